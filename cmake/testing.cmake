@@ -1,0 +1,31 @@
+# Tests: one binary per folder, compiled at -O0 over a shared precompiled header, one ctest entry each.
+find_package(GTest REQUIRED)
+find_package(rapidcheck REQUIRED)
+
+# A source of its own, so that the precompiled header is built once and shared by all test binaries.
+file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/test_pch.cpp" CONTENT "")
+add_library(holdfast_test_pch OBJECT "${PROJECT_BINARY_DIR}/test_pch.cpp")
+holdfast_compile_options(holdfast_test_pch)
+target_compile_options(holdfast_test_pch PRIVATE -O0 -g1)
+target_link_libraries(holdfast_test_pch PRIVATE holdfast GTest::gtest rapidcheck)
+target_precompile_headers(holdfast_test_pch PRIVATE
+  <gtest/gtest.h> <rapidcheck/gtest.h> <algorithm> <chrono> <functional> <map> <memory> <optional> <string> <string_view> <tuple>
+  <unordered_map> <variant> <vector>)
+
+# holdfast_test(<binary> [EVERY_COMPILER] SOURCES <file>... [LIBRARIES <target>...])
+# EVERY_COMPILER: also built and run by the presets that check another compiler.
+function(holdfast_test name)
+  cmake_parse_arguments(ARG "EVERY_COMPILER" "" "SOURCES;LIBRARIES" ${ARGN})
+  if(HOLDFAST_TEST_SCOPE STREQUAL "every-compiler" AND NOT ARG_EVERY_COMPILER)
+    return()
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  holdfast_compile_options(${name})
+  target_compile_options(${name} PRIVATE -O0 -g1)
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${name} PRIVATE holdfast ${ARG_LIBRARIES} GTest::gtest rapidcheck GTest::gtest_main)
+  target_precompile_headers(${name} REUSE_FROM holdfast_test_pch)
+  file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
+  add_test(NAME ${name} COMMAND ${name} --gtest_brief=0 WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+  set_tests_properties(${name} PROPERTIES LABELS "${folder}" TIMEOUT 300)
+endfunction()
