@@ -1,0 +1,48 @@
+// The seam for randomness. Holdfast draws no random bits but through it, so that one seed repeats a whole
+// run.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace holdfast {
+
+/// A source of random bits. Whether threads may share one is said by each source.
+class Random {
+ public:
+  virtual ~Random() = default;
+  /// 64 bits, each as likely 0 as 1.
+  virtual std::uint64_t next() = 0;
+};
+
+/// The kernel's randomness, which nobody can guess: what tokens are made of. Thread-safe; a child that fork()
+/// made draws other bits than its parent. Valid for the life of the process, also in destructors of statics.
+/// `next()` throws std::system_error when the kernel gives none.
+Random& system_random();
+
+/// Bits that follow from the seed alone, the same on every compiler and platform: for tests and replay, not
+/// for secrets. For one thread at a time.
+class SeededRandom final : public Random {
+ public:
+  explicit SeededRandom(std::uint64_t seed) noexcept;
+  std::uint64_t next() noexcept override;
+
+ private:
+  std::array<std::uint64_t, 4> state_;
+};
+
+/// A number from 0 to `n` - 1, each as likely as the others. Throws std::invalid_argument when `n` is 0.
+std::uint64_t below(Random& random, std::uint64_t n);
+
+/// A new token, never the empty one: `random_token<LockToken>(random)`.
+template <class TokenType>
+TokenType random_token(Random& random) {
+  TokenType token;
+  do {
+    token.high = random.next();
+    token.low = random.next();
+  } while (token.empty());
+  return token;
+}
+
+}  // namespace holdfast
