@@ -29,3 +29,22 @@ function(holdfast_test name)
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=0 WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
   set_tests_properties(${name} PROPERTIES LABELS "${folder}" TIMEOUT 300)
 endfunction()
+
+# holdfast_rejects(<file> [EVERY_COMPILER] [DEFINITIONS <macro[=value]>...])
+# A test that the compiler rejects the file, and says each text that a line `// expect: <text>` of the file holds.
+function(holdfast_rejects file)
+  cmake_parse_arguments(ARG "EVERY_COMPILER" "" "DEFINITIONS" ${ARGN})
+  if(HOLDFAST_TEST_SCOPE STREQUAL "every-compiler" AND NOT ARG_EVERY_COMPILER)
+    return()
+  endif()
+  list(TRANSFORM ARG_DEFINITIONS PREPEND "-D")
+  file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
+  list(JOIN ARG_DEFINITIONS " " suffix)
+  string(STRIP "rejects ${folder}/${file} ${suffix}" name)
+  add_test(NAME "${name}" COMMAND "${CMAKE_COMMAND}" "-DCOMPILER=${CMAKE_CXX_COMPILER}"
+    "-DCOMPILER_ID=${CMAKE_CXX_COMPILER_ID}" "-DSOURCE=${CMAKE_CURRENT_SOURCE_DIR}/${file}"
+    -P "${PROJECT_SOURCE_DIR}/tests/compiler/expect_rejected.cmake" --
+    -std=c++20 "-I${PROJECT_SOURCE_DIR}/include" "-I${PROJECT_SOURCE_DIR}/src" "-I${PROJECT_SOURCE_DIR}"
+    ${ARG_DEFINITIONS})
+  set_tests_properties("${name}" PROPERTIES LABELS "${folder}" TIMEOUT 120)
+endfunction()

@@ -1,0 +1,1 @@
+static_assert(sizeof(int) == 2, "the size of int is two");
