@@ -1,16 +1,23 @@
 # How Holdfast's own code is compiled. Nothing here reaches a consumer of the library.
 
-# Warnings at a level that both compilers pass without one, and the sanitizer of this build.
+# Warnings at a level that both compilers pass without one. A target without sources of its own hands them to
+# what links it.
 function(holdfast_compile_options target)
-  target_compile_options(${target} PRIVATE
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "INTERFACE_LIBRARY")
+    set(scope INTERFACE)
+  else()
+    set(scope PRIVATE)
+  endif()
+  target_compile_options(${target} ${scope}
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast -Wcast-qual
     -Wnon-virtual-dtor -Woverloaded-virtual -Wextra-semi -Wundef -Wimplicit-fallthrough
     $<$<BOOL:${HOLDFAST_STRICT}>:-Werror>)
   if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
-    target_compile_options(${target} PRIVATE -Wunused-member-function -Wunused-template
+    target_compile_options(${target} ${scope} -Wunused-member-function -Wunused-template
       "SHELL:-Xclang -fno-pch-timestamp")   # lets ccache share precompiled headers
   else()
-    target_compile_options(${target} PRIVATE -Wduplicated-cond -Wlogical-op -Wuseless-cast)
+    target_compile_options(${target} ${scope} -Wduplicated-cond -Wlogical-op -Wuseless-cast)
   endif()
 endfunction()
 

@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# Builds and runs tests/packaging/consumer as users of Holdfast do.
+#
+#   run.sh <source dir> <build dir> <work dir> [way]...
+#
+# The build folder is a configured and finished build of the source folder; its compiler is used for everything.
+# Ways: find_package pkg_config fetch_content shared moved_prefix docs; all of them when none is named. Each
+# works in a folder of its own below the work folder, which is left behind only when it fails.
+set -euo pipefail
+
+[ $# -ge 3 ] || { sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0" >&2; exit 2; }
+source=$(realpath "$1") build=$(realpath "$2") work=$(mkdir -p "$3" && realpath "$3")
+shift 3
+here=$source/tests/packaging
+strict='-Wall -Wextra -Werror'
+
+die() { printf 'packaging: %s\n' "$*" >&2; exit 1; }
+
+# cached <variable>: its value in the cache of the given build.
+cached() { sed -n "s/^$1:[^=]*=//p" "$build/CMakeCache.txt"; }
+compiler=$(cached CMAKE_CXX_COMPILER) launcher=$(cached CMAKE_CXX_COMPILER_LAUNCHER)
+
+# quietly <command>...: its output is shown only when it fails.
+quietly() { "$@" >"$folder/log" 2>&1 || { cat "$folder/log" >&2; die "failed: $*"; }; }
+
+# configure_and_build <source> <build> [option]...
+configure_and_build() {
+  quietly cmake -S "$1" -B "$2" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_COMPILER_LAUNCHER="$launcher" "${@:3}"
+  quietly cmake --build "$2"
+}
+
+install_to() { quietly cmake --install "$1" --prefix "$2"; }
+
+# build_by_find_package <prefix> <app folder>: headers are not taken as system headers, so that warnings in them count.
+build_by_find_package() {
+  configure_and_build "$here/find_package" "$2" -DCMAKE_PREFIX_PATH="$1" -DCMAKE_CXX_FLAGS="$strict" -DCMAKE_NO_SYSTEM_FROM_IMPORTED=ON
+  grep -q "^holdfast_DIR:PATH=$1/" "$2/CMakeCache.txt" || die "find_package found another Holdfast than the one in $1"
+}
+
+# build_by_pkg_config <prefix> <app folder> [pkg-config option]...
+build_by_pkg_config() {
+  local flags pc
+  pc=$(find "$1" -name holdfast.pc)
+  flags=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --cflags --libs "${@:3}" holdfast)
+  mkdir -p "$2"
+  # shellcheck disable=SC2086 # flags and launcher are lists of words
+  quietly $launcher "$compiler" -std=c++20 $strict "$here/consumer/main.cpp" -o "$2/app" $flags
+}
+
+# check_output <command>...
+check_output() {
+  local version expected actual
+  version=$(sed -n 's/^#define HOLDFAST_VERSION "\(.*\)"$/\1/p' "$source/include/holdfast/version.hpp")
+  expected="Holdfast $version"$'\n''caught: activity charge failed: no funds'
+  actual=$("$@")
+  [ "$actual" = "$expected" ] || die "$* printed:"$'\n'"$actual"$'\n'"and not:"$'\n'"$expected"
+}
+
+# ---- the ways -----------------------------------------------------------------------------------------------
+
+way_find_package() {
+  install_to "$build" "$folder/prefix"
+  build_by_find_package "$folder/prefix" "$folder/app"
+  check_output "$folder/app/app"
+}
+
+way_pkg_config() {
+  install_to "$build" "$folder/prefix"
+  build_by_pkg_config "$folder/prefix" "$folder/app" --static
+  check_output "$folder/app/app"
+}
+
+way_fetch_content() {
+  configure_and_build "$here/fetch_content" "$folder/app" -DHOLDFAST_CHECKOUT="$source" -DCMAKE_CXX_FLAGS="$strict"
+  check_output "$folder/app/app"
+}
+
+way_shared() {
+  configure_and_build "$source" "$folder/build" -DBUILD_SHARED_LIBS=ON -DHOLDFAST_BUILD_TESTS=OFF -DHOLDFAST_BUILD_EXAMPLES=OFF \
+    -DCMAKE_CXX_FLAGS="$(cached CMAKE_CXX_FLAGS)" -DCMAKE_SHARED_LINKER_FLAGS="$(cached CMAKE_SHARED_LINKER_FLAGS)"
+  install_to "$folder/build" "$folder/prefix"
+  build_by_find_package "$folder/prefix" "$folder/app"
+  check_output "$folder/app/app"
+  build_by_pkg_config "$folder/prefix" "$folder/plain"
+  check_output env LD_LIBRARY_PATH="$(dirname "$(find "$folder/prefix" -name libholdfast.so)")" "$folder/plain/app"
+}
+
+way_moved_prefix() {
+  install_to "$build" "$folder/prefix"
+  mkdir "$folder/elsewhere"
+  mv "$folder/prefix" "$folder/elsewhere/moved"
+  ! grep -rIl -e "$folder" -e "$build" -e "$source" "$folder/elsewhere/moved" >"$folder/log" ||
+    die "these installed files name a folder of the machine that built them:"$'\n'"$(cat "$folder/log")"
+  build_by_find_package "$folder/elsewhere/moved" "$folder/app"
+  check_output "$folder/app/app"
+  build_by_pkg_config "$folder/elsewhere/moved" "$folder/plain" --static
+  check_output "$folder/plain/app"
+}
+
+# The page quotes the files that are tested here, word for word.
+way_docs() {
+  local page file
+  page=$(<"$source/docs/using-in-your-build.md")
+  for file in find_package/CMakeLists.txt fetch_content/CMakeLists.txt; do
+    [[ $page == *"$(sed 's#\.\./consumer/##' "$here/$file")"* ]] || die "docs/using-in-your-build.md does not show $file as it is"
+  done
+}
+
+[ $# -gt 0 ] || set -- find_package pkg_config fetch_content shared moved_prefix docs
+for way in "$@"; do
+  declare -F "way_$way" >/dev/null || die "there is no way called '$way'"
+  folder=$work/$way
+  rm -rf "$folder"
+  mkdir "$folder"
+  "way_$way"
+  rm -rf "$folder"
+done
