@@ -1,0 +1,120 @@
+// The options of operations. All of them are trivially destructible aggregates of views: write them inline,
+// right after the name; what they point to is copied before the call returns.
+//
+//   co_await ctx.activity<Reply>("llm", {.session = id, .timeout = 5min, .retry = {.max_attempts = 4}},
+//   prompt);
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace holdfast {
+
+/// The resolution of all durations that Holdfast takes.
+using Duration = std::chrono::microseconds;
+
+/// "No limit", where a default would apply otherwise: `.idle_timeout = holdfast::never`.
+inline constexpr Duration never = Duration::max();
+
+/// A list of up to eight names: `{"gpu:l4", "nvme"}`, or from a std::vector<std::string>. It refers to the
+/// texts, so write it inline. It is no initializer_list, which g++ 12 can't have next to co_await.
+class Names {
+ public:
+  static constexpr std::size_t kMaxSize = 8;
+
+  constexpr Names() noexcept = default;
+  template <class... Text>
+    requires(sizeof...(Text) > 0 && sizeof...(Text) <= kMaxSize &&
+             (std::convertible_to<const Text&, std::string_view> && ...))
+  constexpr Names(const Text&... texts) noexcept
+      : texts_{std::string_view(texts)...}, size_(sizeof...(Text)) {}
+  Names(const std::vector<std::string>& texts) : size_(texts.size()) {
+    if (texts.size() > kMaxSize) throw std::invalid_argument("a list of names in options holds at most 8");
+    for (std::size_t i = 0; i < size_; ++i) texts_[i] = texts[i];
+  }
+
+  [[nodiscard]] constexpr const std::string_view* begin() const noexcept { return texts_.data(); }
+  [[nodiscard]] constexpr const std::string_view* end() const noexcept { return texts_.data() + size_; }
+  [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] constexpr bool empty() const noexcept { return size_ == 0; }
+
+ private:
+  std::array<std::string_view, kMaxSize> texts_{};
+  std::size_t size_ = 0;
+};
+
+/// How the delay between attempts grows.
+enum class Backoff : std::uint8_t { fixed, linear, exponential };
+
+/// When a failed attempt is followed by another. What is not set takes the runtime's default.
+struct RetryPolicy {
+  std::optional<int> max_attempts{};         ///< 1 = no retry
+  std::optional<Backoff> backoff{};          ///< exponential
+  std::optional<Duration> first_delay{};     ///< 100 ms
+  std::optional<double> factor{};            ///< 2, for exponential back-off
+  std::optional<Duration> max_delay{};       ///< 30 s
+  std::optional<double> jitter{};            ///< part of a delay that is random, 0 to 1
+  std::optional<Duration> total_deadline{};  ///< no attempt starts later than this after scheduling
+  Names non_retryable{};                     ///< types of failures that end the retries at once
+};
+
+/// Options of an activity.
+struct ActivityOptions {
+  std::string_view session{};         ///< the session that it belongs to; empty = none
+  std::string_view queue{};           ///< who may run it; empty = the default queue, or the session's
+  std::optional<Duration> timeout{};  ///< of one attempt; retried like any failure
+  std::optional<Duration> schedule_to_start{};  ///< how long it may wait for a worker
+  RetryPolicy retry{};
+  int priority = 0;  ///< higher goes first
+};
+
+/// What happens to a child when the execution that started it ends.
+enum class ParentClosePolicy : std::uint8_t { cancel, abandon, terminate };
+
+/// Options of a child orchestration.
+struct ChildOptions {
+  std::string_view id{};       ///< empty = 128 bits from the execution's seed
+  std::string_view version{};  ///< empty = the newest that is registered
+  ParentClosePolicy on_parent_close = ParentClosePolicy::cancel;
+};
+
+/// Options of an orchestration that nobody waits for.
+struct DetachedOptions {
+  std::string_view id{};
+  std::string_view version{};
+};
+
+/// Options of continue-as-new.
+struct ContinueOptions {
+  std::string_view version{};  ///< empty = the version that runs now
+};
+
+/// The policy of a worker session. What is not set takes the default of the door that it is used through.
+struct SessionOptions {
+  std::string_view id{};
+  std::string_view queue{};
+  std::string_view connection{};
+  Names requirements{};
+  std::optional<Duration> lease{};
+  std::optional<Duration> idle_timeout{};
+  std::optional<Duration> ttl{};
+  std::optional<int> max_concurrent_activities{};
+  std::optional<bool> create_if_missing{};
+  std::optional<bool> allow_reacquire_after_failure{};
+  bool outlives_opener = false;
+};
+
+static_assert(std::is_trivially_destructible_v<ActivityOptions> &&
+              std::is_trivially_destructible_v<SessionOptions> &&
+              std::is_trivially_destructible_v<ChildOptions>);
+
+}  // namespace holdfast

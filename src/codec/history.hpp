@@ -1,0 +1,146 @@
+// History: what happened in one execution, event by event. Events are numbered from 1; inside a turn they
+// stand in causal order: what was revealed to the code, then what the code did, then the next reveal.
+#pragma once
+
+#include <holdfast/clock.hpp>
+#include <holdfast/detail/operation.hpp>
+#include <holdfast/errors.hpp>
+#include <holdfast/ids.hpp>
+#include <holdfast/payload.hpp>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace holdfast::history {
+
+using detail::ActivityScheduled;
+using detail::ChildStarted;
+using detail::DetachedStarted;
+using detail::EventAwaited;
+using detail::MessageAwaited;
+using detail::MessageTried;
+using detail::Operation;
+using detail::SessionClosing;
+using detail::SessionEventAwaited;
+using detail::SessionOpened;
+using detail::SideEffectRecorded;
+using detail::TimerStarted;
+using detail::ValueRead;
+using detail::ValueSet;
+
+// ---- what is revealed to the code
+// -----------------------------------------------------------------------------
+
+/// A turn begins. `time` is what ctx.now() says during the turn.
+struct TurnStarted {
+  CalendarTime time{};
+  std::string build{};  ///< of the code that runs the turn
+  friend bool operator==(const TurnStarted&, const TurnStarted&) = default;
+};
+
+/// Where a child reports to.
+struct Parent {
+  std::string instance{};
+  ExecutionNumber execution{};
+  EventId event{};
+  friend bool operator==(const Parent&, const Parent&) = default;
+};
+
+/// The execution begins.
+struct Started {
+  std::string name{};
+  std::string version{};
+  Payload input{};
+  std::uint64_t seed = 0;  ///< of everything random in this execution
+  std::optional<Parent> parent{};
+  std::map<std::string, Payload> values{};        ///< key/value as the former execution left it
+  std::optional<std::string> cancel_requested{};  ///< the reason, when a request came before this execution
+  friend bool operator==(const Started&, const Started&) = default;
+};
+
+/// An operation succeeded.
+struct Completed {
+  EventId source{};
+  Payload value{};
+  friend bool operator==(const Completed&, const Completed&) = default;
+};
+/// An operation failed.
+struct Failed {
+  EventId source{};
+  Failure failure{};
+  friend bool operator==(const Failed&, const Failed&) = default;
+};
+/// Somebody asked for the instance to stop.
+struct CancelRequested {
+  std::string reason{};
+  friend bool operator==(const CancelRequested&, const CancelRequested&) = default;
+};
+
+// ---- how an execution ends
+// --------------------------------------------------------------------------------------
+
+struct ExecutionCompleted {
+  Payload output{};
+  friend bool operator==(const ExecutionCompleted&, const ExecutionCompleted&) = default;
+};
+struct ExecutionFailed {
+  Failure failure{};
+  friend bool operator==(const ExecutionFailed&, const ExecutionFailed&) = default;
+};
+struct ExecutionCancelled {
+  Failure failure{};
+  friend bool operator==(const ExecutionCancelled&, const ExecutionCancelled&) = default;
+};
+struct ExecutionTerminated {
+  std::string reason{};
+  friend bool operator==(const ExecutionTerminated&, const ExecutionTerminated&) = default;
+};
+struct ContinuedAsNew {
+  std::string version{};
+  Payload input{};
+  friend bool operator==(const ContinuedAsNew&, const ContinuedAsNew&) = default;
+};
+
+// ---- what ends with a turn
+// --------------------------------------------------------------------------------------
+
+/// Why an operation was cancelled before it had an outcome.
+enum class CancelReason : std::uint8_t {
+  dropped,              ///< the code no longer waits for it: it lost a race, timed out, or its scope ended
+  cancel_requested,     ///< the instance was asked to stop
+  execution_completed,  ///< the execution ended with it open, in one of these ways
+  execution_failed,
+  execution_cancelled,
+  execution_terminated,
+  continued_as_new,
+  instance_deleted,
+};
+
+/// Stands at the end of its turn, sorted by source: the order in which destructors run is no part of history.
+struct OperationCancelled {
+  EventId source{};
+  CancelReason reason = CancelReason::dropped;
+  friend bool operator==(const OperationCancelled&, const OperationCancelled&) = default;
+};
+
+/// The order of the alternatives is the kind in the binary form: new ones go to the end.
+using Body = std::variant<TurnStarted, Started, Completed, Failed, CancelRequested, ExecutionCompleted,
+                          ExecutionFailed, ExecutionCancelled, ExecutionTerminated, ContinuedAsNew,
+                          OperationCancelled, ActivityScheduled, TimerStarted, EventAwaited, MessageAwaited,
+                          ChildStarted, DetachedStarted, SessionOpened, SessionClosing, SessionEventAwaited,
+                          ValueRead, SideEffectRecorded, MessageTried, ValueSet>;
+
+struct Event {
+  EventId id{};
+  Body body{};
+  friend bool operator==(const Event&, const Event&) = default;
+};
+
+/// The name of an event's kind: "activity_scheduled".
+std::string_view kind_name(const Body& body) noexcept;
+
+}  // namespace holdfast::history
