@@ -169,8 +169,9 @@ class JsonReader {
     if (!open('{', "object")) return false;
     std::string_view key;
     for (bool first = true; next_key(key, first); first = false) {
-      const std::string name(key);
-      if (!each(key)) return in_field(name);
+      std::string kept;  // reading the value overwrites a key that had escapes
+      if (key.data() == scratch_.data()) key = kept.assign(key);
+      if (!each(key)) return in_field(key);
     }
     return ok();
   }
@@ -202,6 +203,13 @@ class JsonReader {
   bool next_element(bool first);
   /// True when a field follows, whose key and colon are read; false at the closing brace, and on failure.
   bool next_key(std::string_view& key, bool first);
+  /// Reads `text` where exactly that stands, without a blank before it; else false, and nothing is read.
+  bool take(std::string_view text) noexcept {
+    if (static_cast<std::size_t>(end_ - at_) < text.size()) return false;
+    if (std::memcmp(at_, text.data(), text.size()) != 0) return false;
+    at_ += text.size();
+    return true;
+  }
 
  private:
   void skip_blanks() noexcept {
@@ -211,7 +219,8 @@ class JsonReader {
   bool next_in(char closing, bool first);
   bool close() noexcept;
   bool text(std::string_view& out);
-  bool text_with_escapes(const char* run, std::string_view& out);
+  bool text_with_escapes(const char* start, bool ascii, std::string_view& out);
+  bool fail_utf8();
   bool escape();
   bool code_point(std::uint32_t& out);
   bool skip_number();
