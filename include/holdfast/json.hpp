@@ -215,6 +215,8 @@ class JsonReader {
   void skip_blanks() noexcept {
     while (at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\t' || *at_ == '\r')) ++at_;
   }
+  friend class JsonWriter;  // raw() counts the levels around its text, too
+
   bool word(std::string_view word);
   bool next_in(char closing, bool first);
   bool close() noexcept;

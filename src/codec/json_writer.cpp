@@ -130,7 +130,9 @@ void JsonWriter::quoted(std::string_view utf8) {
 
 void JsonWriter::raw(std::string_view json) {
   JsonReader reader(json);
+  reader.depth_ = depth_;
   if (!reader.skip() || !reader.finish()) {
+    if (reader.depth_ > kMaxJsonDepth) fail_depth();
     throw_encode_error("invalid_json", "this is not one JSON value: " + reader.error());
   }
   literal(json);

@@ -92,6 +92,11 @@ TEST(Durations, ThatDoNotFitTheirTypeAreRefused) {
   EXPECT_EQ(why_not<std::chrono::nanoseconds>("PT99999999999999999999S"),
             "\"PT99999999999999999999S\" is too large for its type");
   EXPECT_FALSE((parse<duration<unsigned>>("-PT1S")));
+  // Close to 2^128 microseconds, where the arithmetic would come round to a small number.
+  EXPECT_EQ(why_not<std::chrono::microseconds>("P562636188692027882710606163WT49368S"),
+            "\"P562636188692027882710606163WT49368S\" is too large for its type");
+  EXPECT_EQ(why_not<std::chrono::microseconds>("-P562636188692027882710606163WT49368S"),
+            "\"-P562636188692027882710606163WT49368S\" is too large for its type");
 }
 
 template <class D>
@@ -165,6 +170,10 @@ TEST(Times, OfAWrongFormAreRefused) {
             "\"9999-01-01T00:00:00Z\" is too large for its type");
   EXPECT_EQ((why_not<sys_time<duration<std::int64_t, std::atto>>>("+9999999999999999999-01-01T00:00:00Z")),
             "\"+9999999999999999999-01-01T00:00:00Z\" is too large for its type");
+  // Half a second before 2^127 picoseconds.
+  EXPECT_EQ((why_not<sys_time<duration<std::int64_t, std::pico>>>(
+                "+5391559471918241467-01-05T02:55:03.999999999999Z")),
+            "\"+5391559471918241467-01-05T02:55:03.999999999999Z\" is too large for its type");
 }
 
 TEST(Times, RoundTripAtTheirLimits) {

@@ -79,6 +79,9 @@ struct Seconds {
 };
 
 constexpr WideUnsigned kLargest = WideUnsigned{1} << 96;
+// Of 1/den seconds. Beyond every 64-bit count of units, and far enough from the limits of the type that
+// adding a fraction doesn't pass them.
+constexpr WideInt kLargestParts = WideInt{1} << 126;
 
 // The value of `digits`, or nothing when it is out of every type's range.
 std::optional<WideUnsigned> to_number(std::string_view digits) {
@@ -112,7 +115,8 @@ bool to_units(std::string_view text, Seconds seconds, TimeUnit unit, WideInt& co
   const auto num = static_cast<WideUnsigned>(unit.num);
   const auto den = static_cast<WideUnsigned>(unit.den);
   WideUnsigned parts = 0;  // of 1/den seconds
-  if (__builtin_mul_overflow(seconds.whole, den, &parts)) return too_large(text, why);
+  if (__builtin_mul_overflow(seconds.whole, den, &parts) || parts > WideUnsigned{kLargestParts})
+    return too_large(text, why);
   const WideUnsigned scaled = *to_number(digits) * den;
   parts += scaled / power;
   const WideUnsigned rest = scaled % power;
@@ -315,7 +319,10 @@ bool parse_time(std::string_view text, TimeUnit unit, WideInt& count, std::strin
   // Whole seconds may be negative, the fraction counts forward from them.
   const WideInt seconds = days_since_1970(date) * 86400 + *clock - *zone;
   WideInt parts = 0;  // of 1/den seconds
-  if (__builtin_mul_overflow(seconds, WideInt{unit.den}, &parts)) return too_large(text, why);
+  if (__builtin_mul_overflow(seconds, WideInt{unit.den}, &parts) || parts > kLargestParts ||
+      parts < -kLargestParts) {
+    return too_large(text, why);
+  }
   WideInt fraction = 0;
   if (!to_units(text, part_of_second, TimeUnit{1, unit.den}, fraction, why)) return false;
   parts += fraction;
