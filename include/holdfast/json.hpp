@@ -124,6 +124,11 @@ class JsonWriter {
   std::array<char, 480> local_;
 };
 
+namespace detail {
+/// As much of `text` as an error message shows: 40 bytes of valid UTF-8 without control characters.
+std::string quote(std::string_view text);
+}  // namespace detail
+
 /// What kind of value comes next.
 enum class JsonKind : std::uint8_t { null, boolean, number, string, array, object, end, invalid };
 

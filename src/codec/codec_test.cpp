@@ -148,6 +148,11 @@ TEST(Arguments, OfTheWrongNumberOrTypeAreRefused) {
   EXPECT_EQ((decode_args<int, int>(json("1")).error().message), "expected array, found number 1");
 }
 
+TEST(Decode, RefusesAnEncodingWithoutAProperId) {
+  EXPECT_EQ(why_not<std::vector<Payload>>(R"([{"encoding":"no blanks","bytes":""}])"),
+            "[0].encoding: the id of a payload encoding has 1 to 15 printable ASCII characters and no space");
+}
+
 TEST(Arguments, CarryAPayloadAmongOthers) {
   const Payload inner{Encoding("protobuf"), std::string("\xFF", 1)};
   const auto args = decode_args<int, Payload>(encode_args(1, inner));

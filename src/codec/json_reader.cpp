@@ -15,19 +15,6 @@ namespace {
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// How much of a value an error message quotes.
-constexpr std::size_t kMaxQuoted = 40;
-
-std::string quote(std::string_view text) {
-  const bool whole = text.size() <= kMaxQuoted;
-  std::string quoted;
-  for (const char c : text.substr(0, kMaxQuoted))
-    quoted.push_back(static_cast<unsigned char>(c) < 0x20 ? ' ' : c);
-  // A cut through a character would leave half of it.
-  while (!quoted.empty() && !detail::is_utf8(quoted)) quoted.pop_back();
-  return quoted + (whole ? "" : "...");
-}
-
 // What a letter means after a backslash; NUL when nothing.
 constexpr char meaning_of(char letter) {
   switch (letter) {
@@ -70,6 +57,17 @@ void append_utf8(std::string& out, std::uint32_t code_point) {
 }
 
 }  // namespace
+
+std::string detail::quote(std::string_view text) {
+  static constexpr std::size_t kMaxQuoted = 40;
+  const bool whole = text.size() <= kMaxQuoted;
+  std::string quoted;
+  for (const char c : text.substr(0, kMaxQuoted))
+    quoted.push_back(static_cast<unsigned char>(c) < 0x20 ? ' ' : c);
+  // A cut through a character would leave half of it.
+  while (!quoted.empty() && !is_utf8(quoted)) quoted.pop_back();
+  return quoted + (whole ? "" : "...");
+}
 
 JsonKind JsonReader::peek() noexcept {
   skip_blanks();
@@ -126,17 +124,17 @@ std::string JsonReader::found() {
       return "an object";
     case JsonKind::string: {
       const std::string_view rest(start + 1, static_cast<std::size_t>(end_ - start - 1));
-      return "string \"" + quote(rest.substr(0, rest.find('"'))) + '"';
+      return "string \"" + detail::quote(rest.substr(0, rest.find('"'))) + '"';
     }
     case JsonKind::number:
-      return "number " + quote({start, static_cast<std::size_t>(word_end() - start)});
+      return "number " + detail::quote({start, static_cast<std::size_t>(word_end() - start)});
     case JsonKind::null:
     case JsonKind::boolean:
-      return quote({start, static_cast<std::size_t>(word_end() - start)});
+      return detail::quote({start, static_cast<std::size_t>(word_end() - start)});
     case JsonKind::invalid:
       break;
   }
-  return "'" + quote({start, 1}) + "'";
+  return "'" + detail::quote({start, 1}) + "'";
 }
 
 bool JsonReader::inside(std::string segment) {
@@ -145,7 +143,7 @@ bool JsonReader::inside(std::string segment) {
   return false;
 }
 bool JsonReader::in_element(std::size_t index) { return inside("[" + std::to_string(index) + "]"); }
-bool JsonReader::in_field(std::string_view name) { return inside(quote(name)); }
+bool JsonReader::in_field(std::string_view name) { return inside(detail::quote(name)); }
 
 std::string JsonReader::error() const { return path_.empty() ? error_ : path_ + ": " + error_; }
 
@@ -341,8 +339,8 @@ bool JsonReader::bytes(std::string& out) {
       return fail("expected bytes as {\"$b64\": \"...\"}, found another object");
     if (peek() != JsonKind::string) return fail_expected("base64 text");
     std::string_view base64;
-    return text(base64) &&
-           (codec::from_base64(base64, out) || fail("expected base64 text, found \"" + quote(base64) + '"'));
+    return text(base64) && (codec::from_base64(base64, out) ||
+                            fail("expected base64 text, found \"" + detail::quote(base64) + '"'));
   });
   return read && (seen || fail("expected bytes as {\"$b64\": \"...\"}, found an empty object"));
 }

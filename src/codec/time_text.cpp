@@ -94,13 +94,13 @@ std::optional<WideUnsigned> to_number(std::string_view digits) {
 }
 
 bool too_large(std::string_view text, std::string& why) {
-  why = "\"" + std::string(text) + "\" is too large for its type";
+  why = "\"" + quote(text) + "\" is too large for its type";
   return false;
 }
 
 bool not_whole(std::string_view text, TimeUnit unit, std::string& why) {
-  why = "\"" + std::string(text) + "\" is not a whole number of its unit, which is " +
-        std::to_string(unit.num) + (unit.den == 1 ? "" : "/" + std::to_string(unit.den)) + " s";
+  why = "\"" + quote(text) + "\" is not a whole number of its unit, which is " + std::to_string(unit.num) +
+        (unit.den == 1 ? "" : "/" + std::to_string(unit.den)) + " s";
   return false;
 }
 
@@ -132,12 +132,12 @@ bool to_units(std::string_view text, Seconds seconds, TimeUnit unit, WideInt& co
 
 bool not_a_duration(std::string_view text, std::string& why) {
   why = "expected a duration such as \"PT1.5S\" (weeks, days, hours, minutes and seconds), found \"" +
-        std::string(text) + "\"";
+        quote(text) + "\"";
   return false;
 }
 
 bool not_a_time(std::string_view text, std::string& why) {
-  why = "expected a time such as \"2026-11-15T04:36:02Z\", found \"" + std::string(text) + "\"";
+  why = "expected a time such as \"2026-11-15T04:36:02Z\", found \"" + quote(text) + "\"";
   return false;
 }
 

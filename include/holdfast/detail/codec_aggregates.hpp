@@ -133,7 +133,7 @@ struct Codec {
  private:
   static constexpr std::size_t kCount = detail::field_count<T>;
   static constexpr std::uint64_t kRequired = detail::required_fields<T>;
-  static_assert(kRequired != ~std::uint64_t{0},
+  static_assert(detail::has_required_names<T>,
                 "holdfast: HOLDFAST_REQUIRED names a field that the type doesn't have");
   using Indices = std::make_index_sequence<kCount>;
 
