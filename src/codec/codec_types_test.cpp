@@ -23,7 +23,9 @@ void expect_json(const T& value, const std::string& json) {
   EXPECT_EQ(payload.bytes, json);
   const Result<T> again = decode<T>(payload);
   ASSERT_TRUE(again) << json << ": " << again.error().message;
-  if constexpr (requires { *again == value; }) EXPECT_TRUE(*again == value) << json;
+  if constexpr (requires { *again == value; }) {
+    EXPECT_TRUE(*again == value) << json;
+  }
   EXPECT_EQ(encode(*again).bytes, json);
 }
 
