@@ -30,8 +30,9 @@ struct Times {
 };
 
 struct Effort {
-  int rounds = 25;
-  std::chrono::nanoseconds sample = std::chrono::milliseconds(10);  // per function and round
+  int rounds = 101;
+  std::chrono::nanoseconds sample =
+      std::chrono::milliseconds(2);  // per function and round; short, so that neighbours are comparable
 };
 
 /// Measures the functions in turns, round by round, so that whatever else the machine does meets all of them.
