@@ -16,6 +16,8 @@
 #include <holdfast/result.hpp>
 
 #include <exception>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -47,7 +49,11 @@ struct Codec<Encoding> {
   static std::optional<Encoding> read(JsonReader& in) {
     std::string id;
     if (!in.string(id)) return std::nullopt;
-    return Encoding(id);
+    try {
+      return Encoding(id);
+    } catch (const std::invalid_argument& e) {
+      return in.fail(e.what()), std::nullopt;
+    }
   }
 };
 
@@ -86,14 +92,6 @@ Result<T> decode_json(std::string_view text) {
   });
 }
 
-template <class T>
-void check_readable() {
-  static_assert(!std::is_same_v<T, std::string_view> && !std::is_same_v<T, const char*>,
-                "holdfast: a std::string_view or const char* does not own its text and can't be decoded; "
-                "use std::string");
-  static_assert(!std::is_reference_v<T>, "holdfast: a reference can't be decoded; use the type itself");
-}
-
 }  // namespace detail
 
 /// The payload of `value`. JSON, but for buffers (std::vector<std::byte> or of unsigned char: their bytes),
@@ -118,7 +116,7 @@ Payload encode(const T& value) {
 /// found string "x"`.
 template <class T>
 Result<T> decode(const Payload& payload) {
-  detail::check_readable<T>();
+  static_assert(!std::is_reference_v<T>, "holdfast: a reference can't be decoded; use the type itself");
   if constexpr (std::is_same_v<T, Payload>) {
     return payload;
   } else {
@@ -159,7 +157,6 @@ Payload encode_args(const T&... values) {
 /// The inverse of encode_args.
 template <class... T>
 Result<std::tuple<T...>> decode_args(const Payload& payload) {
-  (detail::check_readable<T>(), ...);
   if constexpr (sizeof...(T) == 0) {
     return std::tuple<>();
   } else if constexpr (sizeof...(T) == 1) {

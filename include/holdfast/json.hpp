@@ -124,6 +124,11 @@ class JsonWriter {
   std::array<char, 480> local_;
 };
 
+namespace detail {
+/// As much of `text` as an error message shows: 40 bytes of valid UTF-8 without control characters.
+std::string quote(std::string_view text);
+}  // namespace detail
+
 /// What kind of value comes next.
 enum class JsonKind : std::uint8_t { null, boolean, number, string, array, object, end, invalid };
 
@@ -169,8 +174,9 @@ class JsonReader {
     if (!open('{', "object")) return false;
     std::string_view key;
     for (bool first = true; next_key(key, first); first = false) {
-      const std::string name(key);
-      if (!each(key)) return in_field(name);
+      std::string kept;  // reading the value overwrites a key that had escapes
+      if (key.data() == scratch_.data()) key = kept.assign(key);
+      if (!each(key)) return in_field(key);
     }
     return ok();
   }
@@ -202,16 +208,26 @@ class JsonReader {
   bool next_element(bool first);
   /// True when a field follows, whose key and colon are read; false at the closing brace, and on failure.
   bool next_key(std::string_view& key, bool first);
+  /// Reads `text` where exactly that stands, without a blank before it; else false, and nothing is read.
+  bool take(std::string_view text) noexcept {
+    if (static_cast<std::size_t>(end_ - at_) < text.size()) return false;
+    if (std::memcmp(at_, text.data(), text.size()) != 0) return false;
+    at_ += text.size();
+    return true;
+  }
 
  private:
   void skip_blanks() noexcept {
     while (at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\t' || *at_ == '\r')) ++at_;
   }
+  friend class JsonWriter;  // raw() counts the levels around its text, too
+
   bool word(std::string_view word);
   bool next_in(char closing, bool first);
   bool close() noexcept;
   bool text(std::string_view& out);
-  bool text_with_escapes(const char* run, std::string_view& out);
+  bool text_with_escapes(const char* start, bool ascii, std::string_view& out);
+  bool fail_utf8();
   bool escape();
   bool code_point(std::uint32_t& out);
   bool skip_number();

@@ -3,8 +3,6 @@
 
 #include <holdfast/codec.hpp>
 
-#include <algorithm>
-
 namespace holdfast::detail {
 
 bool are_utf8(const std::vector<std::string_view>& texts) {
@@ -13,17 +11,41 @@ bool are_utf8(const std::vector<std::string_view>& texts) {
 
 namespace {
 
+// `,"name":` -> `name`
+std::string_view name_of(const FieldTable& table, std::size_t field) {
+  return table.keys[field].substr(2, table.keys[field].size() - 4);
+}
+
 // Fields mostly come in the order of the members, so the search starts where the last one ended.
 std::size_t find_field(const FieldTable& table, std::string_view key, std::size_t expected) {
-  if (expected < table.count && table.names[expected] == key) return expected;
-  const std::string_view* const end = table.names + table.count;
-  return static_cast<std::size_t>(std::find(table.names, end, key) - table.names);
+  for (std::size_t field = expected; field < table.count; ++field) {
+    if (name_of(table, field) == key) return field;
+  }
+  for (std::size_t field = 0; field < expected; ++field) {
+    if (name_of(table, field) == key) return field;
+  }
+  return table.count;
+}
+
+// Finds the next key of the object and the field that it names; table.count when none has that name. False at
+// the end of the object, and on failure. Text that this library wrote has its fields in the order of the
+// members and no blanks: there the whole key is known before it is read.
+bool next_field(JsonReader& in, const FieldTable& table, bool first, std::size_t expected,
+                std::size_t& field) {
+  if (expected < table.count && in.take(table.keys[expected].substr(first ? 1 : 0))) {
+    field = expected;
+    return true;
+  }
+  std::string_view key;
+  if (!in.next_key(key, first)) return false;
+  field = find_field(table, key, expected);
+  return true;
 }
 
 bool fail_missing(JsonReader& in, const FieldTable& table, std::uint64_t missing) {
   std::string names;
   for (std::size_t i = 0; i < table.count; ++i) {
-    if ((missing >> i & 1) != 0) names.append(names.empty() ? "" : ", ").append(table.names[i]);
+    if ((missing >> i & 1) != 0) names.append(names.empty() ? "" : ", ").append(name_of(table, i));
   }
   const bool several = (missing & (missing - 1)) != 0;
   return in.fail((several ? "missing fields: " : "missing field: ") + names);
@@ -34,17 +56,16 @@ bool fail_missing(JsonReader& in, const FieldTable& table, std::uint64_t missing
 bool read_fields(JsonReader& in, const FieldTable& table, void* target) {
   if (!in.open('{', "object")) return false;
   std::uint64_t seen = 0;
+  std::size_t field = 0;
   std::size_t expected = 0;
-  std::string_view key;
-  for (bool first = true; in.next_key(key, first); first = false) {
-    const std::size_t field = find_field(table, key, expected);
+  for (bool first = true; next_field(in, table, first, expected, field); first = false) {
     if (field == table.count) {
       if (!in.skip()) return false;
       continue;
     }
-    const std::string_view name = table.names[field];
-    if ((seen >> field & 1) != 0) return in.fail("the field " + std::string(name) + " stands here twice");
-    if (!table.read[field](in, target)) return in.in_field(name);
+    if ((seen >> field & 1) != 0)
+      return in.fail("the field " + std::string(name_of(table, field)) + " stands here twice");
+    if (!table.read[field](in, target)) return in.in_field(name_of(table, field));
     seen |= std::uint64_t{1} << field;
     expected = field + 1;
   }

@@ -72,7 +72,28 @@ TEST(Decode, ReadsFieldsInAnyOrderWithBlanksAndEscapes) {
   EXPECT_EQ(item->sku, "\xF0\x9F\x90\x99 /");
 }
 
+TEST(Decode, TakesNoKeyForAnother) {
+  const Result<Item> item = decode<Item>(json(R"({"sk":1,"sku":"a","skus":2,"qt":3,"qty":4,"qtys":5})"));
+  ASSERT_TRUE(item) << item.error().message;
+  EXPECT_EQ(item->sku, "a");
+  EXPECT_EQ(item->qty, 4);
+}
+
+TEST(Decode, ReadsWhatItWouldNotWriteInTheSameWay) {
+  EXPECT_EQ(why_not<Item>(R"({,"sku":"a"})"), "expected a key in quotes at byte 1, found ','");
+  EXPECT_EQ(why_not<Item>(R"({"sku":"a""qty":1})"), "expected ',' or '}' at byte 10, found string \"qty\"");
+  EXPECT_EQ(why_not<Item>(R"({"sku":"a",,"qty":1})"), "expected a key in quotes at byte 11, found ','");
+  EXPECT_EQ(why_not<Item>(R"({"sku":)"), "sku: expected string, found the end of the text");
+  EXPECT_EQ(why_not<Item>(R"({"sku)"), "a string is cut off by the end of the text");
+}
+
+TEST(Decode, NamesAKeyWithEscapesByWhatItMeans) {
+  EXPECT_EQ(why_not<Order>(R"({"extras":{"\u0067ift":{"sku":"\n","\u0071ty":true}}})"),
+            "extras.gift.qty: expected integer, found true");
+}
+
 TEST(Decode, RefusesAFieldThatStandsTwice) {
+  EXPECT_EQ(why_not<Item>(R"({"sku":"a","sku":"a","qty":2})"), "the field sku stands here twice");
   EXPECT_EQ(why_not<Item>(R"({"qty":1,"sku":"a","qty":2})"), "the field qty stands here twice");
 }
 
@@ -125,6 +146,11 @@ TEST(Arguments, OfTheWrongNumberOrTypeAreRefused) {
   EXPECT_EQ((decode_args<int, int>(json("[1]")).error().message), "expected an array of 2, found one of 1");
   EXPECT_EQ((decode_args<int, int>(json("[1,true]")).error().message), "[1]: expected integer, found true");
   EXPECT_EQ((decode_args<int, int>(json("1")).error().message), "expected array, found number 1");
+}
+
+TEST(Decode, RefusesAnEncodingWithoutAProperId) {
+  EXPECT_EQ(why_not<std::vector<Payload>>(R"([{"encoding":"no blanks","bytes":""}])"),
+            "[0].encoding: the id of a payload encoding has 1 to 15 printable ASCII characters and no space");
 }
 
 TEST(Arguments, CarryAPayloadAmongOthers) {

@@ -23,7 +23,9 @@ void expect_json(const T& value, const std::string& json) {
   EXPECT_EQ(payload.bytes, json);
   const Result<T> again = decode<T>(payload);
   ASSERT_TRUE(again) << json << ": " << again.error().message;
-  if constexpr (requires { *again == value; }) EXPECT_TRUE(*again == value) << json;
+  if constexpr (requires { *again == value; }) {
+    EXPECT_TRUE(*again == value) << json;
+  }
   EXPECT_EQ(encode(*again).bytes, json);
 }
 
@@ -378,6 +380,21 @@ TEST(CodecTypes, MembersWithoutADefaultAreRequired) {
   expect_json(std::map<std::string, Sku>{{"k", Sku("a")}}, R"({"k":"a"})");
   expect_json(std::optional<Sku>(Sku("a")), "\"a\"");
   expect_json(std::variant<int, Sku>(Sku("a")), "[1,\"a\"]");
+}
+
+struct WideWithoutDefault {
+  int a1 = 0, a2 = 0, a3 = 0, a4 = 0, a5 = 0, a6 = 0, a7 = 0, a8 = 0, a9 = 0, a10 = 0, a11 = 0, a12 = 0,
+      a13 = 0, a14 = 0, a15 = 0, a16 = 0, a17 = 0, a18 = 0, a19 = 0, a20 = 0, a21 = 0, a22 = 0, a23 = 0,
+      a24 = 0, a25 = 0, a26 = 0, a27 = 0, a28 = 0, a29 = 0, a30 = 0, a31 = 0, a32 = 0, a33 = 0, a34 = 0,
+      a35 = 0, a36 = 0, a37 = 0, a38 = 0, a39 = 0, a40 = 0, a41 = 0, a42 = 0, a43 = 0, a44 = 0, a45 = 0,
+      a46 = 0, a47 = 0, a48 = 0, a49 = 0, a50 = 0, a51 = 0, a52 = 0, a53 = 0, a54 = 0, a55 = 0, a56 = 0,
+      a57 = 0, a58 = 0, a59 = 0, a60 = 0, a61 = 0, a62 = 0, a63 = 0;
+  Sku a64;
+};
+
+TEST(CodecTypes, SixtyFourMembersMayAllBeRequired) {
+  EXPECT_EQ(detail::required_fields<WideWithoutDefault>, ~std::uint64_t{0});
+  EXPECT_EQ(why_not<WideWithoutDefault>("{}").substr(0, 28), "missing fields: a1, a2, a3, ");
 }
 
 // Bytes of its own.

@@ -1,5 +1,6 @@
 #include "base/utf8.hpp"
 #include "codec/base64.hpp"
+#include "codec/plain_text.hpp"
 
 #include <holdfast/json.hpp>
 
@@ -13,19 +14,27 @@ namespace holdfast {
 namespace {
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
-constexpr bool is_plain(char c) { return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\'; }
 
-// How much of a value an error message quotes.
-constexpr std::size_t kMaxQuoted = 40;
-
-std::string quote(std::string_view text) {
-  const bool whole = text.size() <= kMaxQuoted;
-  std::string quoted;
-  for (const char c : text.substr(0, kMaxQuoted))
-    quoted.push_back(static_cast<unsigned char>(c) < 0x20 ? ' ' : c);
-  // A cut through a character would leave half of it.
-  while (!quoted.empty() && !detail::is_utf8(quoted)) quoted.pop_back();
-  return quoted + (whole ? "" : "...");
+// What a letter means after a backslash; NUL when nothing.
+constexpr char meaning_of(char letter) {
+  switch (letter) {
+    case '"':
+    case '\\':
+    case '/':
+      return letter;
+    case 'b':
+      return '\b';
+    case 'f':
+      return '\f';
+    case 'n':
+      return '\n';
+    case 'r':
+      return '\r';
+    case 't':
+      return '\t';
+    default:
+      return '\0';
+  }
 }
 
 void append_utf8(std::string& out, std::uint32_t code_point) {
@@ -48,6 +57,17 @@ void append_utf8(std::string& out, std::uint32_t code_point) {
 }
 
 }  // namespace
+
+std::string detail::quote(std::string_view text) {
+  static constexpr std::size_t kMaxQuoted = 40;
+  const bool whole = text.size() <= kMaxQuoted;
+  std::string quoted;
+  for (const char c : text.substr(0, kMaxQuoted))
+    quoted.push_back(static_cast<unsigned char>(c) < 0x20 ? ' ' : c);
+  // A cut through a character would leave half of it.
+  while (!quoted.empty() && !is_utf8(quoted)) quoted.pop_back();
+  return quoted + (whole ? "" : "...");
+}
 
 JsonKind JsonReader::peek() noexcept {
   skip_blanks();
@@ -104,17 +124,17 @@ std::string JsonReader::found() {
       return "an object";
     case JsonKind::string: {
       const std::string_view rest(start + 1, static_cast<std::size_t>(end_ - start - 1));
-      return "string \"" + quote(rest.substr(0, rest.find('"'))) + '"';
+      return "string \"" + detail::quote(rest.substr(0, rest.find('"'))) + '"';
     }
     case JsonKind::number:
-      return "number " + quote({start, static_cast<std::size_t>(word_end() - start)});
+      return "number " + detail::quote({start, static_cast<std::size_t>(word_end() - start)});
     case JsonKind::null:
     case JsonKind::boolean:
-      return quote({start, static_cast<std::size_t>(word_end() - start)});
+      return detail::quote({start, static_cast<std::size_t>(word_end() - start)});
     case JsonKind::invalid:
       break;
   }
-  return "'" + quote({start, 1}) + "'";
+  return "'" + detail::quote({start, 1}) + "'";
 }
 
 bool JsonReader::inside(std::string segment) {
@@ -123,7 +143,7 @@ bool JsonReader::inside(std::string segment) {
   return false;
 }
 bool JsonReader::in_element(std::size_t index) { return inside("[" + std::to_string(index) + "]"); }
-bool JsonReader::in_field(std::string_view name) { return inside(quote(name)); }
+bool JsonReader::in_field(std::string_view name) { return inside(detail::quote(name)); }
 
 std::string JsonReader::error() const { return path_.empty() ? error_ : path_ + ": " + error_; }
 
@@ -161,7 +181,8 @@ bool JsonReader::next_element(bool first) { return next_in(']', first); }
 
 bool JsonReader::next_key(std::string_view& key, bool first) {
   if (!next_in('}', first)) return false;
-  if (peek() != JsonKind::string) return syntax_error("a key in quotes");
+  skip_blanks();
+  if (at_ == end_ || *at_ != '"') return syntax_error("a key in quotes");
   if (!text(key)) return false;
   skip_blanks();
   if (at_ == end_ || *at_ != ':') return syntax_error("':'");
@@ -211,11 +232,7 @@ bool JsonReader::raw(std::string_view& out) {
 // ---- words and numbers
 // --------------------------------------------------------------------------------------
 
-bool JsonReader::word(std::string_view word) {
-  if (!ok() || !std::string_view(at_, static_cast<std::size_t>(end_ - at_)).starts_with(word)) return false;
-  at_ += word.size();
-  return true;
-}
+bool JsonReader::word(std::string_view word) { return ok() && take(word); }
 
 bool JsonReader::null() {
   skip_blanks();
@@ -305,8 +322,9 @@ bool JsonReader::number(long double& out) { return floating(out); }
 // ------------------------------------------------------------------------------------------------
 
 bool JsonReader::string(std::string& out) {
-  if (peek() == JsonKind::object) return bytes(out);
-  if (peek() != JsonKind::string) return fail_expected("string");
+  const JsonKind kind = peek();
+  if (kind == JsonKind::object) return bytes(out);
+  if (kind != JsonKind::string) return fail_expected("string");
   std::string_view read;
   if (!text(read)) return false;
   out.assign(read);
@@ -321,8 +339,8 @@ bool JsonReader::bytes(std::string& out) {
       return fail("expected bytes as {\"$b64\": \"...\"}, found another object");
     if (peek() != JsonKind::string) return fail_expected("base64 text");
     std::string_view base64;
-    return text(base64) &&
-           (codec::from_base64(base64, out) || fail("expected base64 text, found \"" + quote(base64) + '"'));
+    return text(base64) && (codec::from_base64(base64, out) ||
+                            fail("expected base64 text, found \"" + detail::quote(base64) + '"'));
   });
   return read && (seen || fail("expected bytes as {\"$b64\": \"...\"}, found an empty object"));
 }
@@ -330,47 +348,46 @@ bool JsonReader::bytes(std::string& out) {
 // A string in quotes. `out` points into the input, or into scratch_ when there were escapes.
 bool JsonReader::text(std::string_view& out) {
   if (!ok()) return false;
-  const char* const run = ++at_;
-  while (at_ != end_ && is_plain(*at_)) ++at_;
-  if (at_ != end_ && *at_ == '"') {
-    out = {run, static_cast<std::size_t>(at_ - run)};
-    ++at_;
-  } else if (!text_with_escapes(run, out)) {
-    return false;
-  }
-  return detail::is_utf8(out) || fail("a string is not valid UTF-8");
+  const char* const start = ++at_;
+  const codec::PlainRun run = codec::plain_run(start, end_);
+  at_ = run.end;
+  if (at_ == end_ || *at_ != '"') return text_with_escapes(start, run.ascii, out);
+  out = {start, static_cast<std::size_t>(at_ - start)};
+  ++at_;
+  return run.ascii || detail::is_utf8(out) || fail_utf8();
 }
 
-bool JsonReader::text_with_escapes(const char* run, std::string_view& out) {
-  scratch_.assign(run, at_);
+bool JsonReader::text_with_escapes(const char* start, bool ascii, std::string_view& out) {
+  scratch_.assign(start, at_);
   while (at_ != end_) {
     if (*at_ == '"') {
       ++at_;
       out = scratch_;
-      return true;
+      return ascii || detail::is_utf8(out) || fail_utf8();
     }
     if (*at_ == '\\') {
       ++at_;
       if (!escape()) return false;
       continue;
     }
-    if (!is_plain(*at_))
+    if (!codec::is_plain(*at_))
       return fail("a string has a control character at byte " + std::to_string(at_ - begin_) +
                   " that is not escaped");
-    const char* const plain = at_;
-    while (at_ != end_ && is_plain(*at_)) ++at_;
-    scratch_.append(plain, at_);
+    const codec::PlainRun run = codec::plain_run(at_, end_);
+    scratch_.append(at_, run.end);
+    ascii = ascii && run.ascii;
+    at_ = run.end;
   }
   return fail("a string is cut off by the end of the text");
 }
 
+bool JsonReader::fail_utf8() { return fail("a string is not valid UTF-8"); }
+
 bool JsonReader::escape() {
-  static constexpr std::string_view kLetters = "\"\\/bfnrt";
-  static constexpr std::string_view kMeanings = "\"\\/\b\f\n\r\t";
   if (at_ == end_) return fail("a string is cut off by the end of the text");
   const char letter = *at_++;
-  if (const std::size_t i = kLetters.find(letter); i != std::string_view::npos) {
-    scratch_.push_back(kMeanings[i]);
+  if (const char meaning = meaning_of(letter); meaning != '\0') {
+    scratch_.push_back(meaning);
     return true;
   }
   std::uint32_t unit = 0;

@@ -65,6 +65,17 @@ TEST(JsonWriter, RefusesDepthThatTheReaderWouldRefuse) {
   EXPECT_FALSE(is_json('[' + deepest + ']'));
 }
 
+TEST(JsonWriter, RefusesRawJsonThatMakesTheWholeTooDeep) {
+  std::string deepest(kMaxJsonDepth, '[');
+  deepest.append(kMaxJsonDepth, ']');
+  JsonWriter alone;
+  alone.raw(deepest);
+  EXPECT_TRUE(is_json(alone.take()));
+  JsonWriter within;
+  within.begin_array();
+  EXPECT_THROW(within.raw(deepest), LimitError);
+}
+
 TEST(JsonReader, AcceptsExactlyTheNumbersOfJson) {
   for (const char* good :
        {"0", "-0", "12", "-1.5", "1e5", "1E-5", "0.0e+10", "123456789012345678901234567890"}) {

@@ -1,11 +1,11 @@
 #include "base/utf8.hpp"
 #include "codec/base64.hpp"
+#include "codec/plain_text.hpp"
 
 #include <holdfast/errors.hpp>
 #include <holdfast/json.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
 #include <cmath>
 #include <utility>
@@ -16,29 +16,6 @@ namespace {
 
 // Longest text of a number: a 64-bit long double needs some 45 characters.
 constexpr std::size_t kMaxNumberSize = 64;
-
-constexpr bool needs_escape(char c) { return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\'; }
-
-// Eight bytes at a time: bit 7 of each byte that has to be escaped is set.
-constexpr std::uint64_t escape_mask(std::uint64_t chunk) {
-  constexpr std::uint64_t kOnes = 0x0101010101010101ULL;
-  constexpr std::uint64_t kHighs = 0x8080808080808080ULL;
-  const auto zero_bytes = [](std::uint64_t x) { return (x - kOnes) & ~x & kHighs; };
-  const std::uint64_t control = (chunk - kOnes * 0x20) & ~chunk & kHighs;
-  return control | zero_bytes(chunk ^ kOnes * '"') | zero_bytes(chunk ^ kOnes * '\\');
-}
-
-const char* find_escape(const char* p, const char* end) {
-  while (end - p >= 8) {
-    std::uint64_t chunk = 0;
-    std::memcpy(&chunk, p, 8);
-    const std::uint64_t mask = escape_mask(chunk);
-    // The lowest set bit is exact; borrows can only set bits above it.
-    if (mask != 0) return p + std::countr_zero(mask) / 8;
-    p += 8;
-  }
-  return std::find_if(p, end, needs_escape);
-}
 
 std::string_view short_escape(char c) {
   switch (c) {
@@ -135,7 +112,7 @@ void JsonWriter::quoted(std::string_view utf8) {
   const char* run = utf8.data();
   const char* const end = run + utf8.size();
   for (;;) {
-    const char* const special = find_escape(run, end);
+    const char* const special = codec::plain_run(run, end).end;
     append({run, static_cast<std::size_t>(special - run)});
     if (special == end) break;
     if (const std::string_view escape = short_escape(*special); !escape.empty()) {
@@ -153,7 +130,9 @@ void JsonWriter::quoted(std::string_view utf8) {
 
 void JsonWriter::raw(std::string_view json) {
   JsonReader reader(json);
+  reader.depth_ = depth_;
   if (!reader.skip() || !reader.finish()) {
+    if (reader.depth_ > kMaxJsonDepth) fail_depth();
     throw_encode_error("invalid_json", "this is not one JSON value: " + reader.error());
   }
   literal(json);

@@ -14,6 +14,11 @@ namespace {
 
 using namespace std::chrono_literals;
 using std::chrono::duration;
+using std::chrono::sys_days;
+using std::chrono::sys_seconds;
+using std::chrono::sys_time;
+
+enum class Shade { light, dark };
 
 template <class T>
 std::string text_of(T value) {
@@ -92,6 +97,22 @@ TEST(Durations, ThatDoNotFitTheirTypeAreRefused) {
   EXPECT_EQ(why_not<std::chrono::nanoseconds>("PT99999999999999999999S"),
             "\"PT99999999999999999999S\" is too large for its type");
   EXPECT_FALSE((parse<duration<unsigned>>("-PT1S")));
+  // Close to 2^128 microseconds, where the arithmetic would come round to a small number.
+  EXPECT_EQ(why_not<std::chrono::microseconds>("P562636188692027882710606163WT49368S"),
+            "\"P562636188692027882710606163WT49368S\" is too large for its type");
+  EXPECT_EQ(why_not<std::chrono::microseconds>("-P562636188692027882710606163WT49368S"),
+            "\"-P562636188692027882710606163WT49368S\" is too large for its type");
+}
+
+TEST(Durations, AreQuotedInPartWhereTheyAreLong) {
+  const std::string digits(60, '9');
+  const std::string quoted = "\"PT" + std::string(38, '9') + "...\"";
+  EXPECT_EQ(
+      why_not<std::chrono::seconds>("PT" + digits + "X"),
+      "expected a duration such as \"PT1.5S\" (weeks, days, hours, minutes and seconds), found " + quoted);
+  EXPECT_EQ(why_not<sys_seconds>("PT" + digits),
+            "expected a time such as \"2026-11-15T04:36:02Z\", found " + quoted);
+  EXPECT_EQ(why_not<Shade>("PT" + digits), "expected one of light, dark, found " + quoted);
 }
 
 template <class D>
@@ -128,10 +149,6 @@ RC_GTEST_PROP(Durations, RoundTripInUnitsThatDecimalsCannotExpress, (std::int64_
   RC_ASSERT((*decode<duration<std::int64_t, std::ratio<1001, 30000>>>(encode(ntsc)) == ntsc));
 }
 
-using std::chrono::sys_days;
-using std::chrono::sys_seconds;
-using std::chrono::sys_time;
-
 TEST(Times, AreWrittenAsRfc3339) {
   EXPECT_EQ(text_of(sys_seconds(0s)), "1970-01-01T00:00:00Z");
   EXPECT_EQ(text_of(sys_seconds(-1s)), "1969-12-31T23:59:59Z");
@@ -165,6 +182,10 @@ TEST(Times, OfAWrongFormAreRefused) {
             "\"9999-01-01T00:00:00Z\" is too large for its type");
   EXPECT_EQ((why_not<sys_time<duration<std::int64_t, std::atto>>>("+9999999999999999999-01-01T00:00:00Z")),
             "\"+9999999999999999999-01-01T00:00:00Z\" is too large for its type");
+  // Just beyond 2^127 picoseconds, only by the fraction of its second.
+  EXPECT_EQ((why_not<sys_time<duration<std::int64_t, std::pico>>>(
+                "+5391559471918241467-01-05T02:55:03.999999999999Z")),
+            "\"+5391559471918241467-01-05T02:55:03.9999...\" is too large for its type");
 }
 
 TEST(Times, RoundTripAtTheirLimits) {

@@ -79,6 +79,9 @@ struct Seconds {
 };
 
 constexpr WideUnsigned kLargest = WideUnsigned{1} << 96;
+// Of 1/den seconds. Beyond every 64-bit count of units, and far enough from the limits of the type that
+// adding a fraction doesn't pass them.
+constexpr WideInt kLargestParts = WideInt{1} << 126;
 
 // The value of `digits`, or nothing when it is out of every type's range.
 std::optional<WideUnsigned> to_number(std::string_view digits) {
@@ -91,13 +94,13 @@ std::optional<WideUnsigned> to_number(std::string_view digits) {
 }
 
 bool too_large(std::string_view text, std::string& why) {
-  why = "\"" + std::string(text) + "\" is too large for its type";
+  why = "\"" + quote(text) + "\" is too large for its type";
   return false;
 }
 
 bool not_whole(std::string_view text, TimeUnit unit, std::string& why) {
-  why = "\"" + std::string(text) + "\" is not a whole number of its unit, which is " +
-        std::to_string(unit.num) + (unit.den == 1 ? "" : "/" + std::to_string(unit.den)) + " s";
+  why = "\"" + quote(text) + "\" is not a whole number of its unit, which is " + std::to_string(unit.num) +
+        (unit.den == 1 ? "" : "/" + std::to_string(unit.den)) + " s";
   return false;
 }
 
@@ -112,7 +115,8 @@ bool to_units(std::string_view text, Seconds seconds, TimeUnit unit, WideInt& co
   const auto num = static_cast<WideUnsigned>(unit.num);
   const auto den = static_cast<WideUnsigned>(unit.den);
   WideUnsigned parts = 0;  // of 1/den seconds
-  if (__builtin_mul_overflow(seconds.whole, den, &parts)) return too_large(text, why);
+  if (__builtin_mul_overflow(seconds.whole, den, &parts) || parts > WideUnsigned{kLargestParts})
+    return too_large(text, why);
   const WideUnsigned scaled = *to_number(digits) * den;
   parts += scaled / power;
   const WideUnsigned rest = scaled % power;
@@ -128,12 +132,12 @@ bool to_units(std::string_view text, Seconds seconds, TimeUnit unit, WideInt& co
 
 bool not_a_duration(std::string_view text, std::string& why) {
   why = "expected a duration such as \"PT1.5S\" (weeks, days, hours, minutes and seconds), found \"" +
-        std::string(text) + "\"";
+        quote(text) + "\"";
   return false;
 }
 
 bool not_a_time(std::string_view text, std::string& why) {
-  why = "expected a time such as \"2026-11-15T04:36:02Z\", found \"" + std::string(text) + "\"";
+  why = "expected a time such as \"2026-11-15T04:36:02Z\", found \"" + quote(text) + "\"";
   return false;
 }
 
@@ -315,7 +319,10 @@ bool parse_time(std::string_view text, TimeUnit unit, WideInt& count, std::strin
   // Whole seconds may be negative, the fraction counts forward from them.
   const WideInt seconds = days_since_1970(date) * 86400 + *clock - *zone;
   WideInt parts = 0;  // of 1/den seconds
-  if (__builtin_mul_overflow(seconds, WideInt{unit.den}, &parts)) return too_large(text, why);
+  if (__builtin_mul_overflow(seconds, WideInt{unit.den}, &parts) || parts > kLargestParts ||
+      parts < -kLargestParts) {
+    return too_large(text, why);
+  }
   WideInt fraction = 0;
   if (!to_units(text, part_of_second, TimeUnit{1, unit.den}, fraction, why)) return false;
   parts += fraction;

@@ -51,7 +51,11 @@ build_by_pkg_config() {
 check_output() {
   local version expected actual
   version=$(sed -n 's/^#define HOLDFAST_VERSION "\(.*\)"$/\1/p' "$source/include/holdfast/version.hpp")
-  expected="Holdfast $version"$'\n''caught: activity charge failed: no funds'
+  expected="Holdfast $version
+{\"id\":\"o1\",\"items\":[{\"sku\":\"x\",\"quantity\":2,\"size\":\"large\"}],\"prices\":{\"x\":0.5},\"note\":null}
+2
+items[0].quantity: expected integer, found string \"x\"
+caught: activity charge failed: no funds"
   actual=$("$@")
   [ "$actual" = "$expected" ] || die "$* printed:"$'\n'"$actual"$'\n'"and not:"$'\n'"$expected"
 }

@@ -20,8 +20,9 @@ struct MemberBinder<0> {
   }
 };
 
-// "decomposes into ... elements" here means that the aggregate has a member that reflection can't see, such
-// as a bit-field: put HOLDFAST_FIELDS(members...) into the type.
+// An error in here means that the aggregate has a member that reflection can't see, such as an anonymous
+// union: put HOLDFAST_FIELDS(members...) into the type. Nothing can refer to a bit-field: specialise
+// holdfast::Codec.
 #define HOLDFAST_BIND(count, ...)                       \
   template <>                                           \
   struct MemberBinder<count> {                          \

@@ -23,7 +23,7 @@ namespace detail {
 /// How to read an object into some `target`: the loop over its fields is the same for all types.
 struct FieldTable {
   using Read = bool (*)(JsonReader& in, void* target);
-  const std::string_view* names;
+  const std::string_view* keys;  // as in field_keys
   const Read* read;
   std::size_t count;
   std::uint64_t required;
@@ -47,6 +47,13 @@ template <class T, std::size_t I>
 inline constexpr auto field_key = make_key<T, I>();
 template <class T, std::size_t I>
 inline constexpr std::string_view field_key_text{field_key<T, I>.data(), field_key<T, I>.size()};
+
+template <class T, std::size_t... I>
+constexpr auto list_field_keys(std::index_sequence<I...>) {
+  return std::array<std::string_view, sizeof...(I)>{field_key_text<T, I>...};
+}
+template <class T>
+inline constexpr auto field_keys = list_field_keys<T>(std::make_index_sequence<field_count<T>>{});
 
 template <class T, std::size_t I>
 bool read_field(JsonReader& in, void* target) {
@@ -116,7 +123,7 @@ struct Codec {
     requires(!std::default_initializable<T>)
   {
     using Gathered = detail::GatheredFields<T, Indices>;
-    static constexpr detail::FieldTable kTable{detail::field_names<T>.data(), Gathered::kRead.data(), kCount,
+    static constexpr detail::FieldTable kTable{detail::field_keys<T>.data(), Gathered::kRead.data(), kCount,
                                                kRequired};
     typename Gathered::Tuple gathered;
     if (!detail::read_fields(in, kTable, &gathered)) return std::nullopt;
@@ -126,7 +133,7 @@ struct Codec {
  private:
   static constexpr std::size_t kCount = detail::field_count<T>;
   static constexpr std::uint64_t kRequired = detail::required_fields<T>;
-  static_assert(kRequired != ~std::uint64_t{0},
+  static_assert(detail::has_required_names<T>,
                 "holdfast: HOLDFAST_REQUIRED names a field that the type doesn't have");
   using Indices = std::make_index_sequence<kCount>;
 
@@ -153,8 +160,7 @@ struct Codec {
   template <std::size_t... I>
   static bool read(JsonReader& in, T* object, std::index_sequence<I...>) {
     static constexpr std::array<detail::FieldTable::Read, kCount> kRead{&detail::read_field<T, I>...};
-    static constexpr detail::FieldTable kTable{detail::field_names<T>.data(), kRead.data(), kCount,
-                                               kRequired};
+    static constexpr detail::FieldTable kTable{detail::field_keys<T>.data(), kRead.data(), kCount, kRequired};
     return detail::read_fields(in, kTable, object);
   }
 };

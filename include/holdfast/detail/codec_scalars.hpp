@@ -25,6 +25,8 @@ struct Codec<bool> {
 template <class T>
   requires(std::integral<T> && !detail::IsCharacter<T>)
 struct Codec<T> {
+  static_assert(sizeof(T) <= sizeof(std::int64_t),
+                "holdfast: integers of more than 64 bits are not known here; specialise holdfast::Codec");
   static void write(JsonWriter& out, T value) {
     if constexpr (std::is_signed_v<T>) {
       out.integer(static_cast<std::int64_t>(value));
@@ -73,15 +75,24 @@ struct Codec<char> {
   }
 };
 
+namespace detail {
 /// Written like a std::string. It can't be read: it would not own its text.
-template <>
-struct Codec<std::string_view> {
-  static void write(JsonWriter& out, std::string_view value) { out.string(value); }
+template <class View>
+struct ViewCodec {
+  static void write(JsonWriter& out, View value) { out.string(value); }
+  template <class Reader>
+  static bool read(Reader&, View&) {
+    static_assert(!std::same_as<Reader, JsonReader>,
+                  "holdfast: a std::string_view or const char* does not own its text and can't be decoded; "
+                  "use std::string");
+    return false;
+  }
 };
+}  // namespace detail
 template <>
-struct Codec<const char*> {
-  static void write(JsonWriter& out, const char* value) { out.string(value); }
-};
+struct Codec<std::string_view> : detail::ViewCodec<std::string_view> {};
+template <>
+struct Codec<const char*> : detail::ViewCodec<const char*> {};
 
 /// Nothing: what void becomes where a value is needed.
 template <>
@@ -142,7 +153,7 @@ struct Codec<E> {
       value = static_cast<E>(static_cast<Number>(detail::enum_min<E> + static_cast<std::int64_t>(i)));
       return true;
     }
-    return in.fail("expected " + choices() + ", found \"" + name + '"');
+    return in.fail("expected " + choices() + ", found \"" + detail::quote(name) + '"');
   }
 
  private:

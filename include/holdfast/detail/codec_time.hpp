@@ -50,7 +50,7 @@ template <class Rep>
 bool narrow(JsonReader& in, std::string_view text, WideInt count, Rep& out) {
   using Limits = std::numeric_limits<Rep>;
   if (count < static_cast<WideInt>(Limits::min()) || count > static_cast<WideInt>(Limits::max())) {
-    return in.fail("\"" + std::string(text) + "\" is too large for its type");
+    return in.fail("\"" + quote(text) + "\" is too large for its type");
   }
   out = static_cast<Rep>(count);
   return true;

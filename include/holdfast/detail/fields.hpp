@@ -109,20 +109,36 @@ constexpr auto fields_of(T& object) {
 template <class T, std::size_t I>
 using FieldType = std::remove_cvref_t<std::tuple_element_t<I, decltype(fields_of(std::declval<T&>()))>>;
 
-/// A bit for each field that must be there.
+/// The names that HOLDFAST_REQUIRED lists.
+template <class T>
+constexpr auto list_required_names() {
+  if constexpr (ListsRequired<T>) {
+    return split_names<count_names(FieldAccess::required<T>())>(FieldAccess::required<T>());
+  } else {
+    return std::array<std::string_view, 0>{};
+  }
+}
+template <class T>
+inline constexpr auto required_names = list_required_names<T>();
+
+template <class T>
+constexpr bool has_field(std::string_view name) {
+  return std::find(field_names<T>.begin(), field_names<T>.end(), name) != field_names<T>.end();
+}
+template <class T>
+inline constexpr bool has_required_names =
+    std::all_of(required_names<T>.begin(), required_names<T>.end(), has_field<T>);
+
+/// A bit for each field that must be there: those that are listed, and those that a T can't be made without.
 template <class T>
 constexpr std::uint64_t find_required_fields() {
   std::uint64_t mask = 0;
-  if constexpr (!ListsFields<T>) {
-    for (std::size_t i = 0; i < members_to_give<T>; ++i) mask |= std::uint64_t{1} << i;
-  }
-  if constexpr (ListsRequired<T>) {
-    for (const auto name : split_names<count_names(FieldAccess::required<T>())>(FieldAccess::required<T>())) {
-      const auto found = std::find(field_names<T>.begin(), field_names<T>.end(), name);
-      if (found == field_names<T>.end())
-        return ~std::uint64_t{0};  // reported by a static_assert of the codec
-      mask |= std::uint64_t{1} << (found - field_names<T>.begin());
-    }
+  for (std::size_t i = 0; i < field_count<T>; ++i) {
+    const bool listed = std::find(required_names<T>.begin(), required_names<T>.end(), field_names<T>[i]) !=
+                        required_names<T>.end();
+    bool needed = false;
+    if constexpr (!ListsFields<T>) needed = i < members_to_give<T>;
+    if (listed || needed) mask |= std::uint64_t{1} << i;
   }
   return mask;
 }

@@ -24,22 +24,22 @@ struct AnyValue {
     std::terminate();
   }
 };
-// The same, but not for a base class of T: an aggregate that accepts fewer of these has a base.
+// Stands for a base class of T, and for nothing else.
 template <class T>
-struct AnyMember {
-  template <class Member>
-    requires(!std::is_base_of_v<Member, T> || std::is_same_v<Member, T>)
-  operator Member() const noexcept {
+struct AnyBase {
+  template <class Base>
+    requires(std::is_base_of_v<Base, T> && !std::is_same_v<Base, T>)
+  operator Base() const noexcept {
     std::terminate();
   }
 };
 
-template <class T, class Value, std::size_t... I>
+template <class T, std::size_t... I>
 constexpr bool initialises_with(std::index_sequence<I...>) {
-  return requires { T{(static_cast<void>(I), Value{})...}; };
+  return requires { T{(static_cast<void>(I), AnyValue{})...}; };
 }
-template <class T, std::size_t Count, class Value = AnyValue>
-inline constexpr bool takes_initialisers = initialises_with<T, Value>(std::make_index_sequence<Count>{});
+template <class T, std::size_t Count>
+inline constexpr bool takes_initialisers = initialises_with<T>(std::make_index_sequence<Count>{});
 
 // T takes every number of initialisers from the fewest (members without a default have to be given) to the
 // most (all of them). Searched from below, where most types end.
@@ -51,10 +51,10 @@ constexpr std::size_t fewest_initialisers() {
     return fewest_initialisers<T, Count + 1>();
   }
 }
-template <class T, class Value, std::size_t Count>
+template <class T, std::size_t Count>
 constexpr std::size_t most_initialisers() {
-  if constexpr (Count <= kMaxMembers && takes_initialisers<T, Count + 1, Value>) {
-    return most_initialisers<T, Value, Count + 1>();
+  if constexpr (Count <= kMaxMembers && takes_initialisers<T, Count + 1>) {
+    return most_initialisers<T, Count + 1>();
   } else {
     return Count;
   }
@@ -64,9 +64,19 @@ constexpr std::size_t most_initialisers() {
 template <class T>
 inline constexpr std::size_t members_to_give = fewest_initialisers<T>();
 template <class T>
-inline constexpr std::size_t member_count = most_initialisers<T, AnyValue, members_to_give<T>>();
+inline constexpr std::size_t member_count = most_initialisers<T, members_to_give<T>>();
+
+// Base classes stand before the members.
+template <class T, std::size_t First, std::size_t... Rest>
+constexpr bool starts_with_base(std::index_sequence<First, Rest...>) {
+  return requires { T{AnyBase<T>{}, (static_cast<void>(Rest), AnyValue{})...}; };
+}
 template <class T>
-inline constexpr bool has_base = member_count<T> > 0 && !takes_initialisers<T, member_count<T>, AnyMember<T>>;
+constexpr bool starts_with_base(std::index_sequence<>) {
+  return false;
+}
+template <class T>
+inline constexpr bool has_base = starts_with_base<T>(std::make_index_sequence<member_count<T>>{});
 
 // A C array swallows several initialisers, so `{}` in its place leaves too many for the members after it.
 template <class T, std::size_t... Before, std::size_t... After>

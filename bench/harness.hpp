@@ -1,0 +1,71 @@
+// What all benchmark suites share: measuring functions against each other, the table, the JSON file.
+//
+//   int main(int argc, char** argv) {
+//     bench::Suite suite("codec", argc, argv);
+//     const auto times = bench::race({[&] { bench::keep(encode(order)); }, [&] { bench::keep(dump(order));
+//     }}); suite.add({.name = "order_encode", .value = times[0].median(), .unit = "ns",
+//                .ratio = bench::speedup(times[0], times[1]), .ratio_to = "nlohmann::json"});
+//     return suite.finish();
+//   }
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace holdfast::bench {
+
+/// Makes the compiler believe that somebody looks at `value`.
+template <class T>
+void keep(const T& value) {
+  asm volatile("" : : "r"(&value) : "memory");
+}
+
+/// Nanoseconds per call of one function, one number per round.
+struct Times {
+  std::vector<double> rounds{};
+  [[nodiscard]] double median() const;
+};
+
+struct Effort {
+  int rounds = 101;
+  std::chrono::nanoseconds sample =
+      std::chrono::milliseconds(2);  // per function and round; short, so that neighbours are comparable
+};
+
+/// Measures the functions in turns, round by round, so that whatever else the machine does meets all of them.
+/// Each is called as often as fills a sample, at least once.
+std::vector<Times> race(const std::vector<std::function<void()>>& functions, const Effort& effort = {});
+
+/// How many times faster `ours` is than `theirs`: the median over the rounds, in each of which both ran.
+double speedup(const Times& ours, const Times& theirs);
+
+/// One line of the table, one object in the file.
+struct Row {
+  std::string name{};
+  double value = 0;
+  std::string unit{};
+  std::optional<double> ratio{};
+  std::optional<std::string> ratio_to{};
+};
+
+/// The results of one program.
+class Suite {
+ public:
+  /// argv[1], when given, is the folder for `<name>.json`.
+  Suite(std::string name, int argc, char** argv);
+
+  void add(Row row) { rows_.push_back(std::move(row)); }
+
+  /// Prints the table and writes the file. What main() returns.
+  [[nodiscard]] int finish() const;
+
+ private:
+  std::string name_;
+  std::string folder_;
+  std::vector<Row> rows_;
+};
+
+}  // namespace holdfast::bench
