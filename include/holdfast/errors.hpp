@@ -156,8 +156,9 @@ class ActivityFailure : public std::runtime_error {
   bool retryable_;
 };
 
-/// Throws `failure` as the exception that stands for it: Cancelled, TimeoutError, SessionLost, ...; for the
-/// other categories ChildError when its source is an orchestration, ActivityError when it is an activity.
+/// Throws `failure` as the exception that stands for it: Cancelled (when it has no source: a child that was
+/// cancelled is a ChildError), TimeoutError, SessionLost, ...; for the other categories ChildError when its
+/// source is an orchestration, ActivityError when it is an activity.
 [[noreturn]] void throw_failure(Failure failure);
 
 }  // namespace holdfast

@@ -91,7 +91,9 @@ ActivityFailure::ActivityFailure(std::string type, const std::string& message, P
 void throw_failure(Failure failure) {
   switch (failure.category) {
     case Category::cancelled:
-      throw Cancelled(std::move(failure));
+      // With a source it is somebody else who was cancelled, which is no reason for the code to stop itself.
+      if (failure.source.empty()) throw Cancelled(std::move(failure));
+      break;
     case Category::timeout:
       throw TimeoutError(std::move(failure));
     case Category::session:

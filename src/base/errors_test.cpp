@@ -30,6 +30,7 @@ TEST(Errors, EachFailureIsThrownAsTheExceptionThatStandsForIt) {
   expect_thrown_as<ActivityError>(failure_of(Category::application, "card_declined", "activity charge"));
   expect_thrown_as<ActivityError>(failure_of(Category::poison, "", "activity charge"));
   expect_thrown_as<ChildError>(failure_of(Category::terminated, "", "orchestration order-7"));
+  expect_thrown_as<ChildError>(failure_of(Category::cancelled, "", "orchestration order-7"));
   expect_thrown_as<Error>(failure_of(Category::store));
 }
 

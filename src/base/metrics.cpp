@@ -38,8 +38,7 @@ struct Family {
   }
 };
 
-// ---- text
-// ---------------------------------------------------------------------------------------------------
+// ---- text ---------------------------------------------------------------------------------------
 
 void append_number(std::string& text, double number) {
   if (std::isnan(number)) {
@@ -146,8 +145,7 @@ std::string describe(const Family& family) {
   return text;
 }
 
-// ---- rules
-// --------------------------------------------------------------------------------------------------
+// ---- rules --------------------------------------------------------------------------------------
 
 [[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument(what); }
 
@@ -196,8 +194,7 @@ void check_buckets(const std::vector<double>& buckets) {
 
 }  // namespace
 
-// ---- instruments
-// --------------------------------------------------------------------------------------------
+// ---- instruments --------------------------------------------------------------------------------
 
 Histogram::Histogram(std::vector<double> buckets)
     : buckets_(std::move(buckets)), counts_(buckets_.size() + 1) {
@@ -223,8 +220,7 @@ std::vector<double> latency_buckets() {
           0.1,     0.25,   0.5,     1,      2.5,   5,      10,    30,   60};
 }
 
-// ---- the registry
-// -------------------------------------------------------------------------------------------
+// ---- the registry -------------------------------------------------------------------------------
 
 class Metrics::Registry {
  public:

@@ -288,8 +288,7 @@ TEST(CodecTypes, JsonOfAnyKind) {
   EXPECT_THROW(encode(Json{"1 2"}), Error);
 }
 
-// ---- types that reflection needs help with
-// ------------------------------------------------------------------
+// ---- types that reflection needs help with ------------------------------------------------------
 
 class Account {
  public:

@@ -32,8 +32,7 @@ using detail::TimerStarted;
 using detail::ValueRead;
 using detail::ValueSet;
 
-// ---- what is revealed to the code
-// -----------------------------------------------------------------------------
+// ---- what is revealed to the code ---------------------------------------------------------------
 
 /// A turn begins. `time` is what ctx.now() says during the turn.
 struct TurnStarted {
@@ -59,6 +58,7 @@ struct Started {
   std::optional<Parent> parent{};
   std::map<std::string, Payload> values{};        ///< key/value as the former execution left it
   std::optional<std::string> cancel_requested{};  ///< the reason, when a request came before this execution
+  std::uint64_t history_budget = 0;               ///< how many events before the code should continue as new
   friend bool operator==(const Started&, const Started&) = default;
 };
 
@@ -80,8 +80,7 @@ struct CancelRequested {
   friend bool operator==(const CancelRequested&, const CancelRequested&) = default;
 };
 
-// ---- how an execution ends
-// --------------------------------------------------------------------------------------
+// ---- how an execution ends ----------------------------------------------------------------------
 
 struct ExecutionCompleted {
   Payload output{};
@@ -105,8 +104,7 @@ struct ContinuedAsNew {
   friend bool operator==(const ContinuedAsNew&, const ContinuedAsNew&) = default;
 };
 
-// ---- what ends with a turn
-// --------------------------------------------------------------------------------------
+// ---- what ends with a turn ----------------------------------------------------------------------
 
 /// Why an operation was cancelled before it had an outcome.
 enum class CancelReason : std::uint8_t {
@@ -140,7 +138,12 @@ struct Event {
   friend bool operator==(const Event&, const Event&) = default;
 };
 
+/// How many causes of a failure history keeps: those of the causes that are nested deeper are left out.
+inline constexpr int kMaxCauses = 64;
+
 /// The name of an event's kind: "activity_scheduled".
 std::string_view kind_name(const Body& body) noexcept;
+/// The same for a kind as a number, the index in Body; empty when there is no such kind.
+std::string_view kind_name(std::uint8_t kind) noexcept;
 
 }  // namespace holdfast::history

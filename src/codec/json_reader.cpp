@@ -89,8 +89,7 @@ JsonKind JsonReader::peek() noexcept {
   }
 }
 
-// ---- failures
-// -----------------------------------------------------------------------------------------------
+// ---- failures -----------------------------------------------------------------------------------
 
 bool JsonReader::fail(std::string message) {
   if (error_.empty()) error_ = std::move(message);
@@ -147,8 +146,7 @@ bool JsonReader::in_field(std::string_view name) { return inside(detail::quote(n
 
 std::string JsonReader::error() const { return path_.empty() ? error_ : path_ + ": " + error_; }
 
-// ---- structure
-// ----------------------------------------------------------------------------------------------
+// ---- structure ----------------------------------------------------------------------------------
 
 bool JsonReader::open(char bracket, std::string_view what) {
   skip_blanks();
@@ -229,8 +227,7 @@ bool JsonReader::raw(std::string_view& out) {
   return true;
 }
 
-// ---- words and numbers
-// --------------------------------------------------------------------------------------
+// ---- words and numbers --------------------------------------------------------------------------
 
 bool JsonReader::word(std::string_view word) { return ok() && take(word); }
 
@@ -318,8 +315,7 @@ bool JsonReader::number(double& out) { return floating(out); }
 bool JsonReader::number(float& out) { return floating(out); }
 bool JsonReader::number(long double& out) { return floating(out); }
 
-// ---- strings
-// ------------------------------------------------------------------------------------------------
+// ---- strings ------------------------------------------------------------------------------------
 
 bool JsonReader::string(std::string& out) {
   const JsonKind kind = peek();

@@ -42,8 +42,7 @@ std::string fraction_digits(WideUnsigned rest, TimeUnit unit) {
   return digits;
 }
 
-// ---- reading
-// ------------------------------------------------------------------------------------------------
+// ---- reading ------------------------------------------------------------------------------------
 
 // A cursor over text that is mostly numbers and the characters between them.
 struct Scanner {
@@ -163,8 +162,7 @@ bool take_component(Scanner& in, std::string_view& letters, Seconds& seconds) {
   return true;
 }
 
-// ---- the calendar
-// -------------------------------------------------------------------------------------------
+// ---- the calendar -------------------------------------------------------------------------------
 
 // The proleptic Gregorian calendar, counted from 1 March of year 0, so that a leap day ends its year; 400
 // years have 146097 days.

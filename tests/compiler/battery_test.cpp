@@ -23,7 +23,7 @@ const Rows& table() {
   return rows;
 }
 
-// ---- the snippets ---------------------------------------------------------------------------------------
+// ---- the snippets -------------------------------------------------------------------------------
 
 class EverySnippet : public testing::TestWithParam<Snippet> {};
 
@@ -43,7 +43,7 @@ TEST_P(EverySnippet, BehavesAsListed) {
 INSTANTIATE_TEST_SUITE_P(Battery, EverySnippet, testing::ValuesIn(snippets()),
                          [](const auto& test) { return std::string(test.param.name); });
 
-// ---- the table ------------------------------------------------------------------------------------------
+// ---- the table ----------------------------------------------------------------------------------
 
 TEST(Outcomes, EveryRowIsASnippetOfThisBinaryOrRejectedByThisCompiler) {
   std::set<std::string_view> here;
@@ -88,7 +88,7 @@ TEST(Outcomes, TheDocumentationShowsTheSameTable) {
   for (std::size_t i = 0; i < shown.size(); ++i) EXPECT_EQ(shown[i], table()[i]);
 }
 
-// ---- the runner: on a compiler without a fault, only these tests meet one --------------------------------
+// ---- the runner: on a compiler without a fault, only these tests meet one -----------------------
 
 Observation observe_coroutine(Task<std::string> (*coroutine)()) {
   return observe({.name = "made to fail", .coroutine = coroutine, .result = "fine"});

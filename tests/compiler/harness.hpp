@@ -12,7 +12,7 @@
 
 namespace holdfast::battery {
 
-// ---- what is counted ------------------------------------------------------------------------------------
+// ---- what is counted ----------------------------------------------------------------------------
 
 /// Counts itself: constructed minus destroyed. Its text is on the heap, so that a second destruction is also
 /// a second free.
@@ -33,7 +33,7 @@ class Tracer {
   std::string text_;
 };
 
-// ---- who resumes ----------------------------------------------------------------------------------------
+// ---- who resumes --------------------------------------------------------------------------------
 
 /// Knows which coroutines wait, and resumes them in the order in which they began to. One exists at a time,
 /// and it outlives every coroutine that waits.
@@ -76,7 +76,7 @@ class Driver {
   std::vector<Waiter*> waiting_;
 };
 
-// ---- Task: a lazy coroutine -----------------------------------------------------------------------------
+// ---- Task: a lazy coroutine ---------------------------------------------------------------------
 
 template <class T>
 class [[nodiscard]] Task {
@@ -140,7 +140,7 @@ class [[nodiscard]] Task {
   std::coroutine_handle<promise_type> handle_;
 };
 
-// ---- Pending: an operation that always suspends ---------------------------------------------------------
+// ---- Pending: an operation that always suspends -------------------------------------------------
 
 /// Awaiting it suspends until the driver comes round, and then yields its value.
 template <class T>
@@ -174,7 +174,7 @@ Pending<T> later(T value) {
   return Pending<T>(std::move(value));
 }
 
-// ---- what snippets talk about ---------------------------------------------------------------------------
+// ---- what snippets talk about -------------------------------------------------------------------
 
 /// A small aggregate with something to destroy.
 struct Item {
@@ -209,7 +209,7 @@ Pending<std::string> call(const Input& input) {
 /// True, but no compiler knows while it compiles a snippet.
 inline bool in_stock() { return true; }
 
-// ---- the battery ----------------------------------------------------------------------------------------
+// ---- the battery --------------------------------------------------------------------------------
 
 struct Snippet {
   std::string_view name;

@@ -66,8 +66,7 @@ testing::AssertionResult says(const std::string& text, const std::string& part) 
                                      << (text.empty() ? "(nothing)" : text);
 }
 
-// ---- this tree
-// -------------------------------------------------------------------------------------------------
+// ---- this tree ----------------------------------------------------------------------------------
 
 TEST(Layers, ThisTreeKeepsToThem) {
   const Tree tree = tree_below(".");
@@ -77,8 +76,7 @@ TEST(Layers, ThisTreeKeepsToThem) {
   EXPECT_EQ(violations(tree), "");
 }
 
-// ---- who may include whom
-// --------------------------------------------------------------------------------------
+// ---- who may include whom -----------------------------------------------------------------------
 
 TEST(Layers, IncludingDownwardsIsFine) {
   EXPECT_EQ(violations({{"include/holdfast/ids.hpp", "#include <cstdint>\n"},
@@ -136,8 +134,7 @@ TEST(Layers, AnIncludeOfNoExistingPublicHeaderIsFound) {
                    "there is no such public header"));
 }
 
-// ---- what is not in the tree
-// -----------------------------------------------------------------------------------
+// ---- what is not in the tree --------------------------------------------------------------------
 
 TEST(Layers, PublicHeadersIncludeNothingOfThirdParties) {
   for (const std::string external : {"<boost/asio.hpp>", "<sqlite3.h>", "<fmt/core.h>", "<unistd.h>"}) {
@@ -160,8 +157,7 @@ TEST(Layers, AStoreIncludesItsOwnDatabaseOnly) {
                    "nor listed as external for layer store-sqlite in tests/layers/layers.txt"));
 }
 
-// ---- unit tests
-// ------------------------------------------------------------------------------------------------
+// ---- unit tests ---------------------------------------------------------------------------------
 
 TEST(Layers, UnitTestsMayUseTestLibrariesAndThreads) {
   EXPECT_EQ(
@@ -187,8 +183,7 @@ TEST(Layers, UnitTestsReachWhatTheTableGrantsThem) {
   EXPECT_NE(violations(refused), "");
 }
 
-// ---- what the engine must not touch
-// ----------------------------------------------------------------------------
+// ---- what the engine must not touch -------------------------------------------------------------
 
 TEST(Layers, TheEngineHasNoThreads) {
   EXPECT_TRUE(says(violations_in("src/engine/turn.cpp", "#include <thread>\n"),
@@ -240,8 +235,7 @@ TEST(Layers, WhatOnlyStandsInACommentOrAStringIsFine) {
             "");
 }
 
-// ---- every file is known
-// ---------------------------------------------------------------------------------------
+// ---- every file is known ------------------------------------------------------------------------
 
 TEST(Layers, AnUnknownFolderIsFound) {
   EXPECT_TRUE(
@@ -257,8 +251,7 @@ TEST(Layers, AnUnknownPublicHeaderIsFound) {
   EXPECT_EQ(violations_in("include/holdfast/detail/codec_scalars.hpp", ""), "");
 }
 
-// ---- the table
-// -------------------------------------------------------------------------------------------------
+// ---- the table ----------------------------------------------------------------------------------
 
 TEST(LayerTable, UsesOnlyWhatStandsAbove) {
   EXPECT_THROW(parse_table("layer a\n uses b\nlayer b\n files b/\n"), std::runtime_error);
@@ -288,8 +281,7 @@ TEST(LayerTable, AStarStaysWithinAName) {
   EXPECT_TRUE(matches("*", "any/thing.h"));
 }
 
-// ---- reading C++
-// -----------------------------------------------------------------------------------------------
+// ---- reading C++ --------------------------------------------------------------------------------
 
 TEST(SourceText, KeepsLinesAndDropsCommentsAndLiterals) {
   const SourceText source =

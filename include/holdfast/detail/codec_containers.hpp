@@ -28,8 +28,7 @@ namespace holdfast {
 
 namespace detail {
 
-// ---- sequences and sets: arrays
-// -----------------------------------------------------------------------------
+// ---- sequences and sets: arrays -----------------------------------------------------------------
 
 template <class Container>
 struct SequenceCodec {
@@ -81,8 +80,7 @@ struct UnorderedSetCodec {
   static bool read(JsonReader& in, Container& values) { return SequenceCodec<Container>::read(in, values); }
 };
 
-// ---- maps: objects where the keys allow it, arrays of pairs otherwise
-// ---------------------------------------
+// ---- maps: objects where the keys allow it, arrays of pairs otherwise ---------------------------
 
 /// Keys that can be the name of a field: text, whole numbers and enums.
 template <class Key>
@@ -203,8 +201,7 @@ struct MapCodec {
   }
 };
 
-// ---- fixed lengths: arrays of exactly that many
-// -------------------------------------------------------------
+// ---- fixed lengths: arrays of exactly that many -------------------------------------------------
 
 template <class Tuple, std::size_t... I>
 void write_tuple(JsonWriter& out, const Tuple& values, std::index_sequence<I...>) {
@@ -258,8 +255,7 @@ struct FixedArrayCodec {
   }
 };
 
-// ---- nullable values
-// ----------------------------------------------------------------------------------------
+// ---- nullable values ----------------------------------------------------------------------------
 
 /// Types whose own JSON may be null: an optional one of them is written as an array of none or one.
 template <class T>

@@ -12,10 +12,39 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
 namespace holdfast::detail {
+
+/// A T on the heap, or nothing where it is the default: operations are moved around a lot, and settings are
+/// rare.
+template <class T>
+class Boxed {
+ public:
+  Boxed() noexcept = default;
+  Boxed(T value) : value_(value == T{} ? nullptr : std::make_unique<T>(std::move(value))) {}
+  Boxed(const Boxed& other) : value_(other.value_ ? std::make_unique<T>(*other.value_) : nullptr) {}
+  Boxed(Boxed&&) noexcept = default;
+  Boxed& operator=(Boxed other) noexcept {
+    value_ = std::move(other.value_);
+    return *this;
+  }
+  ~Boxed() = default;
+
+  [[nodiscard]] bool is_default() const noexcept { return !value_; }
+  [[nodiscard]] const T& operator*() const noexcept {
+    static const T kDefault{};
+    return value_ ? *value_ : kDefault;
+  }
+  [[nodiscard]] const T* operator->() const noexcept { return &**this; }
+  friend bool operator==(const Boxed& a, const Boxed& b) { return *a == *b; }
+
+ private:
+  std::unique_ptr<T> value_;
+};
 
 /// RetryPolicy with texts of its own.
 struct RetrySettings {
@@ -60,12 +89,11 @@ struct ActivitySettings {
   friend bool operator==(const ActivitySettings&, const ActivitySettings&) = default;
 };
 
-// ---- operations with an outcome
-// -----------------------------------------------------------------------------
+// ---- operations with an outcome -----------------------------------------------------------------
 
 struct ActivityScheduled {
   std::string name{};
-  ActivitySettings settings{};
+  Boxed<ActivitySettings> settings{};
   Payload input{};
   friend bool operator==(const ActivityScheduled&, const ActivityScheduled&) = default;
 };
@@ -97,7 +125,7 @@ struct DetachedStarted {
   friend bool operator==(const DetachedStarted&, const DetachedStarted&) = default;
 };
 struct SessionOpened {
-  SessionSettings settings{};
+  Boxed<SessionSettings> settings{};
   friend bool operator==(const SessionOpened&, const SessionOpened&) = default;
 };
 struct SessionClosing {
@@ -116,13 +144,12 @@ struct ValueRead {
   friend bool operator==(const ValueRead&, const ValueRead&) = default;
 };
 
-// ---- operations whose outcome is in their own event
-// ------------------------------------------------------------
+// ---- operations whose outcome is in their own event ---------------------------------------------
 
 /// `failure` when the function threw.
 struct SideEffectRecorded {
   Payload value{};
-  std::optional<Failure> failure{};
+  Boxed<std::optional<Failure>> failure{};
   friend bool operator==(const SideEffectRecorded&, const SideEffectRecorded&) = default;
 };
 /// `value` when a message was there.
@@ -142,5 +169,15 @@ struct ValueSet {
 using Operation = std::variant<ActivityScheduled, TimerStarted, EventAwaited, MessageAwaited, ChildStarted,
                                DetachedStarted, SessionOpened, SessionClosing, SessionEventAwaited, ValueRead,
                                SideEffectRecorded, MessageTried, ValueSet>;
+
+template <class T, class... Alternatives>
+constexpr std::uint8_t position_in(const std::variant<Alternatives...>*) {
+  std::uint8_t position = 0;
+  static_cast<void>(((std::is_same_v<T, Alternatives> || (++position, false)) || ...));
+  return position;
+}
+/// The index of T in Operation.
+template <class T>
+inline constexpr std::uint8_t kind_of_operation = position_in<T>(static_cast<const Operation*>(nullptr));
 
 }  // namespace holdfast::detail

@@ -13,8 +13,7 @@
 
 namespace holdfast::detail {
 
-// ---- how many members
-// ---------------------------------------------------------------------------------------
+// ---- how many members ---------------------------------------------------------------------------
 
 // Stands for any initialiser. Only ever used unevaluated; the bodies are for compilers that look at them
 // anyway.
@@ -107,8 +106,7 @@ constexpr bool is_reflectable() {
   }
 }
 
-// ---- their names
-// --------------------------------------------------------------------------------------------
+// ---- their names --------------------------------------------------------------------------------
 
 // An object that is never constructed: only the addresses of its members are used.
 template <class T>

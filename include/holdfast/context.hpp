@@ -1,0 +1,313 @@
+// Context: what an orchestration can do. Every operation is lazy: it is described here, and started when it
+// is awaited, started or given to a combinator.
+#pragma once
+
+#include <holdfast/activity.hpp>
+#include <holdfast/clock.hpp>
+#include <holdfast/codec.hpp>
+#include <holdfast/combinators.hpp>
+#include <holdfast/detail/core.hpp>
+#include <holdfast/detail/describe.hpp>
+#include <holdfast/detail/names.hpp>
+#include <holdfast/mailbox.hpp>
+#include <holdfast/op.hpp>
+#include <holdfast/options.hpp>
+#include <holdfast/session.hpp>
+#include <holdfast/task.hpp>
+
+#include <concepts>
+#include <coroutine>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace holdfast {
+
+namespace detail {
+
+/// Ends the execution; whoever awaits it is never resumed.
+class Continuation {
+ public:
+  using HoldfastAwaitable = void;
+  Continuation(Core& core, std::string_view version, Payload input)
+      : core_(core), version_(version), input_(std::move(input)) {}
+
+  struct Awaiter {
+    Continuation& next;
+    bool await_ready() const noexcept { return false; }
+    template <class Promise>
+    bool await_suspend(std::coroutine_handle<Promise> frame) {
+      if (next.core_.interrupts(frame.promise())) return next.core_.stopped();
+      next.core_.continue_as_new(next.version_, std::move(next.input_));
+      return true;
+    }
+    // Resumed only to be cancelled; saying so spares the code after it, and no compiler asks for a co_return.
+    [[noreturn]] void await_resume() const { throw Cancelled(*next.core_.cancel_request()); }
+  };
+  Awaiter operator co_await() && noexcept { return {*this}; }
+
+ private:
+  Core& core_;
+  std::string version_;
+  Payload input_;
+};
+
+template <class First, class... Rest>
+inline constexpr bool starts_with_options = std::is_same_v<std::remove_cvref_t<First>, ActivityOptions> ||
+                                            std::is_same_v<std::remove_cvref_t<First>, ChildOptions> ||
+                                            std::is_same_v<std::remove_cvref_t<First>, DetachedOptions> ||
+                                            std::is_same_v<std::remove_cvref_t<First>, ContinueOptions>;
+
+/// Inputs of a call without options.
+template <class... In>
+concept PlainInputs = sizeof...(In) == 0 || !starts_with_options<In..., void>;
+
+template <class T>
+Task<T> shielded_op(Op<T> op) {
+  co_return co_await std::move(op);
+}
+
+}  // namespace detail
+
+/// The orchestration's side of the engine. One for each execution, passed by reference to its code, valid as
+/// long as that code's frames. Not for other threads.
+class Context {
+ public:
+  explicit Context(detail::Core& core) noexcept : core_(core) {}
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  // ---- activities -------------------------------------------------------------------------------
+
+  /// Runs an activity on some worker, at least once, and gives its result.
+  template <class R, class... In>
+    requires detail::PlainInputs<In...>
+  Op<R> activity(std::string_view name, In&&... in) {
+    detail::check_inputs<In...>();
+    return {core_, detail::describe_activity(name, nullptr, encode_args(in...))};
+  }
+  template <class R, class... In>
+  Op<R> activity(std::string_view name, ActivityOptions options, In&&... in) {
+    detail::check_inputs<In...>();
+    return {core_, detail::describe_activity(name, &options, encode_args(in...))};
+  }
+  /// The same by a typed handle; the inputs are checked when this is compiled.
+  template <class R, class... P, class... In>
+    requires(sizeof...(In) == sizeof...(P) && (std::convertible_to<In, P> && ...))
+  Op<R> activity(const Activity<R(P...)>& handle, In&&... in) {
+    detail::check_inputs<In...>();
+    return {core_, detail::describe_activity(handle.name, &handle.options,
+                                             encode_args(static_cast<const P&>(std::forward<In>(in))...))};
+  }
+  template <class R, class... P, class... In>
+    requires(sizeof...(In) == sizeof...(P) && (std::convertible_to<In, P> && ...))
+  Op<R> activity(const Activity<R(P...)>& handle, ActivityOptions options, In&&... in) {
+    detail::check_inputs<In...>();
+    return {core_, detail::describe_activity(handle.name, &options,
+                                             encode_args(static_cast<const P&>(std::forward<In>(in))...))};
+  }
+
+  // ---- time -------------------------------------------------------------------------------------
+
+  /// The time of this turn: the same on every replay.
+  [[nodiscard]] CalendarTime now() const noexcept { return core_.now(); }
+  /// Waits for a time that survives restarts.
+  Op<void> sleep(Duration duration) {
+    return {core_, detail::Description{.operation = detail::TimerStarted{}, .delay = duration}};
+  }
+  Op<void> sleep_until(CalendarTime time) {
+    return {core_, detail::Description{.operation = detail::TimerStarted{time}}};
+  }
+
+  // ---- events and messages from outside ---------------------------------------------------------
+
+  /// Waits for an event that somebody raises by this name; one that was raised earlier counts.
+  template <class T>
+  Op<T> event(std::string_view name) {
+    return {core_, detail::describe_event(name)};
+  }
+  template <class T>
+  Mailbox<T> mailbox(std::string_view name) {
+    return {core_, detail::checked_name("a mailbox", name)};
+  }
+
+  // ---- other orchestrations ---------------------------------------------------------------------
+
+  /// Runs another orchestration and gives its result. Dropping it cancels it, unless its policy is to abandon
+  /// it.
+  template <class R, class... In>
+    requires detail::PlainInputs<In...>
+  Op<R> child(std::string_view name, In&&... in) {
+    detail::check_inputs<In...>();
+    const ChildOptions options;
+    return {core_, detail::describe_child(name, options, encode_args(in...))};
+  }
+  template <class R, class... In>
+  Op<R> child(std::string_view name, ChildOptions options, In&&... in) {
+    detail::check_inputs<In...>();
+    return {core_, detail::describe_child(name, options, encode_args(in...))};
+  }
+  /// Starts an orchestration that lives on by itself. The value is its id, once it is known to have started.
+  template <class... In>
+    requires detail::PlainInputs<In...>
+  Op<std::string> start_detached(std::string_view name, In&&... in) {
+    detail::check_inputs<In...>();
+    const DetachedOptions options;
+    return {core_, detail::describe_detached(name, options, encode_args(in...))};
+  }
+  template <class... In>
+  Op<std::string> start_detached(std::string_view name, DetachedOptions options, In&&... in) {
+    detail::check_inputs<In...>();
+    return {core_, detail::describe_detached(name, options, encode_args(in...))};
+  }
+
+  // ---- sessions ---------------------------------------------------------------------------------
+
+  /// Opens a session; without an id it gets one from the execution's seed.
+  Op<Session> open_session(SessionOptions options) {
+    return {core_, detail::Description{detail::SessionOpened{detail::session_settings(options)}}};
+  }
+  /// A handle for a session that exists, or that an activity will create.
+  Session session(std::string_view id) {
+    return {core_, detail::SessionSettings{.id = detail::checked_name("a session", id)}};
+  }
+  /// A session that is created, with these options, by its first activity. Nothing is recorded here.
+  Session worker_session(std::string_view id, SessionOptions options) {
+    options.id = id;
+    return {core_, detail::session_settings(options)};
+  }
+
+  // ---- what happens inside the turn -------------------------------------------------------------
+
+  /// Calls `f` once and records what it gives: on replay the record is used. For small, fast functions.
+  template <class F>
+  Op<std::invoke_result_t<F&>> side_effect(F f) {
+    auto effect = std::make_unique<std::function<Payload()>>([f = std::move(f)]() mutable {
+      if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {
+        f();
+        return encode(std::monostate{});
+      } else {
+        return encode(f());
+      }
+    });
+    return {core_,
+            detail::Description{.operation = detail::SideEffectRecorded{}, .effect = std::move(effect)}};
+  }
+  /// 64 random bits, from the execution's seed: the same on every replay.
+  [[nodiscard]] std::uint64_t random() { return core_.random(); }
+  /// A random UUID (version 4), from the execution's seed.
+  [[nodiscard]] std::string uuid();
+
+  /// What clients see as the instance's status text.
+  template <class T>
+  void set_status(const T& status) {
+    core_.set_status(encode(status));
+  }
+
+  /// The instance's own values: durable, readable by clients and other instances, kept across
+  /// continue-as-new.
+  template <class T>
+  void set_value(std::string_view key, const T& value) {
+    core_.set_value(key, encode(value));
+  }
+  void clear_value(std::string_view key) { core_.set_value(key, std::nullopt); }
+  template <class T>
+  [[nodiscard]] std::optional<T> value(std::string_view key) const {
+    const Payload* payload = core_.value(key);
+    if (payload == nullptr) return std::nullopt;
+    return decode<T>(*payload).value();
+  }
+  /// A value of another instance, as it is when the store looks; nothing when there is no such value.
+  template <class T>
+  Op<std::optional<T>> value_of(std::string_view instance, std::string_view key) {
+    return {core_, detail::describe_value_read(instance, key)};
+  }
+
+  // ---- structure --------------------------------------------------------------------------------
+
+  /// Runs a task beside this one.
+  template <class T>
+  Future<T> start(Task<T> task) {
+    auto frame = task.release();
+    return Future<T>(core_.start(frame, frame.promise()));
+  }
+  /// Runs something that a request to cancel does not reach. The request takes effect when it has ended.
+  template <class T>
+  Task<T> shield(Task<T> task) {
+    task.frame().promise().shielded = true;
+    return task;
+  }
+  template <class T>
+  Task<T> shield(Op<T> op) {
+    return shield(detail::shielded_op(std::move(op)));
+  }
+
+  /// Ends this execution and starts the next one of the same instance with this input. Never resumes.
+  template <class... In>
+    requires detail::PlainInputs<In...>
+  detail::Continuation continue_as_new(In&&... in) {
+    detail::check_inputs<In...>();
+    return {core_, {}, encode_args(in...)};
+  }
+  template <class... In>
+  detail::Continuation continue_as_new(ContinueOptions options, In&&... in) {
+    detail::check_inputs<In...>();
+    return {core_, options.version, encode_args(in...)};
+  }
+  /// True when the history of this execution is long enough to continue as new.
+  [[nodiscard]] bool should_continue_as_new() const noexcept {
+    return core_.history_size() >= core_.history_budget();
+  }
+  [[nodiscard]] std::uint64_t history_size() const noexcept { return core_.history_size(); }
+
+  // ---- who and what -----------------------------------------------------------------------------
+
+  [[nodiscard]] const std::string& instance_id() const noexcept { return core_.instance(); }
+  [[nodiscard]] ExecutionNumber execution() const noexcept { return core_.execution(); }
+  [[nodiscard]] const std::string& orchestration() const noexcept { return core_.orchestration(); }
+  [[nodiscard]] const std::string& version() const noexcept { return core_.version(); }
+  /// Whether somebody asked this instance to stop.
+  [[nodiscard]] bool cancel_requested() const noexcept { return core_.cancel_request().has_value(); }
+  /// Whether this code runs again what it did before. Only for logs: code that decides by it is not
+  /// deterministic.
+  [[nodiscard]] bool replaying() const noexcept { return core_.replaying(); }
+
+ private:
+  detail::Core& core_;
+};
+
+namespace detail {
+
+template <class A>
+Task<std::optional<Lifted<typename A::value_type>>> timeout_part(Context& ctx, A part, Duration limit) {
+  Core& core = co_await CurrentCore();
+  Running<typename A::value_type> running(core, std::move(part));
+  Running<void> timer(core, ctx.sleep(limit));
+  std::vector<OpState*> states;
+  states.push_back(running.state());
+  states.push_back(timer.state());
+  Join join(std::move(states), JoinUntil::any);
+  const std::optional<std::size_t> winner = co_await join;
+  std::optional<Lifted<typename A::value_type>> value;
+  if (*winner == 0) {
+    value.emplace(running.take());
+  } else {
+    timer.take();
+  }
+  co_return value;
+}
+
+}  // namespace detail
+
+/// The value of `part`, or nothing when it takes longer than `limit`; then an owned part is cancelled.
+template <detail::Part A>
+auto with_timeout(Context& ctx, A&& part, Duration limit) {
+  return detail::timeout_part(ctx, detail::to_part<A>(std::forward<A>(part)), limit);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,173 @@
+// The core of an execution, as the headers see it: starting operations, waiting for them, resuming what is
+// ready. Templates encode and decode; everything else is behind this interface and compiled once.
+#pragma once
+
+#include <holdfast/clock.hpp>
+#include <holdfast/detail/links.hpp>
+#include <holdfast/detail/operation.hpp>
+#include <holdfast/errors.hpp>
+#include <holdfast/ids.hpp>
+#include <holdfast/payload.hpp>
+
+#include <coroutine>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace holdfast::detail {
+
+class Core;
+struct OpState;
+
+/// What the frame of every Task has in common.
+struct PromiseBase {
+  Core* core = nullptr;               // inherited at await
+  bool shielded = false;              // inherited at await: a request to cancel does not reach it
+  bool root = false;                  // the outermost frame: its end is the end of the execution
+  OpState* owner = nullptr;           // the state of the Future, when the task was started as one
+  struct Waiter* awaiting = nullptr;  // the frame that awaits this one
+  std::exception_ptr error;
+};
+
+/// Something that is resumed in its turn.
+struct Waiter : Link {
+  void (*resume)(Waiter& self) = nullptr;
+  bool shielded = false;  // a request to cancel does not reach the frame that waits
+};
+
+/// A suspended frame.
+struct FrameWaiter : Waiter {
+  std::coroutine_handle<> frame;
+  PromiseBase* promise = nullptr;
+
+  void suspend(std::coroutine_handle<> handle, PromiseBase& of) noexcept {
+    frame = handle;
+    promise = &of;
+    shielded = of.shielded;
+    resume = &resume_frame;
+  }
+  static void resume_frame(Waiter& self);
+};
+
+/// One started operation, or one started task. Owned by a Future or an awaiter, and by the core once
+/// detached.
+struct OpState {
+  Core* core = nullptr;
+  EventId id{};                    // of its scheduling event; 0 for a task
+  std::uint64_t completed_at = 0;  // position among all completions; 0 = not yet
+  bool failed = false;
+  bool absent = false;  // a value or message that may be missing, and is
+  bool detached = false;
+  bool shielded = false;                                   // started inside a shield
+  std::uint8_t kind = 0;                                   // index in Operation; meaningless for a task
+  ParentClosePolicy on_close = ParentClosePolicy::cancel;  // of a child
+  std::string label;  // the activity's name, the child's id, the event's name
+  Payload value;
+  std::unique_ptr<Failure> failure;
+  std::coroutine_handle<> task;  // the frame, when it is a task
+  PromiseBase* task_promise = nullptr;
+  LinkList<Waiter> waiters;
+  struct Channel* channel = nullptr;  // where it waits for a message, of events and mailboxes
+
+  [[nodiscard]] bool ready() const noexcept { return completed_at != 0; }
+};
+
+/// The wait of one frame for one operation.
+struct Wait {
+  OpState* state = nullptr;
+  bool interrupted = false;  // by a request to cancel: the await throws Cancelled
+  FrameWaiter waiter{};
+};
+
+/// An operation that is described and not yet started.
+struct Description {
+  Operation operation;
+  std::optional<Duration> delay{};                     // of a timer, from the moment when it is started
+  std::unique_ptr<std::function<Payload()>> effect{};  // of a side effect
+  bool started = false;
+};
+
+/// One per execution. Used by one thread at a time, which may change between turns.
+class Core {
+ public:
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
+
+  // ---- operations -------------------------------------------------------------------------------
+
+  /// Starts an operation: on replay it must be the one that history shows. The caller owns the state.
+  virtual OpState* start(Description&& description) = 0;
+  /// Adopts a task and runs it up to its first wait. The caller owns the state.
+  OpState* start(std::coroutine_handle<> task, PromiseBase& promise);
+  /// The owner no longer wants it. Without an outcome it is cancelled, unless the frames are being torn down.
+  virtual void release(OpState* state) noexcept = 0;
+  /// The owner no longer wants it, but it goes on until the execution ends.
+  virtual void detach(OpState* state) noexcept = 0;
+
+  /// Suspends a frame until `wait.state` has an outcome. False: it need not be suspended.
+  bool wait(struct Wait& wait, std::coroutine_handle<> frame, PromiseBase& promise);
+  /// The same for an operation that is to be started first; `wait.state` is then owned by the caller.
+  bool start_and_wait(Description& description, struct Wait& wait, std::coroutine_handle<> frame,
+                      PromiseBase& promise);
+  /// Whether an await in this frame must throw Cancelled at once.
+  bool interrupts(const PromiseBase& promise);
+
+  virtual void continue_as_new(std::string_view version, Payload input) = 0;
+
+  // ---- what orchestrations ask without waiting --------------------------------------------------
+
+  virtual CalendarTime now() const noexcept = 0;
+  virtual std::uint64_t random() = 0;
+  virtual void set_status(Payload status) = 0;
+  virtual void set_value(std::string_view key, std::optional<Payload> value) = 0;
+  virtual const Payload* value(std::string_view key) const = 0;
+  virtual const std::string& instance() const noexcept = 0;
+  virtual ExecutionNumber execution() const noexcept = 0;
+  virtual const std::string& orchestration() const noexcept = 0;
+  virtual const std::string& version() const noexcept = 0;
+  virtual std::uint64_t history_size() const noexcept = 0;
+  virtual std::uint64_t history_budget() const noexcept = 0;
+  virtual bool replaying() const noexcept = 0;
+  [[nodiscard]] const std::optional<Failure>& cancel_request() const noexcept { return cancel_request_; }
+
+  // ---- the scheduler ----------------------------------------------------------------------------
+
+  /// Marks `state` as having an outcome and puts what waits for it into the queue.
+  void complete(OpState& state) noexcept;
+  void make_ready(Waiter& waiter) noexcept { ready_.push_back(waiter); }
+  /// Nothing is resumed any more. This is no exception, so user code can't catch it.
+  void stop() noexcept { stopped_ = true; }
+  [[nodiscard]] bool stopped() const noexcept { return stopped_; }
+  /// Whether the code that runs now is inside a shield.
+  [[nodiscard]] bool shield() const noexcept { return shield_; }
+  void set_shield(bool on) noexcept { shield_ = on; }
+
+ protected:
+  Core() = default;
+  virtual ~Core() = default;
+
+  /// Resumes what is ready until nothing is, or the execution stopped.
+  void run_ready();
+  /// More interruptions than any sane code meets: it catches everything in a loop.
+  virtual void too_many_interruptions() = 0;
+
+  std::optional<Failure> cancel_request_;
+  bool teardown_ = false;  // frames are destroyed, not dropped by the code
+  std::uint64_t completions_ = 0;
+  int interruptions_ = 0;  // in this turn
+
+ private:
+  friend struct FrameWaiter;
+  LinkList<Waiter> ready_;
+  bool stopped_ = false;
+  bool shield_ = false;
+};
+
+inline constexpr int kMaxInterruptions = 1000;
+
+}  // namespace holdfast::detail

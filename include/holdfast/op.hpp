@@ -1,0 +1,221 @@
+// Op<T> and Future<T>: a durable operation before and after it is started.
+//
+//   co_await ctx.activity<int>("count", url)                              an int; failures are thrown
+//   co_await ctx.activity<int>("count", url).result()                     a Result<int>
+//   Future<int> later = ctx.activity<int>("count", url).start();          runs while the code goes on
+#pragma once
+
+#include <holdfast/codec.hpp>
+#include <holdfast/detail/core.hpp>
+#include <holdfast/result.hpp>
+#include <holdfast/task.hpp>
+
+#include <coroutine>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace holdfast {
+
+template <class T>
+class Future;
+
+namespace detail {
+
+/// How the value of an operation becomes a T. Specialised for handles, which need more than the payload.
+template <class T>
+struct OutcomeReader {
+  static Result<T> read(OpState& state) { return decode<T>(state.value); }
+};
+/// What may be missing: `absent` says so for a look into a mailbox, a value of another instance is sent in an
+/// optional.
+template <class T>
+struct OutcomeReader<std::optional<T>> {
+  static Result<std::optional<T>> read(OpState& state) {
+    if (state.kind == kind_of_operation<MessageTried>) {
+      if (state.absent) return std::optional<T>();
+      return present(state.value);
+    }
+    if (state.kind == kind_of_operation<ValueRead>) {
+      Result<std::optional<Payload>> sent = decode<std::optional<Payload>>(state.value);
+      if (!sent) return Unexpected(std::move(sent).error());
+      if (!*sent) return std::optional<T>();
+      return present(**sent);
+    }
+    return decode<std::optional<T>>(state.value);
+  }
+
+ private:
+  static Result<std::optional<T>> present(const Payload& payload) {
+    Result<T> value = decode<T>(payload);
+    if (!value) return Unexpected(std::move(value).error());
+    return std::optional<T>(*std::move(value));
+  }
+};
+template <>
+struct OutcomeReader<void> {
+  static Result<void> read(OpState&) { return {}; }
+};
+
+template <class T>
+Result<T> take_outcome(OpState& state) {
+  if (state.task) {
+    auto& promise = static_cast<TaskPromise<T>&>(*state.task_promise);
+    if (promise.error) return Unexpected(failure_of(promise.error));
+    if constexpr (std::is_void_v<T>) {
+      return {};
+    } else {
+      return std::move(*promise.value);
+    }
+  }
+  if (state.failed) return Unexpected(*state.failure);
+  return OutcomeReader<T>::read(state);
+}
+
+template <class T>
+T take_value(OpState& state) {
+  if (state.task) return static_cast<TaskPromise<T>&>(*state.task_promise).take();
+  if (state.failed) throw_failure(*state.failure);
+  return OutcomeReader<T>::read(state).value();
+}
+
+/// Waits for an operation that somebody else owns.
+template <class T, bool kAsResult>
+class FutureAwaiter {
+ public:
+  explicit FutureAwaiter(OpState* state) noexcept { wait_.state = state; }
+
+  bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> frame) {
+    return wait_.state->core->wait(wait_, frame, frame.promise());
+  }
+  auto await_resume() {
+    const Core& core = *wait_.state->core;
+    if constexpr (kAsResult) {
+      if (wait_.interrupted) return Result<T>(Unexpected(*core.cancel_request()));
+      return take_outcome<T>(*wait_.state);
+    } else {
+      if (wait_.interrupted) throw Cancelled(*core.cancel_request());
+      return take_value<T>(*wait_.state);
+    }
+  }
+
+ protected:
+  Wait wait_;
+};
+
+/// Starts an operation, waits for it, and drops it when the frame is destroyed before.
+template <class T, bool kAsResult>
+class OpAwaiter : public FutureAwaiter<T, kAsResult> {
+ public:
+  OpAwaiter(Core& core, Description& description) noexcept
+      : FutureAwaiter<T, kAsResult>(nullptr), core_(core), description_(description) {}
+  OpAwaiter(const OpAwaiter&) = delete;
+  OpAwaiter& operator=(const OpAwaiter&) = delete;
+  ~OpAwaiter() {
+    if (this->wait_.state != nullptr) core_.release(this->wait_.state);
+  }
+
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> frame) {
+    return core_.start_and_wait(description_, this->wait_, frame, frame.promise());
+  }
+  auto await_resume() {
+    if constexpr (kAsResult) {
+      if (this->wait_.interrupted) return Result<T>(Unexpected(*core_.cancel_request()));
+      return take_outcome<T>(*this->wait_.state);
+    } else {
+      if (this->wait_.interrupted) throw Cancelled(*core_.cancel_request());
+      return take_value<T>(*this->wait_.state);
+    }
+  }
+
+ private:
+  Core& core_;
+  Description& description_;
+};
+
+/// What `.result()` of an operation gives; refers to the operation.
+template <class T>
+struct OpResult {
+  using HoldfastAwaitable = void;
+  Core& core;
+  Description& description;
+  OpAwaiter<T, true> operator co_await() const noexcept { return {core, description}; }
+};
+template <class T>
+struct FutureResult {
+  using HoldfastAwaitable = void;
+  OpState* state;
+  FutureAwaiter<T, true> operator co_await() const noexcept { return FutureAwaiter<T, true>(state); }
+};
+
+}  // namespace detail
+
+/// A durable operation that is described, and not yet started: nothing is recorded until it is awaited,
+/// started or given to a combinator. So the order in which a compiler evaluates arguments can't reach
+/// history.
+template <class T>
+class [[nodiscard("an Op does nothing until it is awaited or started")]] Op {
+ public:
+  using HoldfastAwaitable = void;
+  using value_type = T;
+
+  /// Operations come from a Context.
+  Op(detail::Core& core, detail::Description description)
+      : core_(&core), description_(std::move(description)) {}
+
+  detail::OpAwaiter<T, false> operator co_await() && noexcept { return {*core_, description_}; }
+  /// Awaiting this gives a Result<T>: a failure or cancellation is a value.
+  detail::OpResult<T> result() && noexcept { return {*core_, description_}; }
+  /// Starts it now, to be awaited later.
+  Future<T> start() &&;
+  /// The same operation for callers who don't want its value.
+  Op<void> discard() && { return {*core_, std::move(description_)}; }
+
+ private:
+  detail::Core* core_;
+  detail::Description description_;
+};
+
+/// A started operation or task. Dropping it cancels what has no outcome yet; detach() lets it go on.
+template <class T>
+class [[nodiscard("dropping a Future cancels it; detach() lets it run")]] Future {
+ public:
+  using HoldfastAwaitable = void;
+  using value_type = T;
+
+  explicit Future(detail::OpState* state) noexcept : state_(state) {}
+  Future(Future&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+  Future& operator=(Future&& other) noexcept {
+    std::swap(state_, other.state_);
+    return *this;
+  }
+  ~Future() {
+    if (state_ != nullptr) state_->core->release(state_);
+  }
+
+  /// Its value, or its failure thrown. The value of a started task is moved out: await that one once.
+  detail::FutureAwaiter<T, false> operator co_await() const noexcept {
+    return detail::FutureAwaiter<T, false>(state_);
+  }
+  [[nodiscard]] detail::FutureResult<T> result() const noexcept { return {state_}; }
+
+  /// Whether it has an outcome, so that awaiting it doesn't wait.
+  [[nodiscard]] bool ready() const noexcept { return state_->ready(); }
+  /// Gives it up without cancelling it. The end of the execution still does.
+  void detach() && noexcept { state_->core->detach(std::exchange(state_, nullptr)); }
+
+  [[nodiscard]] detail::OpState* state() const noexcept { return state_; }
+
+ private:
+  detail::OpState* state_;
+};
+
+template <class T>
+Future<T> Op<T>::start() && {
+  return Future<T>(core_->start(std::move(description_)));
+}
+
+}  // namespace holdfast

@@ -1,0 +1,87 @@
+// Session: activities that share what one worker holds in memory.
+//
+//   auto gpu = co_await ctx.open_session({.requirements = {"gpu:l4"}, .ttl = 30min});
+//   auto frames = co_await gpu.activity<Frames>("render", job);
+//   co_await gpu.close();
+#pragma once
+
+#include <holdfast/activity.hpp>
+#include <holdfast/codec.hpp>
+#include <holdfast/detail/core.hpp>
+#include <holdfast/detail/describe.hpp>
+#include <holdfast/ids.hpp>
+#include <holdfast/op.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace holdfast {
+
+/// What happened to a session.
+struct SessionEvent {
+  enum class Kind : std::uint8_t { claimed, moved, lost, restored };
+  Kind kind = Kind::claimed;
+  std::string from{};  ///< the owner before, if any
+  std::string to{};    ///< the owner from now on, if any
+  std::string reason{};
+  std::uint64_t generation = 0;
+};
+
+/// A handle by id; copies mean the same session. Making one records nothing.
+class Session {
+ public:
+  Session(detail::Core& core, detail::SessionSettings settings)
+      : core_(&core), settings_(std::move(settings)) {}
+
+  [[nodiscard]] const std::string& id() const noexcept { return settings_.id; }
+
+  /// An activity that runs on the session's owner.
+  template <class R, class... In>
+  Op<R> activity(std::string_view name, In&&... in) const {
+    detail::check_inputs<In...>();
+    return {*core_, detail::describe_activity(name, nullptr, encode_args(in...), &settings_)};
+  }
+  template <class R, class... In>
+  Op<R> activity(std::string_view name, ActivityOptions options, In&&... in) const {
+    detail::check_inputs<In...>();
+    return {*core_, detail::describe_activity(name, &options, encode_args(in...), &settings_)};
+  }
+  template <class R, class... P, class... In>
+    requires(sizeof...(In) == sizeof...(P) && (std::convertible_to<In, P> && ...))
+  Op<R> activity(const Activity<R(P...)>& handle, In&&... in) const {
+    detail::check_inputs<In...>();
+    return {*core_, detail::describe_activity(handle.name, &handle.options,
+                                              encode_args(static_cast<const P&>(std::forward<In>(in))...),
+                                              &settings_)};
+  }
+
+  /// Ends the session. Work that has not started fails with SessionClosed. No effect when it is gone already.
+  Op<void> close() const { return {*core_, detail::Description{detail::SessionClosing{settings_.id}}}; }
+  /// The next event in the session's life.
+  Op<SessionEvent> moved() const {
+    return {*core_, detail::Description{detail::SessionEventAwaited{settings_.id}}};
+  }
+
+ private:
+  detail::Core* core_;
+  detail::SessionSettings settings_;
+};
+
+namespace detail {
+
+/// The outcome of opening a session is its id.
+template <>
+struct OutcomeReader<Session> {
+  static Result<Session> read(OpState& state) {
+    Result<std::string> id = decode<std::string>(state.value);
+    if (!id) return Unexpected(std::move(id).error());
+    SessionSettings settings;
+    settings.id = *std::move(id);
+    return Session(*state.core, std::move(settings));
+  }
+};
+
+}  // namespace detail
+}  // namespace holdfast

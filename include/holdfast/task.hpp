@@ -1,0 +1,180 @@
+// Task<T>: the coroutine type of orchestrations and of their helpers. Lazy: it runs when it is awaited.
+//
+//   Task<int> total(Context& ctx, std::vector<std::string> urls) {
+//     int sum = 0;
+//     for (auto& url : urls) sum += co_await ctx.activity<int>("count", url);
+//     co_return sum;
+//   }
+#pragma once
+
+#include <holdfast/detail/core.hpp>
+#include <holdfast/result.hpp>
+
+#include <concepts>
+#include <coroutine>
+#include <exception>
+#include <optional>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace holdfast {
+
+template <class T = void>
+class Task;
+
+namespace detail {
+
+/// void has no values; where one is needed it is this.
+template <class T>
+using Lifted = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
+
+/// What a Task can await. Anything else could not be replayed.
+template <class A>
+concept Durable = requires { typename std::remove_cvref_t<A>::HoldfastAwaitable; };
+
+/// The failure that an exception stands for. Rethrows nothing and never throws itself.
+Failure failure_of(const std::exception_ptr& error) noexcept;
+
+/// A finished task wakes the frame that awaits it, or completes its Future.
+struct FinalAwaiter {
+  bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> frame) const noexcept {
+    finished(frame.promise());
+  }
+  void await_resume() const noexcept {}
+  static void finished(PromiseBase& promise) noexcept;
+};
+
+struct TaskPromiseBase : PromiseBase {
+  std::suspend_always initial_suspend() const noexcept { return {}; }
+  FinalAwaiter final_suspend() const noexcept { return {}; }
+  void unhandled_exception() noexcept { error = std::current_exception(); }
+
+  template <class A>
+  A&& await_transform(A&& awaitable) const noexcept {
+    static_assert(Durable<A>,
+                  "holdfast: an orchestration can only await operations of its Context, Futures, Tasks and "
+                  "combinations of these; do other work in an activity");
+    return static_cast<A&&>(awaitable);
+  }
+};
+
+template <class T>
+struct TaskPromise : TaskPromiseBase {
+  std::optional<T> value;
+
+  Task<T> get_return_object() noexcept;
+  template <class U = T>
+    requires std::constructible_from<T, U&&>
+  void return_value(U&& result) {
+    value.emplace(std::forward<U>(result));
+  }
+  T take() {
+    if (error) std::rethrow_exception(error);
+    return std::move(*value);
+  }
+};
+
+template <>
+struct TaskPromise<void> : TaskPromiseBase {
+  Task<void> get_return_object() noexcept;
+  void return_void() const noexcept {}
+  void take() const {
+    if (error) std::rethrow_exception(error);
+  }
+};
+
+/// Runs a task to its first wait inside the frame that awaits it. True when it has to be waited for.
+bool await_task(std::coroutine_handle<> task, PromiseBase& promise, FrameWaiter& waiter,
+                std::coroutine_handle<> frame, PromiseBase& parent);
+
+template <class T>
+struct TaskAwaiter {
+  std::coroutine_handle<TaskPromise<T>> task;
+  FrameWaiter waiter{};
+
+  bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> frame) {
+    if (!task) throw std::logic_error("holdfast: this Task was moved away");
+    return await_task(task, task.promise(), waiter, frame, frame.promise());
+  }
+  T await_resume() { return task.promise().take(); }
+};
+
+template <class T>
+struct TaskResultAwaiter : TaskAwaiter<T> {
+  Result<T> await_resume() {
+    TaskPromise<T>& promise = this->task.promise();
+    if (promise.error) return Unexpected(failure_of(promise.error));
+    if constexpr (std::is_void_v<T>) {
+      return {};
+    } else {
+      return std::move(*promise.value);
+    }
+  }
+};
+
+}  // namespace detail
+
+/// A coroutine that has not run yet. Await it once: the frame that awaits it goes on when it has ended, with
+/// its value or its exception. Destroying it destroys its frame; operations that it waits for are cancelled.
+template <class T>
+class [[nodiscard("a Task does nothing until it is awaited")]] Task {
+ public:
+  using HoldfastAwaitable = void;
+  using value_type = T;
+  using promise_type = detail::TaskPromise<T>;
+  using Handle = std::coroutine_handle<promise_type>;
+
+  explicit Task(Handle frame) noexcept : frame_(frame) {}
+  Task(Task&& other) noexcept : frame_(std::exchange(other.frame_, {})) {}
+  Task& operator=(Task&& other) noexcept {
+    std::swap(frame_, other.frame_);
+    return *this;
+  }
+  ~Task() {
+    if (frame_) frame_.destroy();
+  }
+
+  detail::TaskAwaiter<T> operator co_await() && noexcept { return {frame_}; }
+  /// Awaiting this gives a Result: it throws nothing, a failure or cancellation is a value.
+  auto result() && noexcept;
+
+  /// For the engine: the frame, which the caller now owns.
+  [[nodiscard]] Handle release() noexcept { return std::exchange(frame_, {}); }
+  [[nodiscard]] Handle frame() const noexcept { return frame_; }
+
+ private:
+  Handle frame_;
+};
+
+namespace detail {
+
+template <class T>
+Task<T> TaskPromise<T>::get_return_object() noexcept {
+  return Task<T>(std::coroutine_handle<TaskPromise>::from_promise(*this));
+}
+inline Task<void> TaskPromise<void>::get_return_object() noexcept {
+  return Task<void>(std::coroutine_handle<TaskPromise>::from_promise(*this));
+}
+
+/// The await of a Task's result; refers to the task.
+template <class T>
+struct TaskResult {
+  using HoldfastAwaitable = void;
+  std::coroutine_handle<TaskPromise<T>> frame;
+  TaskResultAwaiter<T> operator co_await() const noexcept { return {{frame}}; }
+};
+
+}  // namespace detail
+
+template <class T>
+auto Task<T>::result() && noexcept {
+  return detail::TaskResult<T>{frame_};
+}
+
+}  // namespace holdfast

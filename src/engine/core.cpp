@@ -1,0 +1,139 @@
+#include <holdfast/detail/core.hpp>
+#include <holdfast/task.hpp>
+
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <memory>
+#include <stdexcept>
+#include <typeinfo>
+#include <utility>
+
+namespace holdfast::detail {
+
+// ---- frames -------------------------------------------------------------------------------------
+
+void FrameWaiter::resume_frame(Waiter& self) {
+  auto& waiter = static_cast<FrameWaiter&>(self);
+  // The waiter lives in the frame that is resumed: it may be gone when resume() returns.
+  waiter.promise->core->set_shield(waiter.promise->shielded);
+  waiter.frame.resume();
+}
+
+void FinalAwaiter::finished(PromiseBase& promise) noexcept {
+  if (promise.owner != nullptr) {
+    promise.owner->failed = promise.error != nullptr;
+    promise.core->complete(*promise.owner);
+  } else if (promise.awaiting != nullptr) {
+    promise.core->make_ready(*promise.awaiting);
+  } else if (promise.root) {
+    promise.core->stop();
+  }
+}
+
+bool await_task(std::coroutine_handle<> task, PromiseBase& promise, FrameWaiter& waiter,
+                std::coroutine_handle<> frame, PromiseBase& parent) {
+  if (promise.core != nullptr) throw std::logic_error("holdfast: a Task can be awaited or started only once");
+  Core& core = *parent.core;
+  promise.core = &core;
+  promise.shielded |= parent.shielded;
+  core.set_shield(promise.shielded);
+  task.resume();
+  core.set_shield(parent.shielded);
+  if (task.done()) return false;
+  // From here on the task is resumed from the queue, and so is whoever awaits it: no stack is kept.
+  waiter.suspend(frame, parent);
+  promise.awaiting = &waiter;
+  return true;
+}
+
+Failure failure_of(const std::exception_ptr& error) noexcept {
+  const auto type_name = [](const std::type_info& type) {
+    int status = 0;
+    const std::unique_ptr<char, void (*)(void*)> name(
+        abi::__cxa_demangle(type.name(), nullptr, nullptr, &status), &std::free);
+    return std::string(name ? name.get() : type.name());
+  };
+  try {
+    std::rethrow_exception(error);
+  } catch (const Error& e) {
+    return e.failure();
+  } catch (const Cancelled& e) {
+    return e.failure();
+  } catch (const ActivityFailure& e) {
+    return {.type = e.type(), .message = e.what(), .retryable = e.retryable(), .details = e.details()};
+  } catch (const std::exception& e) {
+    return {.type = type_name(typeid(e)), .message = e.what()};
+  } catch (...) {
+    return {.type = "unknown", .message = "an exception that is not a std::exception"};
+  }
+}
+
+// ---- waiting ------------------------------------------------------------------------------------
+
+bool Core::interrupts(const PromiseBase& promise) {
+  if (!cancel_request_ || promise.shielded) return false;
+  if (++interruptions_ > kMaxInterruptions) too_many_interruptions();
+  return true;
+}
+
+bool Core::wait(Wait& wait, std::coroutine_handle<> frame, PromiseBase& promise) {
+  if (stopped_) return true;
+  if (interrupts(promise)) {
+    wait.interrupted = true;
+    return stopped_;
+  }
+  if (wait.state->ready()) return false;
+  wait.waiter.suspend(frame, promise);
+  wait.state->waiters.push_back(wait.waiter);
+  return true;
+}
+
+bool Core::start_and_wait(Description& description, Wait& wait, std::coroutine_handle<> frame,
+                          PromiseBase& promise) {
+  if (stopped_) return true;
+  if (interrupts(promise)) {
+    wait.interrupted = true;
+    return stopped_;
+  }
+  wait.state = start(std::move(description));
+  if (stopped_) return true;
+  if (wait.state->ready()) return false;
+  wait.waiter.suspend(frame, promise);
+  wait.state->waiters.push_back(wait.waiter);
+  return true;
+}
+
+OpState* Core::start(std::coroutine_handle<> task, PromiseBase& promise) {
+  if (promise.core != nullptr) throw std::logic_error("holdfast: a Task can be awaited or started only once");
+  auto* const state = new OpState;
+  state->core = this;
+  state->task = task;
+  state->task_promise = &promise;
+  promise.core = this;
+  promise.owner = state;
+  promise.shielded |= shield_;
+  if (stopped_) return state;
+  const bool outer = std::exchange(shield_, promise.shielded);
+  task.resume();
+  shield_ = outer;
+  return state;
+}
+
+// ---- the queue ----------------------------------------------------------------------------------
+
+void Core::complete(OpState& state) noexcept {
+  state.completed_at = ++completions_;
+  while (Waiter* const waiter = state.waiters.front()) ready_.push_back(*waiter);
+}
+
+void Core::run_ready() {
+  while (!stopped_) {
+    Waiter* const next = ready_.front();
+    if (next == nullptr) break;
+    next->unlink();
+    next->resume(*next);
+  }
+}
+
+}  // namespace holdfast::detail

@@ -1,0 +1,89 @@
+#include <holdfast/detail/describe.hpp>
+#include <holdfast/detail/names.hpp>
+
+#include <utility>
+
+namespace holdfast::detail {
+
+namespace {
+
+std::vector<std::string> copy(const Names& names) { return {names.begin(), names.end()}; }
+
+std::string optional_name(std::string_view what, std::string_view name) {
+  return name.empty() ? std::string() : checked_name(what, name);
+}
+
+RetrySettings retry_settings(const RetryPolicy& policy) {
+  return {.max_attempts = policy.max_attempts,
+          .backoff = policy.backoff,
+          .first_delay = policy.first_delay,
+          .factor = policy.factor,
+          .max_delay = policy.max_delay,
+          .jitter = policy.jitter,
+          .total_deadline = policy.total_deadline,
+          .non_retryable = copy(policy.non_retryable)};
+}
+
+ActivitySettings activity_settings(const ActivityOptions& options) {
+  ActivitySettings settings{.queue = optional_name("a queue", options.queue),
+                            .timeout = options.timeout,
+                            .schedule_to_start = options.schedule_to_start,
+                            .retry = retry_settings(options.retry),
+                            .priority = options.priority};
+  if (!options.session.empty()) {
+    settings.session = SessionSettings{.id = checked_name("a session", options.session)};
+  }
+  return settings;
+}
+
+}  // namespace
+
+SessionSettings session_settings(const SessionOptions& options) {
+  return {.id = optional_name("a session", options.id),
+          .queue = optional_name("a queue", options.queue),
+          .connection = std::string(options.connection),
+          .requirements = copy(options.requirements),
+          .lease = options.lease,
+          .idle_timeout = options.idle_timeout,
+          .ttl = options.ttl,
+          .max_concurrent_activities = options.max_concurrent_activities,
+          .create_if_missing = options.create_if_missing,
+          .allow_reacquire_after_failure = options.allow_reacquire_after_failure,
+          .outlives_opener = options.outlives_opener};
+}
+
+Description describe_activity(std::string_view name, const ActivityOptions* options, Payload input,
+                              const SessionSettings* session) {
+  ActivityScheduled activity{.name = checked_name("an activity", name), .input = std::move(input)};
+  if (options != nullptr || session != nullptr) {
+    ActivitySettings settings = options != nullptr ? activity_settings(*options) : ActivitySettings{};
+    if (session != nullptr) settings.session = *session;
+    activity.settings = std::move(settings);
+  }
+  return {.operation = std::move(activity)};
+}
+
+Description describe_child(std::string_view name, const ChildOptions& options, Payload input) {
+  return {.operation = ChildStarted{.id = optional_name("an instance", options.id),
+                                    .name = checked_name("an orchestration", name),
+                                    .version = std::string(options.version),
+                                    .on_parent_close = options.on_parent_close,
+                                    .input = std::move(input)}};
+}
+
+Description describe_detached(std::string_view name, const DetachedOptions& options, Payload input) {
+  return {.operation = DetachedStarted{.id = optional_name("an instance", options.id),
+                                       .name = checked_name("an orchestration", name),
+                                       .version = std::string(options.version),
+                                       .input = std::move(input)}};
+}
+
+Description describe_event(std::string_view name) {
+  return {.operation = EventAwaited{checked_name("an event", name)}};
+}
+
+Description describe_value_read(std::string_view instance, std::string_view key) {
+  return {.operation = ValueRead{checked_name("an instance", instance), checked_name("a value", key)}};
+}
+
+}  // namespace holdfast::detail

@@ -1,0 +1,498 @@
+#include "engine/execution.hpp"
+
+#include "engine/matching.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+
+namespace holdfast::engine {
+
+using detail::Description;
+using detail::Operation;
+using detail::OpState;
+
+/// A turn that is written.
+struct Execution::Live {
+  Outcome& outcome;
+  history::SegmentWriter writer;
+  CalendarTime time;
+};
+
+namespace {
+
+// Where an operation waits for messages, if it does.
+std::optional<Address> address_of(const Operation& operation) {
+  if (const auto* event = std::get_if<detail::EventAwaited>(&operation)) {
+    return Address{Address::Kind::event, event->name};
+  }
+  if (const auto* message = std::get_if<detail::MessageAwaited>(&operation)) {
+    return Address{Address::Kind::mailbox, message->mailbox};
+  }
+  if (const auto* session = std::get_if<detail::SessionEventAwaited>(&operation)) {
+    return Address{Address::Kind::session, session->id};
+  }
+  return std::nullopt;
+}
+
+std::string label_of(const Operation& operation) {
+  return std::visit(
+      []<class T>(const T& o) -> std::string {
+        if constexpr (requires { o.mailbox; }) {
+          return o.mailbox;
+        } else if constexpr (requires { o.id; }) {
+          return o.id;
+        } else if constexpr (requires { o.name; }) {
+          return o.name;
+        } else if constexpr (requires { o.settings->id; }) {
+          return o.settings->id;
+        } else if constexpr (requires { o.key; }) {
+          return o.key;
+        } else {
+          return {};
+        }
+      },
+      operation);
+}
+
+std::string hex_id(std::uint64_t high, std::uint64_t low) { return to_string(RequestId{high, low}); }
+
+history::CancelReason reason_of(const End& end) {
+  using history::CancelReason;
+  switch (end.index()) {
+    case 0:
+      return CancelReason::execution_completed;
+    case 1:
+      return CancelReason::execution_failed;
+    case 2:
+      return CancelReason::execution_cancelled;
+    case 3:
+      return CancelReason::execution_terminated;
+    default:
+      return CancelReason::continued_as_new;
+  }
+}
+
+}  // namespace
+
+Execution::Execution(Identity identity, std::shared_ptr<const detail::OrchestrationCode> code)
+    : identity_(std::move(identity)), code_(std::move(code)), context_(*this), random_(0) {}
+
+Execution::~Execution() {
+  teardown_ = true;
+  if (root_.frame) root_.frame.destroy();
+  for (OpState* task : std::exchange(detached_tasks_, {})) release(task);
+  for (const OpState* state : open_) delete state;  // only detached ones are left
+}
+
+EventId Execution::next_event() const noexcept {
+  return live_ != nullptr ? live_->writer.next_id() : next_event_;
+}
+
+std::vector<OpenOperation> Execution::open_operations() const {
+  std::vector<OpenOperation> operations;
+  operations.reserve(open_.size());
+  for (const OpState* state : open_) operations.push_back({state->id, state->kind, state->label});
+  return operations;
+}
+
+// ---- what the code asks for ---------------------------------------------------------------------
+
+OpState* Execution::start(Description&& description) {
+  if (std::exchange(description.started, true))
+    throw std::logic_error("holdfast: an operation can be started only once");
+  auto state = std::make_unique<OpState>();
+  state->core = this;
+  state->shielded = shield();
+  if (stopped()) return state.release();
+  if (cancel_request_ && !shield()) {
+    if (++interruptions_ > detail::kMaxInterruptions) too_many_interruptions();
+    fail(*state, *cancel_request_);
+    return state.release();
+  }
+  complete_description(description);
+  Operation& operation = description.operation;
+  state->kind = static_cast<std::uint8_t>(operation.index());
+  state->label = label_of(operation);
+  if (const auto* child = std::get_if<detail::ChildStarted>(&operation))
+    state->on_close = child->on_parent_close;
+  const std::optional<Address> address = address_of(operation);
+
+  state->id = record(operation);
+  if (stopped()) return state.release();
+  if (std::holds_alternative<detail::SideEffectRecorded>(operation) ||
+      std::holds_alternative<detail::MessageTried>(operation)) {
+    settle_at_once(*state, operation);
+  } else {
+    open_.push_back(state.get());
+    if (address) channels_.add_wait(*address, *state);
+  }
+  return state.release();
+}
+
+// Fills in what is known only at the start: when, which id, what the function gives.
+void Execution::complete_description(Description& description) {
+  Operation& operation = description.operation;
+  if (auto* timer = std::get_if<detail::TimerStarted>(&operation); timer != nullptr && description.delay) {
+    const Duration room = CalendarTime::max() - now_;
+    timer->due = now_ + std::min(std::max(*description.delay, Duration::zero()), room);
+  } else if (auto* child = std::get_if<detail::ChildStarted>(&operation);
+             child != nullptr && child->id.empty()) {
+    const std::uint64_t high = random();
+    child->id = hex_id(high, random());
+  } else if (auto* start = std::get_if<detail::DetachedStarted>(&operation);
+             start != nullptr && start->id.empty()) {
+    const std::uint64_t high = random();
+    start->id = hex_id(high, random());
+  } else if (auto* session = std::get_if<detail::SessionOpened>(&operation);
+             session != nullptr && session->settings->id.empty()) {
+    detail::SessionSettings settings = *session->settings;
+    const std::uint64_t high = random();
+    settings.id = hex_id(high, random());
+    session->settings = std::move(settings);
+  } else if (auto* effect = std::get_if<detail::SideEffectRecorded>(&operation);
+             effect != nullptr && !replaying()) {
+    try {
+      effect->value = (*description.effect)();
+    } catch (...) {
+      Failure failure = detail::failure_of(std::current_exception());
+      failure.source = "side effect";
+      effect->failure = std::optional<Failure>(std::move(failure));
+    }
+  } else if (auto* tried = std::get_if<detail::MessageTried>(&operation); tried != nullptr && !replaying()) {
+    if (auto unread = channels_.take_unread({Address::Kind::mailbox, tried->mailbox})) {
+      tried->value = std::move(unread->value);
+      live_->outcome.consumed.push_back(unread->id);
+    }
+  }
+}
+
+// Writes the event, or finds it in history; there `operation` becomes what history has.
+EventId Execution::record(Operation& operation) {
+  if (replaying()) {
+    EventId id;
+    match(operation, id);
+    return id;
+  }
+  const EventId id = std::visit([this](const auto& body) { return live_->writer.add(body); }, operation);
+  live_->outcome.actions.push_back({id, operation});
+  return id;
+}
+
+// Operations whose outcome stands in their own event.
+void Execution::settle_at_once(OpState& state, Operation& operation) {
+  if (auto* effect = std::get_if<detail::SideEffectRecorded>(&operation)) {
+    if (*effect->failure) return fail(state, **effect->failure);
+    state.value = std::move(effect->value);
+  } else if (auto* tried = std::get_if<detail::MessageTried>(&operation)) {
+    state.absent = !tried->value;
+    if (tried->value) state.value = std::move(*tried->value);
+  }
+  complete(state);
+}
+
+void Execution::fail(OpState& state, const Failure& failure) {
+  state.failed = true;
+  state.failure = std::make_unique<Failure>(failure);
+  complete(state);
+}
+
+void Execution::release(OpState* state) noexcept {
+  const bool open = !state->task && !state->ready() && state->id.value != 0;
+  if (open && !teardown_ && state->on_close == ParentClosePolicy::abandon) return detach(state);
+  if (state->task) state->task.destroy();
+  if (open) {
+    remove_open(*state);
+    if (!teardown_ && !stopped()) cancel(*state, history::CancelReason::dropped);
+  }
+  delete state;
+}
+
+void Execution::detach(OpState* state) noexcept {
+  state->detached = true;
+  if (state->task) {
+    detached_tasks_.push_back(state);
+  } else if (state->ready() || state->id.value == 0) {
+    delete state;
+  }
+}
+
+void Execution::continue_as_new(std::string_view version, Payload input) {
+  if (stopped()) return;
+  end_ = history::ContinuedAsNew{version.empty() ? version_ : std::string(version), std::move(input)};
+  stop();
+}
+
+void Execution::too_many_interruptions() {
+  end_ = history::ExecutionCancelled{*cancel_request_};
+  stop();
+}
+
+void Execution::set_status(Payload status) {
+  if (live_ != nullptr && !stopped()) live_->outcome.status = std::move(status);
+}
+
+void Execution::set_value(std::string_view key, std::optional<Payload> value) {
+  if (stopped()) return;
+  Operation operation = detail::ValueSet{detail::checked_name("a value", key), std::move(value)};
+  record(operation);
+  if (stopped()) return;
+  auto& set = std::get<detail::ValueSet>(operation);
+  if (set.value) {
+    values_.insert_or_assign(std::move(set.key), std::move(*set.value));
+  } else {
+    values_.erase(set.key);
+  }
+}
+
+const Payload* Execution::value(std::string_view key) const {
+  const auto found = values_.find(key);
+  return found == values_.end() ? nullptr : &found->second;
+}
+
+// ---- revealing what happened --------------------------------------------------------------------
+
+void Execution::begin(history::Started&& started) {
+  name_ = std::move(started.name);
+  version_ = std::move(started.version);
+  history_budget_ = started.history_budget;
+  random_ = SeededRandom(started.seed);
+  values_.insert(std::make_move_iterator(started.values.begin()),
+                 std::make_move_iterator(started.values.end()));
+  if (started.cancel_requested) reveal_cancel_request(*started.cancel_requested);
+  Result<detail::RootFrame> root = code_->begin(context_, started.input);
+  if (!root) {
+    end_ = history::ExecutionFailed{std::move(root).error()};
+    return stop();
+  }
+  root_ = *root;
+  root_.promise->core = this;
+  root_.promise->root = true;
+  set_shield(false);
+  root_.frame.resume();
+  run_code();
+}
+
+// Resumes what is ready until the code waits, and notes its end.
+void Execution::run_code() {
+  run_ready();
+  if (end_ || !root_.frame || !root_.frame.done()) return;
+  if (!root_.promise->error) {
+    try {
+      end_ = history::ExecutionCompleted{root_.output(*root_.promise)};
+    } catch (...) {
+      end_ = history::ExecutionFailed{detail::failure_of(std::current_exception())};
+    }
+    return;
+  }
+  try {
+    std::rethrow_exception(root_.promise->error);
+  } catch (const Cancelled& cancelled) {
+    end_ = history::ExecutionCancelled{cancelled.failure()};
+  } catch (...) {
+    end_ = history::ExecutionFailed{detail::failure_of(std::current_exception())};
+  }
+}
+
+void Execution::reveal(OpState& state) {
+  remove_open(state);
+  complete(state);
+  if (state.detached) delete &state;
+  run_code();
+}
+
+bool Execution::reveal_completed(history::Completed&& completed) {
+  OpState* const state = find_open(completed.source);
+  if (state == nullptr) return false;
+  state->value = std::move(completed.value);
+  reveal(*state);
+  return true;
+}
+
+bool Execution::reveal_failed(history::Failed&& failed) {
+  OpState* const state = find_open(failed.source);
+  if (state == nullptr) return false;
+  state->failed = true;
+  state->failure = std::make_unique<Failure>(std::move(failed.failure));
+  reveal(*state);
+  return true;
+}
+
+void Execution::reveal_cancel_request(const std::string& reason) {
+  if (cancel_request_) return;
+  cancel_request_ = Failure{
+      .category = Category::cancelled, .type = "cancel_requested", .message = reason, .retryable = false};
+  const auto is_shielded = [](const OpState& state) {
+    const detail::Waiter* const waiter = state.waiters.front();
+    return waiter != nullptr ? waiter->shielded : state.shielded;
+  };
+  const std::vector<OpState*> open = open_;
+  for (OpState* state : open) {
+    if (is_shielded(*state)) continue;
+    remove_open(*state);
+    if (state->on_close != ParentClosePolicy::abandon)
+      cancel(*state, history::CancelReason::cancel_requested);
+    fail(*state, *cancel_request_);
+    if (state->detached) delete state;
+  }
+  run_code();
+}
+
+// After this the turn has no more cancels.
+void Execution::close_turn() {
+  if (std::exchange(turn_closed_, true)) return;
+  if (end_) {
+    for (const OpState* state : open_) {
+      if (state->on_close != ParentClosePolicy::abandon) cancel(*state, reason_of(*end_));
+    }
+  }
+  std::sort(cancels_.begin(), cancels_.end(),
+            [](const Cancel& a, const Cancel& b) { return a.source < b.source; });
+  std::vector<OpState*> finished;
+  std::erase_if(detached_tasks_, [&](OpState* task) {
+    if (task->ready()) finished.push_back(task);
+    return task->ready();
+  });
+  for (OpState* task : finished) release(task);
+}
+
+OpState* Execution::find_open(EventId id) noexcept {
+  const auto found =
+      std::lower_bound(open_.begin(), open_.end(), id,
+                       [](const OpState* state, EventId wanted) { return state->id < wanted; });
+  return found == open_.end() || (*found)->id != id ? nullptr : *found;
+}
+
+void Execution::remove_open(OpState& state) noexcept {
+  const auto found =
+      std::lower_bound(open_.begin(), open_.end(), state.id,
+                       [](const OpState* other, EventId wanted) { return other->id < wanted; });
+  if (found != open_.end() && *found == &state) open_.erase(found);
+  Channels::remove_wait(state);
+}
+
+// What was asked of others takes effect, also when nobody waits for the answer any more.
+void Execution::cancel(const OpState& state, history::CancelReason reason) {
+  static constexpr std::array kCancellable = {detail::kind_of_operation<detail::ActivityScheduled>,
+                                              detail::kind_of_operation<detail::TimerStarted>,
+                                              detail::kind_of_operation<detail::EventAwaited>,
+                                              detail::kind_of_operation<detail::MessageAwaited>,
+                                              detail::kind_of_operation<detail::ChildStarted>,
+                                              detail::kind_of_operation<detail::SessionEventAwaited>};
+  if (std::find(kCancellable.begin(), kCancellable.end(), state.kind) == kCancellable.end()) return;
+  cancels_.push_back({state.id, reason, state.kind, state.label, state.on_close});
+}
+
+// ---- a new turn ---------------------------------------------------------------------------------
+
+Outcome Execution::run(Turn turn) {
+  Outcome outcome;
+  outcome.first_event = next_event_;
+  Live live{outcome, history::SegmentWriter(next_event_), std::max(now_, turn.time)};
+  live_ = &live;
+  cancels_.clear();
+  turn_closed_ = false;
+  interruptions_ = 0;
+
+  // Deliveries can be received as soon as the turn begins; what is revealed keeps the order of the messages.
+  const std::uint64_t first = arrivals_;
+  arrivals_ += turn.messages.size();
+  for (std::uint64_t i = 0; i < turn.messages.size(); ++i) {
+    Message& message = turn.messages[i];
+    if (auto* delivery = std::get_if<Delivery>(&message.body)) {
+      channels_.add_message(delivery->address, {first + i, message.id, std::move(delivery->value)});
+    }
+  }
+  for (std::uint64_t i = 0; i < turn.messages.size(); ++i) {
+    if (std::holds_alternative<Delivery>(turn.messages[i].body)) continue;
+    deliver(first + i);
+    apply(std::move(turn.messages[i]));
+  }
+  deliver(std::numeric_limits<std::uint64_t>::max());
+  finish_turn(outcome);
+  return outcome;
+}
+
+Outcome Execution::terminate(CalendarTime time, std::string reason) {
+  Outcome outcome;
+  outcome.first_event = next_event_;
+  Live live{outcome, history::SegmentWriter(next_event_), std::max(now_, time)};
+  live_ = &live;
+  cancels_.clear();
+  turn_closed_ = false;
+  if (!end_) {
+    open_turn();
+    end_ = history::ExecutionTerminated{std::move(reason)};
+    stop();
+  }
+  finish_turn(outcome);
+  return outcome;
+}
+
+// A turn in which nothing happens leaves no trace in history.
+void Execution::open_turn() {
+  if (!live_->writer.empty()) return;
+  now_ = live_->time;
+  live_->writer.add(history::TurnStarted{now_, identity_.build});
+}
+
+void Execution::apply(Message&& message) {
+  Outcome& outcome = live_->outcome;
+  outcome.consumed.push_back(message.id);
+  const auto reveal_new = [&]<class T>(T& body) {
+    if constexpr (std::is_same_v<T, history::Started>) {
+      if (root_.frame || end_) return false;
+      open_turn();
+      live_->writer.add(body);
+      begin(std::move(body));
+    } else if constexpr (std::is_same_v<T, history::CancelRequested>) {
+      if (end_ || cancel_request_ || !root_.frame) return false;
+      open_turn();
+      live_->writer.add(body);
+      reveal_cancel_request(body.reason);
+    } else if constexpr (std::is_same_v<T, history::Completed> || std::is_same_v<T, history::Failed>) {
+      if (end_ || message.execution != identity_.execution || find_open(body.source) == nullptr) return false;
+      open_turn();
+      live_->writer.add(body);
+      if constexpr (std::is_same_v<T, history::Completed>) {
+        reveal_completed(std::move(body));
+      } else {
+        reveal_failed(std::move(body));
+      }
+    }
+    return true;
+  };
+  if (!std::visit(reveal_new, message.body)) ++outcome.ignored;
+}
+
+void Execution::deliver(std::uint64_t before) {
+  while (!end_) {
+    std::optional<Channels::Match> match = channels_.take_match(before);
+    if (!match) break;
+    live_->outcome.consumed.push_back(match->message.id);
+    open_turn();
+    history::Completed completed{match->state->id, std::move(match->message.value)};
+    live_->writer.add(completed);
+    reveal_completed(std::move(completed));
+  }
+}
+
+void Execution::finish_turn(Outcome& outcome) {
+  close_turn();
+  if (!live_->writer.empty()) {
+    if (end_) std::visit([this](const auto& end) { live_->writer.add(end); }, *end_);
+    for (const Cancel& cancel : cancels_)
+      live_->writer.add(history::OperationCancelled{cancel.source, cancel.reason});
+    next_event_ = live_->writer.next_id();
+    outcome.segment = live_->writer.finish();
+    outcome.cancels = std::move(cancels_);
+    outcome.end = end_;
+  }
+  if (!end_) outcome.waits = channels_.waits();
+  live_ = nullptr;
+}
+
+}  // namespace holdfast::engine

@@ -1,0 +1,145 @@
+// Execution: the replay engine. History and messages go in, the outcome of a turn comes out; the same code
+// path replays what happened and does what is new.
+#pragma once
+
+#include "codec/segment.hpp"
+#include "engine/channels.hpp"
+#include "engine/turn.hpp"
+
+#include <holdfast/context.hpp>
+#include <holdfast/detail/core.hpp>
+#include <holdfast/detail/orchestration.hpp>
+#include <holdfast/random.hpp>
+#include <holdfast/result.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::engine {
+
+/// What an execution is told about itself.
+struct Identity {
+  std::string instance{};
+  ExecutionNumber execution{1};
+  std::string build{};  ///< of the code, noted in each turn
+  bool strict = false;  ///< replay also compares inputs: for tests of determinism
+};
+
+/// An operation that has no outcome yet.
+struct OpenOperation {
+  EventId id{};
+  std::uint8_t kind = 0;  ///< the index of the operation in detail::Operation
+  std::string label{};
+};
+
+/// One execution of an instance, with the suspended frames of its code. Used by one thread at a time; it may
+/// move between threads from turn to turn.
+///
+/// To go on from history: replay() every segment, in order, then run(). To go on with an execution that is in
+/// memory: run(). From the outside there is no difference. When the outcome of run() could not be committed,
+/// or replay() failed, the only thing left to do is to destroy it. Destroying it cancels nothing.
+class Execution final : private detail::Core {
+ public:
+  Execution(Identity identity, std::shared_ptr<const detail::OrchestrationCode> code);
+  ~Execution() override;
+
+  /// Runs the code over one recorded turn.
+  Result<void, Problem> replay(std::string_view segment);
+
+  /// Runs one new turn.
+  Outcome run(Turn turn);
+  /// Ends the execution without running any code.
+  Outcome terminate(CalendarTime time, std::string reason);
+
+  [[nodiscard]] bool ended() const noexcept { return end_.has_value(); }
+  /// The id that the next event gets.
+  [[nodiscard]] EventId next_event() const noexcept;
+  /// What it waits for, in the order of the code.
+  [[nodiscard]] std::vector<OpenOperation> open_operations() const;
+
+ private:
+  // What the code asks for; see detail::Core.
+  using Core::start;
+  detail::OpState* start(detail::Description&& description) override;
+  void release(detail::OpState* state) noexcept override;
+  void detach(detail::OpState* state) noexcept override;
+  void continue_as_new(std::string_view version, Payload input) override;
+  CalendarTime now() const noexcept override { return now_; }
+  std::uint64_t random() override { return random_.next(); }
+  void set_status(Payload status) override;
+  void set_value(std::string_view key, std::optional<Payload> value) override;
+  const Payload* value(std::string_view key) const override;
+  const std::string& instance() const noexcept override { return identity_.instance; }
+  ExecutionNumber execution() const noexcept override { return identity_.execution; }
+  const std::string& orchestration() const noexcept override { return name_; }
+  const std::string& version() const noexcept override { return version_; }
+  std::uint64_t history_size() const noexcept override { return next_event().value - 1; }
+  std::uint64_t history_budget() const noexcept override { return history_budget_; }
+  bool replaying() const noexcept override { return replay_ != nullptr; }
+  void too_many_interruptions() override;
+
+  // Starting operations.
+  void complete_description(detail::Description& description);
+  EventId record(detail::Operation& operation);
+  void match(detail::Operation& operation, EventId& id);
+  bool matches_plain_activity(const history::RawEvent& event, const detail::Operation& operation) const;
+  void settle_at_once(detail::OpState& state, detail::Operation& operation);
+  void fail(detail::OpState& state, const Failure& failure);
+
+  // Revealing what happened; each runs the code until it waits.
+  void begin(history::Started&& started);
+  void reveal(detail::OpState& state);
+  bool reveal_completed(history::Completed&& completed);
+  bool reveal_failed(history::Failed&& failed);
+  void reveal_cancel_request(const std::string& reason);
+  void run_code();
+  void close_turn();
+  detail::OpState* find_open(EventId id) noexcept;
+  void remove_open(detail::OpState& state) noexcept;
+  void cancel(const detail::OpState& state, history::CancelReason reason);
+
+  // A new turn.
+  void open_turn();
+  void apply(Message&& message);
+  void deliver(std::uint64_t before);
+  void finish_turn(Outcome& outcome);
+
+  // A recorded turn.
+  struct Replay;
+  void replay_event(Replay& replay);
+  void check_cancel(Replay& replay, const history::OperationCancelled& recorded);
+  void check_end(const history::Body& recorded, EventId event);
+  void diverge(EventId event, std::string history_says, std::string code_did, std::string hint);
+  void corrupt(EventId event, std::string what);
+
+  Identity identity_;
+  std::shared_ptr<const detail::OrchestrationCode> code_;
+  Context context_;
+  detail::RootFrame root_;
+  std::string name_;
+  std::string version_;
+  std::uint64_t history_budget_ = 0;
+  SeededRandom random_;
+  CalendarTime now_{};
+  EventId next_event_{1};
+  std::vector<detail::OpState*> open_;            // sorted by id
+  std::vector<detail::OpState*> detached_tasks_;  // owned
+  Channels channels_;
+  std::uint64_t arrivals_ = 0;  // messages so far, to tell their order
+  std::map<std::string, Payload, std::less<>> values_;
+  std::vector<Cancel> cancels_;  // of this turn
+  bool turn_closed_ = false;
+  std::optional<End> end_;
+
+  // While a turn runs, one of these is set.
+  struct Live;
+  Live* live_ = nullptr;
+  Replay* replay_ = nullptr;
+};
+
+}  // namespace holdfast::engine

@@ -1,0 +1,562 @@
+// Operations one by one: what starting, completing and failing them does.
+#include "engine/driver_test.hpp"
+
+#include <holdfast/saga.hpp>
+
+namespace holdfast::engine {
+namespace {
+
+using detail::ActivityScheduled;
+using detail::ChildStarted;
+using detail::EventAwaited;
+using detail::TimerStarted;
+
+Task<std::string> hello(Context& ctx, std::string who) {
+  co_return co_await ctx.activity<std::string>("greet", who);
+}
+
+TEST(Execution, SchedulesAnActivityAndEndsWithItsResult) {
+  Driver driver(hello, "Ada");
+  const Outcome first = driver.start();
+  ASSERT_EQ(first.actions.size(), 1U);
+  const auto& activity = std::get<ActivityScheduled>(first.actions[0].operation);
+  EXPECT_EQ(activity.name, "greet");
+  EXPECT_EQ(activity.input.bytes, "\"Ada\"");
+  EXPECT_EQ(first.actions[0].id, EventId{3});  // after the turn and the start
+  EXPECT_FALSE(first.end);
+  EXPECT_EQ(first.consumed, std::vector{MessageId{1}});
+
+  const Outcome second = driver.step(driver.completes(EventId{3}, "Hello, Ada!"));
+  EXPECT_EQ(result_of<std::string>(second), "Hello, Ada!");
+}
+
+TEST(Execution, WritesEventsInCausalOrder) {
+  Driver driver(hello, "Ada");
+  driver.start();
+  driver.step(driver.completes(EventId{3}, "hi"));
+  std::string kinds;
+  for (const auto& event : driver.events()) kinds += std::string(history::kind_name(event.body)) + " ";
+  EXPECT_EQ(kinds, "turn_started started activity_scheduled turn_started completed execution_completed ");
+}
+
+TEST(Execution, IgnoresOutcomesThatAreLateTwiceOrForSomebodyElse) {
+  Driver driver(hello, "Ada");
+  driver.start();
+  Message other_execution = driver.completes(EventId{3}, "no");
+  other_execution.execution = ExecutionNumber{7};
+  const Outcome none = driver.step(driver.completes(EventId{99}, "no"), std::move(other_execution));
+  EXPECT_EQ(none.ignored, 2U);
+  EXPECT_EQ(none.consumed.size(), 2U);
+  EXPECT_TRUE(none.segment.empty());
+  const Outcome twice =
+      driver.step(driver.completes(EventId{3}, "yes"), driver.completes(EventId{3}, "again"));
+  EXPECT_EQ(result_of<std::string>(twice), "yes");
+  EXPECT_EQ(twice.ignored, 1U);
+}
+
+Task<std::string> catches(Context& ctx) {
+  std::string text;
+  try {
+    co_await ctx.activity<int>("work");
+  } catch (const ActivityError& e) {
+    text = e.failure().type;
+  }
+  const Result<int> second = co_await ctx.activity<int>("work").result();
+  co_return text + " " + (second ? "fine" : second.error().type);
+}
+
+TEST(Execution, FailuresAreThrownOrGivenAsResults) {
+  Driver driver(catches);
+  driver.start();
+  const Outcome second = driver.step(driver.fails(EventId{3}, "card_declined"));
+  ASSERT_EQ(second.actions.size(), 1U);
+  const Outcome end = driver.step(driver.fails(second.actions[0].id, "no_funds"));
+  EXPECT_EQ(result_of<std::string>(end), "card_declined no_funds");
+}
+
+TEST(Execution, AnUncaughtFailureEndsItWithThatFailure) {
+  Driver driver(hello, "Ada");
+  driver.start();
+  const Outcome end = driver.step(driver.fails(EventId{3}, "card_declined"));
+  ASSERT_NE(end_of<history::ExecutionFailed>(end), nullptr);
+  EXPECT_EQ(end_of<history::ExecutionFailed>(end)->failure.type, "card_declined");
+}
+
+Task<int> throws(Context&) {
+  throw std::out_of_range("nothing there");
+  co_return 1;
+}
+
+TEST(Execution, AnExceptionOfTheCodeEndsItWithItsType) {
+  Driver driver(throws);
+  const Outcome end = driver.start();
+  ASSERT_NE(end_of<history::ExecutionFailed>(end), nullptr);
+  EXPECT_EQ(end_of<history::ExecutionFailed>(end)->failure.type, "std::out_of_range");
+  EXPECT_EQ(end_of<history::ExecutionFailed>(end)->failure.message, "nothing there");
+}
+
+TEST(Execution, InputThatCannotBeDecodedFailsIt) {
+  Driver driver(hello, 17);
+  const Outcome end = driver.start();
+  ASSERT_NE(end_of<history::ExecutionFailed>(end), nullptr);
+  EXPECT_EQ(end_of<history::ExecutionFailed>(end)->failure.category, Category::decode);
+}
+
+Task<std::string> decodes(Context& ctx) {
+  try {
+    co_await ctx.activity<int>("work");
+  } catch (const DecodeError& e) {
+    co_return e.failure().message;
+  }
+  co_return "decoded";
+}
+
+TEST(Execution, AResultOfTheWrongTypeCanBeCaught) {
+  Driver driver(decodes);
+  driver.start();
+  const Outcome end = driver.step(driver.completes(EventId{3}, "text"));
+  EXPECT_EQ(result_of<std::string>(end), "expected integer, found string \"text\"");
+}
+
+// ---- time, randomness, side effects -------------------------------------------------------------
+
+Task<std::string> times(Context& ctx) {
+  const CalendarTime before = ctx.now();
+  co_await ctx.sleep(24h);
+  const CalendarTime after = ctx.now();
+  co_await ctx.sleep_until(before + 48h);
+  co_return std::to_string((after - before).count());
+}
+
+TEST(Execution, TimersAreDueFromTheTurnsTime) {
+  Driver driver(times);
+  const Outcome first = driver.start();
+  const auto due = std::get<TimerStarted>(first.actions.at(0).operation).due;
+  const Outcome second = driver.step(driver.completes(first.actions[0].id));
+  EXPECT_EQ(std::get<TimerStarted>(second.actions.at(0).operation).due, due + 24h);
+  EXPECT_EQ(result_of<std::string>(driver.step(driver.completes(second.actions[0].id))), "1000000");
+}
+
+Task<std::string> sleeps_for_ever(Context& ctx) {
+  co_await ctx.sleep(never);
+  co_return "never";
+}
+
+TEST(Execution, ATimerThatIsNeverDueDoesNotWrapAround) {
+  Driver driver(sleeps_for_ever);
+  EXPECT_EQ(std::get<TimerStarted>(driver.start().actions.at(0).operation).due, CalendarTime::max());
+}
+
+Task<std::vector<std::string>> random_things(Context& ctx) {
+  std::vector<std::string> things;
+  things.push_back(ctx.uuid());
+  co_await ctx.sleep(1s);
+  things.push_back(ctx.uuid());
+  things.push_back(std::to_string(ctx.random()));
+  co_return things;
+}
+
+TEST(Execution, RandomnessComesFromTheSeed) {
+  Driver driver(random_things);
+  driver.start();
+  const auto things = result_of<std::vector<std::string>>(driver.step(driver.completes(EventId{3})));
+  ASSERT_EQ(things.size(), 3U);
+  EXPECT_NE(things[0], things[1]);
+  EXPECT_EQ(things[0].size(), 36U);
+  EXPECT_EQ(things[0][14], '4');
+  Driver again(random_things);
+  again.start();
+  EXPECT_EQ(result_of<std::vector<std::string>>(again.step(again.completes(EventId{3}))), things);
+}
+
+int effects_run = 0;
+Task<int> has_effects(Context& ctx) {
+  const int a = co_await ctx.side_effect([] {
+    ++effects_run;
+    return 7;
+  });
+  co_await ctx.sleep(1s);
+  const Result<int> b =
+      co_await ctx.side_effect([]() -> int { throw ActivityFailure("bad_day", "it rains"); }).result();
+  co_return b ? -1 : a + (b.error().type == "bad_day" ? 100 : 0);
+}
+
+TEST(Execution, SideEffectsRunOnceAndAreReplayed) {
+  effects_run = 0;
+  Driver driver(has_effects);
+  driver.start();
+  EXPECT_EQ(effects_run, 2);  // the driver runs each new turn twice; the replays in between run none
+  EXPECT_EQ(result_of<int>(driver.step(driver.completes(EventId{4}))), 107);
+  EXPECT_EQ(effects_run, 2);
+}
+
+// ---- futures ------------------------------------------------------------------------------------
+
+Task<int> drops(Context& ctx) {
+  {
+    auto dropped = ctx.activity<int>("work").start();
+    auto kept = ctx.activity<int>("work").start();
+    std::move(kept).detach();
+    co_await ctx.sleep(1s);
+  }
+  co_return co_await ctx.activity<int>("work");
+}
+
+TEST(Execution, DroppingAFutureCancelsItAndDetachingDoesNot) {
+  Driver driver(drops);
+  const Outcome first = driver.start();
+  EXPECT_TRUE(first.cancels.empty());
+  const Outcome second = driver.step(driver.completes(EventId{5}));
+  ASSERT_EQ(cancelled(second), std::vector<std::uint64_t>{3});
+  EXPECT_EQ(second.cancels[0].reason, history::CancelReason::dropped);
+  EXPECT_EQ(second.cancels[0].label, "work");
+  const Outcome third =
+      driver.step(driver.completes(EventId{4}, 5));  // the detached one still has its outcome
+  EXPECT_EQ(third.ignored, 0U);
+  EXPECT_FALSE(third.segment.empty());
+}
+
+TEST(Execution, TheEndCancelsWhatIsOpen) {
+  const auto orchestration = [](Context& ctx) -> Task<int> {
+    auto f = ctx.activity<int>("slow").start();
+    std::move(f).detach();
+    co_return co_await ctx.activity<int>("fast");
+  };
+  Driver driver(orchestration);
+  driver.start();
+  const Outcome end = driver.step(driver.completes(EventId{4}, 1));
+  ASSERT_EQ(cancelled(end), std::vector<std::uint64_t>{3});
+  EXPECT_EQ(end.cancels[0].reason, history::CancelReason::execution_completed);
+}
+
+TEST(Execution, DestroyingAnExecutionCancelsNothing) {
+  Driver driver(drops);
+  driver.start();
+  driver.reset_warm();
+  EXPECT_TRUE(driver.last.cancels.empty());
+}
+
+// ---- events and mailboxes -----------------------------------------------------------------------
+
+Task<std::string> waits_for_events(Context& ctx) {
+  const auto a = co_await ctx.event<std::string>("a");
+  const auto b = co_await ctx.event<std::string>("b");
+  co_return a + b;
+}
+
+TEST(Execution, EventsThatComeEarlyWait) {
+  Driver driver(waits_for_events);
+  const Outcome first = driver.start();
+  EXPECT_EQ(first.waits, (std::vector{Address{Address::Kind::event, "a"}}));
+  const Outcome early = driver.step(driver.raises("b", "B"));
+  EXPECT_TRUE(early.consumed.empty());
+  EXPECT_TRUE(early.segment.empty());
+  const Outcome end = driver.step(driver.raises("a", "A"));
+  EXPECT_EQ(result_of<std::string>(end), "AB");
+  EXPECT_EQ(end.consumed.size(), 2U);
+}
+
+Task<std::vector<int>> drains(Context& ctx) {
+  auto box = ctx.mailbox<int>("box");
+  std::vector<int> all;
+  all.push_back(co_await box.receive());
+  std::vector<int> rest = co_await box.drain();
+  all.insert(all.end(), rest.begin(), rest.end());
+  co_return all;
+}
+
+TEST(Execution, AMailboxGivesItsMessagesInOrder) {
+  Driver driver(drains);
+  driver.start();
+  const Outcome end = driver.step(driver.sends("box", 1), driver.sends("other", 9), driver.sends("box", 2),
+                                  driver.sends("box", 3));
+  EXPECT_EQ(result_of<std::vector<int>>(end), (std::vector{1, 2, 3}));
+  EXPECT_EQ(end.consumed.size(), 3U);
+}
+
+TEST(Execution, TenThousandMessagesAreDrainedInOneTurn) {
+  Driver driver(drains);
+  std::vector<Message> messages;
+  for (int i = 0; i < 10'000; ++i) messages.push_back(driver.sends("box", i));
+  driver.turn(std::move(messages));
+  const Outcome end = driver.start();
+  EXPECT_EQ(result_of<std::vector<int>>(end).size(), 10'000U);
+  EXPECT_EQ(end.consumed.size(), 10'001U);
+}
+
+Task<std::string> races_mailbox(Context& ctx) {
+  auto box = ctx.mailbox<std::string>("box");
+  auto winner = co_await race(box.receive(), ctx.sleep(1s));
+  std::string first = winner.index() == 0 ? std::get<0>(winner) : "timer";
+  const std::string second = co_await box.receive();
+  co_return first + "," + second;
+}
+
+TEST(Execution, AMessageIsNotLostToAWaiterThatLostItsRaceInTheSameBatch) {
+  Driver driver(races_mailbox);
+  driver.start();
+  const Outcome end = driver.step(driver.completes(EventId{4}), driver.sends("box", "m1"));
+  EXPECT_EQ(result_of<std::string>(end), "timer,m1");
+
+  Driver other(races_mailbox);
+  other.start();
+  const Outcome waiting = other.step(other.sends("box", "m1"), other.completes(EventId{4}));
+  EXPECT_EQ(waiting.ignored, 1U);
+  EXPECT_EQ(result_of<std::string>(other.step(other.sends("box", "m2"))), "m1,m2");
+}
+
+// ---- combinators --------------------------------------------------------------------------------
+
+Task<int> sums(Context& ctx, int count) {
+  std::vector<Op<int>> parts;
+  for (int i = 0; i < count; ++i) parts.push_back(ctx.activity<int>("part", i));
+  int sum = 0;
+  for (const int value : co_await when_all(std::move(parts))) sum += value;
+  co_return sum;
+}
+
+TEST(Combinators, AFanInOfAThousandCompletes) {
+  Driver driver(sums, 1000);
+  const Outcome first = driver.start();
+  ASSERT_EQ(first.actions.size(), 1000U);
+  std::vector<Message> messages;
+  for (std::size_t i = 1000; i-- > 0;) messages.push_back(driver.completes(first.actions[i].id, 1));
+  EXPECT_EQ(result_of<int>(driver.turn(std::move(messages))), 1000);
+}
+
+TEST(Combinators, WhenAllOfNothingIsNothing) {
+  Driver driver(sums, 0);
+  EXPECT_EQ(result_of<int>(driver.start()), 0);
+}
+
+TEST(Combinators, WhenAllThrowsTheFirstFailureAndDropsTheRest) {
+  Driver driver(sums, 3);
+  driver.start();
+  const Outcome end = driver.step(driver.fails(EventId{4}, "first"), driver.fails(EventId{3}, "second"));
+  ASSERT_NE(end_of<history::ExecutionFailed>(end), nullptr);
+  EXPECT_EQ(end_of<history::ExecutionFailed>(end)->failure.type, "first");
+  EXPECT_EQ(cancelled(end), (std::vector<std::uint64_t>{3, 5}));
+}
+
+Task<std::string> mixes(Context& ctx) {
+  const auto helper = [](Context& c) -> Task<int> {
+    const int x = co_await c.activity<int>("inner");
+    co_return x * 2;
+  };
+  auto all =
+      co_await when_all(ctx.activity<int>("a"), ctx.sleep(1s), helper(ctx), ctx.event<std::string>("e"));
+  co_return std::to_string(std::get<0>(all)) + std::to_string(std::get<2>(all)) + std::get<3>(all);
+}
+
+TEST(Combinators, PartsOfAllKindsStartInOrder) {
+  Driver driver(mixes);
+  const Outcome first = driver.start();
+  ASSERT_EQ(first.actions.size(), 4U);
+  EXPECT_EQ(std::get<ActivityScheduled>(first.actions[0].operation).name, "a");
+  EXPECT_TRUE(std::holds_alternative<TimerStarted>(first.actions[1].operation));
+  EXPECT_EQ(std::get<ActivityScheduled>(first.actions[2].operation).name, "inner");
+  EXPECT_TRUE(std::holds_alternative<EventAwaited>(first.actions[3].operation));
+  const Outcome end = driver.step(driver.completes(EventId{5}, 4), driver.raises("e", "x"),
+                                  driver.completes(EventId{4}), driver.completes(EventId{3}, 7));
+  EXPECT_EQ(result_of<std::string>(end), "78x");
+}
+
+Task<int> settles(Context& ctx) {
+  auto outcomes =
+      co_await when_all_settled(ctx.activity<int>("a"), ctx.activity<void>("b"), ctx.activity<int>("c"));
+  int fine = 0;
+  fine += std::get<0>(outcomes) ? 1 : 0;
+  fine += std::get<1>(outcomes) ? 10 : 0;
+  fine += std::get<2>(outcomes) ? 100 : 0;
+  co_return fine;
+}
+
+TEST(Combinators, SettledWaitsForAllWhateverHappens) {
+  Driver driver(settles);
+  driver.start();
+  driver.step(driver.fails(EventId{3}));
+  driver.step(driver.completes(EventId{4}));
+  EXPECT_EQ(result_of<int>(driver.step(driver.completes(EventId{5}, 1))), 110);
+}
+
+Task<std::string> borrows(Context& ctx) {
+  auto work = ctx.activity<std::string>("long").start();
+  for (;;) {
+    auto winner = co_await race(work, ctx.event<std::string>("ping"));
+    if (winner.index() == 0) co_return std::get<0>(winner);
+    co_await ctx.activity<void>("pong");
+  }
+}
+
+TEST(Combinators, ARaceBorrowsAnLvalueFuture) {
+  Driver driver(borrows);
+  driver.start();
+  const Outcome pong = driver.step(driver.raises("ping", "p"));
+  EXPECT_TRUE(pong.cancels.empty());
+  const Outcome again = driver.step(driver.completes(pong.actions.at(0).id));
+  const Outcome end = driver.step(driver.completes(EventId{3}, "done"));
+  EXPECT_EQ(result_of<std::string>(end), "done");
+  EXPECT_EQ(cancelled(end), std::vector<std::uint64_t>{again.actions.at(0).id.value});
+}
+
+Task<std::string> races_list(Context& ctx, int count) {
+  std::vector<Op<std::string>> parts;
+  for (int i = 0; i < count; ++i) parts.push_back(ctx.activity<std::string>("part", i));
+  auto winner = co_await race(std::move(parts));
+  co_return std::to_string(winner.index) + winner.value;
+}
+
+TEST(Combinators, ARaceOverAListNamesTheWinner) {
+  Driver driver(races_list, 3);
+  driver.start();
+  const Outcome end = driver.step(driver.completes(EventId{4}, "w"), driver.completes(EventId{3}, "l"));
+  EXPECT_EQ(result_of<std::string>(end), "1w");
+  EXPECT_EQ(cancelled(end), (std::vector<std::uint64_t>{3, 5}));
+  Driver empty(races_list, 0);
+  EXPECT_NE(end_of<history::ExecutionFailed>(empty.start()), nullptr);
+}
+
+// ---- children, sessions, values -----------------------------------------------------------------
+
+Task<std::string> parent(Context& ctx) {
+  auto a = co_await ctx.child<std::string>("ship", {.id = "ship-1"}, 7);
+  try {
+    co_await ctx.child<void>("ship");
+  } catch (const ChildError& e) {
+    co_return a + ":" + std::string(to_string(e.failure().category));
+  }
+  co_return a;
+}
+
+TEST(Execution, ChildrenHaveIdsOfTheirOwnAndFailAsChildErrors) {
+  Driver driver(parent);
+  const Outcome first = driver.start();
+  EXPECT_EQ(std::get<ChildStarted>(first.actions.at(0).operation).id, "ship-1");
+  const Outcome second = driver.step(driver.completes(EventId{3}, "shipped"));
+  EXPECT_EQ(std::get<ChildStarted>(second.actions.at(0).operation).id.size(), 32U);
+  Message failed = driver.fails(second.actions[0].id);
+  std::get<history::Failed>(failed.body).failure = {.category = Category::cancelled,
+                                                    .source = "orchestration ship"};
+  EXPECT_EQ(result_of<std::string>(driver.step(std::move(failed))), "shipped:cancelled");
+}
+
+Task<std::string> uses_sessions(Context& ctx) {
+  auto gpu = co_await ctx.open_session({.requirements = {"gpu:l4"}, .ttl = 30min});
+  auto frames = co_await gpu.activity<std::string>("render", 1);
+  co_await gpu.close();
+  auto render = ctx.worker_session("gpu-render", {.queue = "gpu", .max_concurrent_activities = 1});
+  co_await render.activity<void>("warm_up");
+  auto reply = co_await ctx.activity<std::string>("chat", {.session = "conv-1"}, "hi");
+  auto news = co_await ctx.session("conv-1").moved();
+  co_return frames + reply + news.to;
+}
+
+TEST(Execution, SessionsAreActionsWithTheirPolicy) {
+  Driver driver(uses_sessions);
+  const Outcome first = driver.start();
+  const auto& open = std::get<detail::SessionOpened>(first.actions.at(0).operation);
+  EXPECT_EQ(open.settings->requirements, std::vector<std::string>{"gpu:l4"});
+  const std::string id = open.settings->id;
+  EXPECT_EQ(id.size(), 32U);
+  Outcome next = driver.step(driver.completes(EventId{3}, id));
+  EXPECT_EQ(std::get<ActivityScheduled>(next.actions.at(0).operation).settings->session->id, id);
+  next = driver.step(driver.completes(next.actions[0].id, "f"));
+  EXPECT_EQ(std::get<detail::SessionClosing>(next.actions.at(0).operation).id, id);
+  next = driver.step(driver.completes(next.actions[0].id));
+  EXPECT_EQ(
+      std::get<ActivityScheduled>(next.actions.at(0).operation).settings->session->max_concurrent_activities,
+      1);
+  next = driver.step(driver.completes(next.actions[0].id));
+  EXPECT_EQ(std::get<ActivityScheduled>(next.actions.at(0).operation).settings->session->id, "conv-1");
+  next = driver.step(driver.completes(next.actions[0].id, "r"));
+  EXPECT_EQ(next.waits, (std::vector{Address{Address::Kind::session, "conv-1"}}));
+  Message news = driver.raises("", SessionEvent{.kind = SessionEvent::Kind::moved, .to = "n2"});
+  std::get<Delivery>(news.body).address = {Address::Kind::session, "conv-1"};
+  EXPECT_EQ(result_of<std::string>(driver.step(std::move(news))), "frn2");
+}
+
+Task<int> keeps_values(Context& ctx) {
+  const int old = ctx.value<int>("n").value_or(0);
+  ctx.set_value("n", old + 1);
+  ctx.set_status("working");
+  co_await ctx.sleep(1s);
+  ctx.clear_value("gone");
+  const std::optional<int> other = co_await ctx.value_of<int>("i-2", "k");
+  const std::optional<int> none = co_await ctx.value_of<int>("i-2", "nothing");
+  co_return *ctx.value<int>("n") + other.value_or(-1) + (none ? 1000 : 0) +
+      (ctx.value<int>("gone") ? 2000 : 0);
+}
+
+TEST(Execution, ValuesAreKeptAndReadFromOthers) {
+  Driver driver(keeps_values);
+  driver.values = {{"n", encode(5)}, {"gone", encode(1)}};
+  const Outcome first = driver.start();
+  ASSERT_EQ(first.status, encode("working"));
+  Outcome next = driver.step(driver.completes(first.actions.at(1).id));
+  next = driver.step(driver.completes(next.actions.at(1).id, std::optional<Payload>(encode(10))));
+  EXPECT_EQ(result_of<int>(driver.step(driver.completes(next.actions.at(0).id, std::optional<Payload>()))),
+            16);
+}
+
+// ---- ends ---------------------------------------------------------------------------------------
+
+Task<> forever(Context& ctx, int n) {
+  co_await ctx.activity<void>("tick", n);
+  auto open = ctx.activity<void>("open").start();
+  co_await ctx.start_detached("audit", {.id = "audit-1"}, n);
+  co_await ctx.continue_as_new(n + 1);
+}
+
+TEST(Execution, ContinueAsNewEndsTheExecutionWithTheNextInput) {
+  Driver driver(forever, 1);
+  driver.start();
+  const Outcome second = driver.step(driver.completes(EventId{3}));
+  const Outcome end = driver.step(driver.completes(second.actions.at(1).id, "audit-1"));
+  ASSERT_NE(end_of<history::ContinuedAsNew>(end), nullptr);
+  EXPECT_EQ(end_of<history::ContinuedAsNew>(end)->input, encode(2));
+  EXPECT_EQ(end_of<history::ContinuedAsNew>(end)->version, "1");
+  ASSERT_EQ(end.cancels.size(), 1U);
+  EXPECT_EQ(end.cancels[0].reason, history::CancelReason::continued_as_new);
+}
+
+TEST(Execution, CanBeTerminatedWithoutRunningItsCode) {
+  Driver driver(hello, "Ada");
+  driver.start();
+  const Outcome end = driver.warm().terminate(CalendarTime{}, "no longer needed");
+  ASSERT_NE(end_of<history::ExecutionTerminated>(end), nullptr);
+  EXPECT_EQ(cancelled(end), std::vector<std::uint64_t>{3});
+  driver.segments.push_back(end.segment);
+  EXPECT_TRUE(driver.replay_with(hello));
+}
+
+Task<std::string> trip(Context& ctx) {
+  Saga saga(ctx);
+  std::string failed;
+  try {
+    co_await ctx.activity<void>("book_hotel");
+    saga.undo_with("cancel_hotel", "h1");
+    co_await ctx.activity<void>("book_car");
+    saga.undo_with("cancel_car", "c1");
+    co_await ctx.activity<void>("book_flight");
+  } catch (const ActivityError& e) {
+    failed = e.failure().type;
+  }
+  if (failed.empty()) co_return "booked";
+  co_await saga.compensate();
+  co_return "undone: " + failed;
+}
+
+TEST(Saga, UndoesTheLastStepFirst) {
+  Driver driver(trip);
+  driver.start();
+  driver.step(driver.completes(EventId{3}));
+  Outcome next = driver.step(driver.completes(driver.last.actions.at(0).id));
+  next = driver.step(driver.fails(next.actions.at(0).id, "no_seats"));
+  EXPECT_EQ(std::get<ActivityScheduled>(next.actions.at(0).operation).name, "cancel_car");
+  next = driver.step(driver.completes(next.actions[0].id));
+  EXPECT_EQ(std::get<ActivityScheduled>(next.actions.at(0).operation).name, "cancel_hotel");
+  EXPECT_EQ(result_of<std::string>(driver.step(driver.completes(next.actions[0].id))), "undone: no_seats");
+}
+
+}  // namespace
+}  // namespace holdfast::engine

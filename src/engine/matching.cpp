@@ -1,0 +1,103 @@
+#include "engine/matching.hpp"
+
+#include <type_traits>
+
+namespace holdfast::engine {
+
+using namespace detail;
+
+namespace {
+
+std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+
+// One overload for each operation: what must agree with history.
+bool same(const ActivityScheduled& a, const ActivityScheduled& b) {
+  const auto session = [](const ActivityScheduled& x) {
+    return x.settings->session ? x.settings->session->id : "";
+  };
+  return a.name == b.name && a.settings->queue == b.settings->queue && session(a) == session(b);
+}
+bool same(const TimerStarted&, const TimerStarted&) { return true; }
+bool same(const EventAwaited& a, const EventAwaited& b) { return a == b; }
+bool same(const MessageAwaited& a, const MessageAwaited& b) { return a == b; }
+bool same(const ChildStarted& a, const ChildStarted& b) { return a.id == b.id && a.name == b.name; }
+bool same(const DetachedStarted& a, const DetachedStarted& b) { return a.id == b.id && a.name == b.name; }
+bool same(const SessionOpened& a, const SessionOpened& b) { return a.settings->id == b.settings->id; }
+bool same(const SessionClosing& a, const SessionClosing& b) { return a == b; }
+bool same(const SessionEventAwaited& a, const SessionEventAwaited& b) { return a == b; }
+bool same(const ValueRead& a, const ValueRead& b) { return a == b; }
+bool same(const SideEffectRecorded&, const SideEffectRecorded&) { return true; }
+bool same(const MessageTried& a, const MessageTried& b) { return a.mailbox == b.mailbox; }
+bool same(const ValueSet& a, const ValueSet& b) {
+  return a.key == b.key && a.value.has_value() == b.value.has_value();
+}
+
+template <class T>
+concept HasInput = requires(T operation) { operation.input; };
+
+std::string words(const ActivityScheduled& o) {
+  std::string text = "activity " + quoted(o.name);
+  if (o.settings->session) text += " on session " + quoted(o.settings->session->id);
+  if (!o.settings->queue.empty()) text += " in queue " + quoted(o.settings->queue);
+  return text;
+}
+std::string words(const TimerStarted&) { return "a timer"; }
+std::string words(const EventAwaited& o) { return "a wait for the event " + quoted(o.name); }
+std::string words(const MessageAwaited& o) { return "a wait for a message in mailbox " + quoted(o.mailbox); }
+std::string words(const ChildStarted& o) {
+  return "the child " + quoted(o.name) + " with id " + quoted(o.id);
+}
+std::string words(const DetachedStarted& o) {
+  return "the detached start of " + quoted(o.name) + " with id " + quoted(o.id);
+}
+std::string words(const SessionOpened& o) { return "opening the session " + quoted(o.settings->id); }
+std::string words(const SessionClosing& o) { return "closing the session " + quoted(o.id); }
+std::string words(const SessionEventAwaited& o) { return "a wait for news of the session " + quoted(o.id); }
+std::string words(const ValueRead& o) {
+  return "reading the value " + quoted(o.key) + " of instance " + quoted(o.instance);
+}
+std::string words(const SideEffectRecorded&) { return "a side effect"; }
+std::string words(const MessageTried& o) { return "a look into mailbox " + quoted(o.mailbox); }
+std::string words(const ValueSet& o) {
+  return (o.value ? "setting" : "clearing") + (" the value " + quoted(o.key));
+}
+
+std::string words(const history::TurnStarted&) { return "the next turn"; }
+std::string words(const history::Started& e) { return "the start of " + quoted(e.name); }
+std::string words(const history::Completed& e) { return "the completion of event " + to_string(e.source); }
+std::string words(const history::Failed& e) { return "the failure of event " + to_string(e.source); }
+std::string words(const history::CancelRequested&) { return "a request to cancel"; }
+std::string words(const history::ExecutionCompleted&) { return "the end of the execution with a result"; }
+std::string words(const history::ExecutionFailed& e) {
+  return "the end of the execution with a failure: " + e.failure.message;
+}
+std::string words(const history::ExecutionCancelled&) { return "the end of the execution by cancellation"; }
+std::string words(const history::ExecutionTerminated&) { return "the termination of the execution"; }
+std::string words(const history::ContinuedAsNew&) { return "continue-as-new"; }
+std::string words(const history::OperationCancelled& e) {
+  return "the cancellation of event " + to_string(e.source);
+}
+
+}  // namespace
+
+bool same_operation(const Operation& recorded, const Operation& started, bool strict) {
+  if (recorded.index() != started.index()) return false;
+  return std::visit(
+      [&]<class T>(const T& here) {
+        const T& there = *std::get_if<T>(&started);
+        if constexpr (HasInput<T>) {
+          if (strict && !(here.input == there.input)) return false;
+        }
+        return same(here, there);
+      },
+      recorded);
+}
+
+std::string in_words(const Operation& operation) {
+  return std::visit([](const auto& o) { return words(o); }, operation);
+}
+std::string in_words(const history::Body& body) {
+  return std::visit([](const auto& o) { return words(o); }, body);
+}
+
+}  // namespace holdfast::engine

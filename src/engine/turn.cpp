@@ -1,0 +1,22 @@
+#include "engine/turn.hpp"
+
+namespace holdfast::engine {
+
+std::string describe(const Problem& problem) {
+  if (problem.kind == Problem::Kind::corrupt_history) {
+    return "history is damaged at event " + to_string(problem.event) + ": " + problem.history_says;
+  }
+  return "the code no longer matches its history at event " + to_string(problem.event) + ": history says " +
+         problem.history_says + "; the code did " + problem.code_did + ". " + problem.hint;
+}
+
+Failure to_failure(const Problem& problem) {
+  const bool corrupt = problem.kind == Problem::Kind::corrupt_history;
+  return {.category = corrupt ? Category::store : Category::nondeterminism,
+          .type = corrupt ? "corrupt_history" : "nondeterminism",
+          .message = describe(problem),
+          .event = problem.event,
+          .retryable = false};
+}
+
+}  // namespace holdfast::engine
