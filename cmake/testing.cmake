@@ -50,5 +50,5 @@ function(holdfast_rejects file)
     -P "${PROJECT_SOURCE_DIR}/tests/compiler/expect_rejected.cmake" --
     -std=c++20 "-I${PROJECT_SOURCE_DIR}/include" "-I${PROJECT_SOURCE_DIR}/src" "-I${PROJECT_SOURCE_DIR}"
     ${ARG_DEFINITIONS})
-  set_tests_properties("${name}" PROPERTIES LABELS "${folder}" TIMEOUT 120)
+  set_tests_properties("${name}" PROPERTIES LABELS "${folder};slow" TIMEOUT 120)
 endfunction()
