@@ -140,7 +140,12 @@ struct Event {
   friend bool operator==(const Event&, const Event&) = default;
 };
 
+/// How many causes of a failure history keeps: those of the causes that are nested deeper are left out.
+inline constexpr int kMaxCauses = 64;
+
 /// The name of an event's kind: "activity_scheduled".
 std::string_view kind_name(const Body& body) noexcept;
+/// The same for a kind as a number, the index in Body; empty when there is no such kind.
+std::string_view kind_name(std::uint8_t kind) noexcept;
 
 }  // namespace holdfast::history
