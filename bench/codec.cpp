@@ -27,8 +27,7 @@ struct adl_serializer<std::optional<T>> {
 
 namespace holdfast::bench {
 
-// ---- a small message
-// ----------------------------------------------------------------------------------------
+// ---- a small message ----------------------------------------------------------------------------
 
 struct Progress {
   std::string job{};
@@ -42,8 +41,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Progress, job, step, done, final_step, note)
 
 Progress progress() { return {"import-2026-11-15", 1842, 0.4375, false, "loading the third of seven files"}; }
 
-// ---- an order
-// -----------------------------------------------------------------------------------------------
+// ---- an order -----------------------------------------------------------------------------------
 
 struct Address {
   std::string name{};
@@ -106,8 +104,7 @@ Order order() {
           .note = std::nullopt};
 }
 
-// ---- the state of a conversation
-// ----------------------------------------------------------------------------
+// ---- the state of a conversation ----------------------------------------------------------------
 
 struct Message {
   std::string role{};
@@ -158,8 +155,7 @@ Conversation conversation() {
   return made;
 }
 
-// ---- the races
-// ----------------------------------------------------------------------------------------------
+// ---- the races ----------------------------------------------------------------------------------
 
 constexpr const char* kPeer = "nlohmann::json";
 

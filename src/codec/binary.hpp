@@ -67,20 +67,24 @@ struct Binary;
 // Never destroyed: threads may write while the process ends.
 template <class T>
 const T& default_of() {
-  static const T& value = *new T{};
-  return value;
+  static const T* const value = new T();
+  return *value;
 }
 
-/// How many fields there are up to the last one that is not at its default.
+/// How many fields there are up to the last one that is not at its default. Found from the end, where most
+/// structs have one such field.
 template <class T>
 std::size_t fields_in_use(const T& object) {
+  constexpr std::size_t kCount = detail::field_count<T>;
   const auto members = detail::fields_of(object);
   const auto defaults = detail::fields_of(default_of<T>());
-  std::size_t count = 0;
+  std::size_t at_default = 0;
   [&]<std::size_t... I>(std::index_sequence<I...>) {
-    ((std::get<I>(members) == std::get<I>(defaults) ? void() : void(count = I + 1)), ...);
-  }(std::make_index_sequence<detail::field_count<T>>{});
-  return count;
+    static_cast<void>(
+        ((std::get<kCount - 1 - I>(members) == std::get<kCount - 1 - I>(defaults) && ++at_default != 0) &&
+         ...));
+  }(std::make_index_sequence<kCount>{});
+  return kCount - at_default;
 }
 
 /// The fields without the length before them.
@@ -252,7 +256,7 @@ struct Binary<std::optional<T>> {
   }
 };
 
-/// Like the value in it; where a field is boxed makes no difference to its bytes.
+/// Like the value in it: that a field is boxed makes no difference to its bytes.
 template <class T>
 struct Binary<detail::Boxed<T>> {
   static void write(BinaryWriter& out, const detail::Boxed<T>& boxed) { Binary<T>::write(out, *boxed); }

@@ -6,6 +6,10 @@
 
 namespace holdfast::codec {
 
+/// By the processor's instruction where it has one.
 std::uint32_t crc32c(std::string_view bytes) noexcept;
+
+/// The same by tables, on every processor.
+std::uint32_t crc32c_by_tables(std::string_view bytes) noexcept;
 
 }  // namespace holdfast::codec

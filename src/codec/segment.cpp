@@ -143,7 +143,8 @@ Result<Body, std::string> decode_body(const RawEvent& event) {
   }
   BinaryReader in(event.body);
   Body body;
-  if (kReaders[event.kind](in, body)) return body;
+  const ReadBody read = kReaders[event.kind];
+  if (read(in, body)) return body;
   return Unexpected("event " + to_string(event.id) + " (" + std::string(kind_name(event.kind)) +
                     "): " + in.error());
 }

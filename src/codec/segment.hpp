@@ -48,7 +48,7 @@ class SegmentWriter {
   template <class T>
   EventId add(const T& body) {
     if constexpr (std::is_same_v<T, Body>) {
-      return std::visit([this](const auto& alternative) { return add(alternative); }, body);
+      return std::visit([this](const auto& alternative) { return this->add(alternative); }, body);
     } else {
       return add_event(kind_of<T>, &body);
     }
