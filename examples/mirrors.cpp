@@ -23,7 +23,7 @@ Task<std::string> fetch(Context& ctx, std::vector<std::string> mirrors) {
 
 // [snippet borrow]
 Task<std::string> watch(Context& ctx, std::string job) {
-  Future<std::string> work = ctx.activity<std::string>("long_job", job).start();
+  const Future<std::string> work = ctx.activity<std::string>("long_job", job).start();
   for (int minutes = 1;; ++minutes) {
     auto first = co_await race(work, ctx.sleep(1min));  // an lvalue is borrowed: losing does not cancel it
     if (first.index() == 0) co_return std::get<0>(first);
