@@ -39,25 +39,37 @@ build_by_find_package() {
 
 # build_by_pkg_config <prefix> <app folder> [pkg-config option]...
 build_by_pkg_config() {
-  local flags pc
-  pc=$(find "$1" -name holdfast.pc)
-  flags=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --cflags --libs "${@:3}" holdfast)
   mkdir -p "$2"
-  # shellcheck disable=SC2086 # flags and launcher are lists of words
-  quietly $launcher "$compiler" -std=c++20 $strict "$here/consumer/main.cpp" -o "$2/app" $flags
+  compile_by_pkg_config "$1" holdfast main.cpp "$2/app" "${@:3}"
+  compile_by_pkg_config "$1" holdfast-testkit app_test.cpp "$2/app_test" "${@:3}"
 }
 
-# check_output <command>...
+# compile_by_pkg_config <prefix> <package> <source> <program> [pkg-config option]...
+compile_by_pkg_config() {
+  local flags pc
+  pc=$(find "$1" -name holdfast.pc)
+  flags=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --cflags --libs "${@:5}" "$2")
+  # shellcheck disable=SC2086 # flags and launcher are lists of words
+  quietly $launcher "$compiler" -std=c++20 $strict "$here/consumer/$3" -o "$4" $flags
+}
+
+# check_output <folder of the programs>: what the program and its test print.
 check_output() {
-  local version expected actual
+  local version
   version=$(sed -n 's/^#define HOLDFAST_VERSION "\(.*\)"$/\1/p' "$source/include/holdfast/version.hpp")
-  expected="Holdfast $version
+  expect_output "$1/app" "Holdfast $version
 {\"id\":\"o1\",\"items\":[{\"sku\":\"x\",\"quantity\":2,\"size\":\"large\"}],\"prices\":{\"x\":0.5},\"note\":null}
 2
 items[0].quantity: expected integer, found string \"x\"
 caught: activity charge failed: no funds"
-  actual=$("$@")
-  [ "$actual" = "$expected" ] || die "$* printed:"$'\n'"$actual"$'\n'"and not:"$'\n'"$expected"
+  expect_output "$1/app_test" "Hello, Ada!"
+}
+
+# expect_output <program> <text>
+expect_output() {
+  local actual
+  actual=$("$1")
+  [ "$actual" = "$2" ] || die "$1 printed:"$'\n'"$actual"$'\n'"and not:"$'\n'"$2"
 }
 
 # ---- the ways -----------------------------------------------------------------------------------------------
@@ -65,18 +77,18 @@ caught: activity charge failed: no funds"
 way_find_package() {
   install_to "$build" "$folder/prefix"
   build_by_find_package "$folder/prefix" "$folder/app"
-  check_output "$folder/app/app"
+  check_output "$folder/app"
 }
 
 way_pkg_config() {
   install_to "$build" "$folder/prefix"
   build_by_pkg_config "$folder/prefix" "$folder/app" --static
-  check_output "$folder/app/app"
+  check_output "$folder/app"
 }
 
 way_fetch_content() {
   configure_and_build "$here/fetch_content" "$folder/app" -DHOLDFAST_CHECKOUT="$source" -DCMAKE_CXX_FLAGS="$strict"
-  check_output "$folder/app/app"
+  check_output "$folder/app"
 }
 
 way_shared() {
@@ -84,9 +96,9 @@ way_shared() {
     -DCMAKE_CXX_FLAGS="$(cached CMAKE_CXX_FLAGS)" -DCMAKE_SHARED_LINKER_FLAGS="$(cached CMAKE_SHARED_LINKER_FLAGS)"
   install_to "$folder/build" "$folder/prefix"
   build_by_find_package "$folder/prefix" "$folder/app"
-  check_output "$folder/app/app"
+  check_output "$folder/app"
   build_by_pkg_config "$folder/prefix" "$folder/plain"
-  check_output env LD_LIBRARY_PATH="$(dirname "$(find "$folder/prefix" -name libholdfast.so)")" "$folder/plain/app"
+  LD_LIBRARY_PATH=$(dirname "$(find "$folder/prefix" -name libholdfast.so)") check_output "$folder/plain"
 }
 
 way_moved_prefix() {
@@ -96,9 +108,9 @@ way_moved_prefix() {
   ! grep -rIl -e "$folder" -e "$build" -e "$source" "$folder/elsewhere/moved" >"$folder/log" ||
     die "these installed files name a folder of the machine that built them:"$'\n'"$(cat "$folder/log")"
   build_by_find_package "$folder/elsewhere/moved" "$folder/app"
-  check_output "$folder/app/app"
+  check_output "$folder/app"
   build_by_pkg_config "$folder/elsewhere/moved" "$folder/plain" --static
-  check_output "$folder/plain/app"
+  check_output "$folder/plain"
 }
 
 # The page quotes the files that are tested here, word for word.

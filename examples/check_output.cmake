@@ -1,0 +1,10 @@
+# Runs PROGRAM and compares what it prints with the file EXPECTED. ACTUAL is where the output is left.
+execute_process(COMMAND "${PROGRAM}" OUTPUT_FILE "${ACTUAL}" RESULT_VARIABLE status)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "${PROGRAM} ended with ${status}")
+endif()
+execute_process(COMMAND "${CMAKE_COMMAND}" -E compare_files "${ACTUAL}" "${EXPECTED}" RESULT_VARIABLE differs)
+if(differs)
+  execute_process(COMMAND diff -u "${EXPECTED}" "${ACTUAL}")
+  message(FATAL_ERROR "${PROGRAM} printed something else. If that is right: cp ${ACTUAL} ${EXPECTED}")
+endif()

@@ -1,0 +1,245 @@
+// ReplayHarness: tests an orchestration in memory. The test plays workers, clients and the clock; the engine
+// is the real one.
+//
+//   ReplayHarness run;
+//   run.start(hello, "Ada");
+//   run.complete("greet", "Hello, Ada!");
+//   run.result<std::string>().value()           // "Hello, Ada!"
+//
+// Every call that makes something happen is one turn. After each of them the whole history is replayed,
+// inputs compared too: code that does not do the same twice is found at the call where it begins.
+#pragma once
+
+#include <holdfast/clock.hpp>
+#include <holdfast/codec.hpp>
+#include <holdfast/detail/orchestration.hpp>
+#include <holdfast/errors.hpp>
+#include <holdfast/ids.hpp>
+#include <holdfast/options.hpp>
+#include <holdfast/payload.hpp>
+#include <holdfast/result.hpp>
+#include <holdfast/session.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace holdfast::testing {
+
+/// What an orchestration can wait for.
+enum class OperationKind : std::uint8_t {
+  activity,
+  timer,
+  event,
+  mailbox,
+  child,
+  detached,
+  session_open,
+  session_close,
+  session_event,
+  value_of,
+};
+
+/// An operation that the code has started.
+struct StartedOperation {
+  EventId id{};
+  OperationKind kind = OperationKind::activity;
+  /// The activity's, orchestration's, event's or mailbox's name; the session's id; the value's key.
+  std::string name{};
+  std::string instance{};  ///< the id of a child or detached orchestration; whose value is read
+  std::string session{};   ///< of an activity
+  std::string queue{};     ///< of an activity
+  Payload input{kJsonEncoding, "null"};
+  CalendarTime due{};  ///< of a timer
+
+  /// The input as a T; throws DecodeError. For several arguments T is a std::tuple.
+  template <class T>
+  [[nodiscard]] T input_as() const {
+    return decode<T>(input).value();
+  }
+};
+
+/// One event of history, for people.
+struct HistoryLine {
+  EventId id{};
+  std::string kind{};  ///< "activity_scheduled"
+  std::string what{};  ///< `charge {"amount":5}`
+};
+
+/// Where code and history part.
+struct Divergence {
+  EventId event{};  ///< the first event that differs
+  std::string history_says{};
+  std::string code_did{};
+  std::string hint{};
+  std::string text{};  ///< all of it in one text
+};
+
+/// Who the instance is, and how strictly it is looked at.
+struct ReplayOptions {
+  std::string instance = "instance-1";
+  std::string orchestration = "orchestration";
+  std::string version = "1";
+  std::uint64_t seed = 42;  ///< of everything random in the code
+  std::uint64_t history_budget = 10'000;
+  bool replay_every_turn = true;
+};
+
+/// One instance, from its start to its end. For one thread at a time. Calls that make no sense (to complete
+/// what is not open, to go on after the end) throw std::logic_error and say what is open; a replay that goes
+/// another way than history throws Error of category nondeterminism.
+///
+/// Where an operation is named, the oldest open one of that name is meant. Take its id from open() where that
+/// is not enough.
+class ReplayHarness {
+ public:
+  enum class State : std::uint8_t {
+    not_started,
+    running,
+    completed,
+    failed,
+    cancelled,
+    terminated,
+    continued_as_new,  ///< next_execution() goes on
+  };
+
+  ReplayHarness();
+  explicit ReplayHarness(ReplayOptions options);
+  ReplayHarness(ReplayHarness&&) noexcept;
+  ReplayHarness& operator=(ReplayHarness&&) noexcept;
+  ~ReplayHarness();
+
+  /// The first turn. `orchestration` is a function or a lambda without captures.
+  template <class F, class... In>
+  void start(F orchestration, const In&... in) {
+    start_code(detail::make_orchestration(orchestration), encode_args(in...));
+  }
+
+  // ---- what the code waits for ------------------------------------------------------------------
+
+  /// In the order in which the code started them.
+  [[nodiscard]] std::vector<StartedOperation> open() const;
+  [[nodiscard]] StartedOperation open(std::string_view name) const;
+  [[nodiscard]] bool is_open(std::string_view name) const;
+  /// What was started and ended without an outcome: losers of races, dropped futures, what a cancel or the
+  /// end of the execution took with it. In the order of history.
+  [[nodiscard]] const std::vector<StartedOperation>& cancelled() const noexcept;
+
+  // ---- what happens to it -----------------------------------------------------------------------
+
+  /// The operation succeeds. Without a value it gives what the code expects of it: nothing, or the id of the
+  /// session or detached orchestration.
+  template <class T>
+  void complete(std::string_view name, const T& value) {
+    complete_with(open(name).id, encode(value));
+  }
+  template <class T>
+  void complete(EventId id, const T& value) {
+    complete_with(id, encode(value));
+  }
+  void complete(std::string_view name) { complete_with(open(name).id, std::nullopt); }
+  void complete(EventId id) { complete_with(id, std::nullopt); }
+
+  /// The operation fails for good. Source and event of the failure are filled in.
+  void fail(std::string_view name, Failure failure) { fail_with(open(name).id, std::move(failure)); }
+  void fail(EventId id, Failure failure) { fail_with(id, std::move(failure)); }
+  /// The same with a failure of the application.
+  void fail(std::string_view name, std::string type, std::string message) {
+    fail(name, Failure{.type = std::move(type), .message = std::move(message)});
+  }
+
+  /// Time passes until the next timer is due, and it fires.
+  void fire_timer();
+  /// Time passes; each timer that becomes due fires, in a turn of its own.
+  void advance(Duration by);
+  [[nodiscard]] CalendarTime now() const noexcept;
+
+  /// Somebody raises an event, or sends a message to a mailbox. Both wait until the code receives them, also
+  /// when they come before the start or between two executions.
+  template <class T>
+  void raise(std::string_view event, const T& value) {
+    raise_with(event, encode(value));
+  }
+  template <class T>
+  void send(std::string_view mailbox, const T& value) {
+    send_with(mailbox, encode(value));
+  }
+  /// News of a session.
+  void session_event(std::string_view session, const SessionEvent& event);
+
+  /// Somebody asks the instance to stop.
+  void cancel(std::string reason);
+  /// It ends without running any code.
+  void terminate(std::string reason);
+
+  /// Goes on after continue-as-new: values, unread messages and a request to cancel go along.
+  void next_execution();
+
+  // ---- replay -----------------------------------------------------------------------------------
+
+  /// What a crash does: all frames of the code are gone, and are made again from history.
+  void forget();
+  /// Other code over the history so far: where it goes another way, or nothing when it does not. Inputs are
+  /// not compared, as in production.
+  template <class F>
+  [[nodiscard]] std::optional<Divergence> replay_with(F orchestration) const {
+    return replay_code(detail::make_orchestration(orchestration));
+  }
+  /// The events of the current execution.
+  [[nodiscard]] std::vector<HistoryLine> history() const;
+  /// The same as aligned text, one line each.
+  [[nodiscard]] std::string history_text() const;
+
+  // ---- what came of it --------------------------------------------------------------------------
+
+  [[nodiscard]] State state() const noexcept;
+  [[nodiscard]] ExecutionNumber execution() const noexcept;
+  /// The result; a failure, a cancellation and a termination are errors. Throws std::logic_error before the
+  /// end.
+  template <class T>
+  [[nodiscard]] Result<T> result() const {
+    Result<Payload> output = output_payload();
+    if (!output) return Unexpected(std::move(output).error());
+    if constexpr (std::is_void_v<T>) {
+      return {};
+    } else {
+      return decode<T>(*output);
+    }
+  }
+  /// What the code last gave to ctx.set_status().
+  template <class T>
+  [[nodiscard]] std::optional<T> status() const {
+    return decode_optional<T>(status_payload());
+  }
+  /// A value of the instance: ctx.set_value().
+  template <class T>
+  [[nodiscard]] std::optional<T> value(std::string_view key) const {
+    return decode_optional<T>(value_payload(key));
+  }
+
+ private:
+  template <class T>
+  static std::optional<T> decode_optional(const Payload* payload) {
+    if (payload == nullptr) return std::nullopt;
+    return decode<T>(*payload).value();
+  }
+  void start_code(std::shared_ptr<const detail::OrchestrationCode> code, Payload input);
+  void complete_with(EventId id, std::optional<Payload> value);
+  void fail_with(EventId id, Failure failure);
+  void raise_with(std::string_view event, Payload value);
+  void send_with(std::string_view mailbox, Payload value);
+  [[nodiscard]] std::optional<Divergence> replay_code(
+      const std::shared_ptr<const detail::OrchestrationCode>& code) const;
+  [[nodiscard]] Result<Payload> output_payload() const;
+  [[nodiscard]] const Payload* status_payload() const noexcept;
+  [[nodiscard]] const Payload* value_payload(std::string_view key) const;
+
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace holdfast::testing

@@ -1,0 +1,105 @@
+#include "pages.hpp"
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+namespace holdfast::docs {
+
+namespace {
+
+std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> lines;
+  std::istringstream in{std::string(text)};
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+constexpr std::string_view kFence = "```";
+constexpr std::string_view kOpen = "// [snippet ";
+constexpr std::string_view kClose = "// [/snippet]";
+
+bool is_fence(const std::string& line) { return line.starts_with(kFence); }
+
+// `[snippet name]` -> `name`; nothing for other lines.
+std::optional<std::string> opened_region(const std::string& line) {
+  const std::size_t at = line.find(kOpen);
+  if (at == std::string::npos) return std::nullopt;
+  const std::string name = line.substr(at + kOpen.size());
+  return name.substr(0, name.find(']'));
+}
+
+// Spans in backticks are blanked.
+std::string without_code(std::string line) {
+  bool inside = false;
+  for (char& c : line) {
+    if (c == '`') inside = !inside;
+    if (inside) c = ' ';
+  }
+  return line;
+}
+
+}  // namespace
+
+std::vector<Fence> find_fences(std::string_view page) {
+  std::vector<Fence> fences;
+  std::optional<Fence> open;
+  int number = 0;
+  for (const std::string& line : lines_of(page)) {
+    ++number;
+    if (open && line == kFence) {
+      fences.push_back(*std::exchange(open, std::nullopt));
+    } else if (open) {
+      open->content += line + "\n";
+    } else if (is_fence(line)) {
+      open = Fence{.line = number};
+      std::istringstream words(line.substr(kFence.size()));
+      std::string source;
+      words >> open->language >> source;
+      const std::size_t hash = std::min(source.find('#'), source.size());
+      open->source = source.substr(0, hash);
+      if (hash < source.size()) open->region = source.substr(hash + 1);
+    }
+  }
+  return fences;
+}
+
+std::optional<std::string> find_region(std::string_view source, std::string_view name) {
+  std::optional<std::string> content;
+  std::size_t indentation = 0;
+  for (const std::string& line : lines_of(source)) {
+    if (content && line.find(kClose) != std::string::npos) return content;
+    if (content) {
+      *content += line.substr(std::min(indentation, line.size())) + "\n";
+    } else if (opened_region(line) == name) {
+      content.emplace();
+      indentation = line.find(kOpen);
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> region_names(std::string_view source) {
+  std::vector<std::string> names;
+  for (const std::string& line : lines_of(source)) {
+    if (const auto name = opened_region(line)) names.push_back(*name);
+  }
+  return names;
+}
+
+std::vector<std::string> find_links(std::string_view page) {
+  std::vector<std::string> links;
+  bool in_fence = false;
+  for (const std::string& line : lines_of(page)) {
+    if (is_fence(line)) in_fence = !in_fence;
+    if (in_fence) continue;
+    const std::string text = without_code(line);
+    for (std::size_t at = text.find("]("); at != std::string::npos; at = text.find("](", at + 1)) {
+      const std::string target = text.substr(at + 2, text.find_first_of(")#", at + 2) - at - 2);
+      if (!target.empty() && target.find(':') == std::string::npos) links.push_back(target);
+    }
+  }
+  return links;
+}
+
+}  // namespace holdfast::docs
