@@ -85,7 +85,7 @@ Execution::~Execution() {
   teardown_ = true;
   if (root_.frame) root_.frame.destroy();
   for (OpState* task : std::exchange(detached_tasks_, {})) release(task);
-  for (const OpState* state : open_) delete state;  // only detached ones are left
+  for (const OpState* state : open_.list()) delete state;  // only detached ones are left
 }
 
 EventId Execution::next_event() const noexcept {
@@ -94,8 +94,7 @@ EventId Execution::next_event() const noexcept {
 
 std::vector<OpenOperation> Execution::open_operations() const {
   std::vector<OpenOperation> operations;
-  operations.reserve(open_.size());
-  for (const OpState* state : open_) operations.push_back({state->id, state->kind, state->label});
+  for (const OpState* state : open_.list()) operations.push_back({state->id, state->kind, state->label});
   return operations;
 }
 
@@ -127,7 +126,7 @@ OpState* Execution::start(Description&& description) {
       std::holds_alternative<detail::MessageTried>(operation)) {
     settle_at_once(*state, operation);
   } else {
-    open_.push_back(state.get());
+    open_.add(*state);
     if (address) channels_.add_wait(*address, *state);
   }
   return state.release();
@@ -305,7 +304,7 @@ void Execution::reveal(OpState& state) {
 }
 
 bool Execution::reveal_completed(history::Completed&& completed) {
-  OpState* const state = find_open(completed.source);
+  OpState* const state = open_.find(completed.source);
   if (state == nullptr) return false;
   state->value = std::move(completed.value);
   reveal(*state);
@@ -313,7 +312,7 @@ bool Execution::reveal_completed(history::Completed&& completed) {
 }
 
 bool Execution::reveal_failed(history::Failed&& failed) {
-  OpState* const state = find_open(failed.source);
+  OpState* const state = open_.find(failed.source);
   if (state == nullptr) return false;
   state->failed = true;
   state->failure = std::make_unique<Failure>(std::move(failed.failure));
@@ -329,8 +328,7 @@ void Execution::reveal_cancel_request(const std::string& reason) {
     const detail::Waiter* const waiter = state.waiters.front();
     return waiter != nullptr ? waiter->shielded : state.shielded;
   };
-  const std::vector<OpState*> open = open_;
-  for (OpState* state : open) {
+  for (OpState* state : open_.list()) {
     if (is_shielded(*state)) continue;
     remove_open(*state);
     if (state->on_close != ParentClosePolicy::abandon)
@@ -345,7 +343,7 @@ void Execution::reveal_cancel_request(const std::string& reason) {
 void Execution::close_turn() {
   if (std::exchange(turn_closed_, true)) return;
   if (end_) {
-    for (const OpState* state : open_) {
+    for (const OpState* state : open_.list()) {
       if (state->on_close != ParentClosePolicy::abandon) cancel(*state, reason_of(*end_));
     }
   }
@@ -359,18 +357,8 @@ void Execution::close_turn() {
   for (OpState* task : finished) release(task);
 }
 
-OpState* Execution::find_open(EventId id) noexcept {
-  const auto found =
-      std::lower_bound(open_.begin(), open_.end(), id,
-                       [](const OpState* state, EventId wanted) { return state->id < wanted; });
-  return found == open_.end() || (*found)->id != id ? nullptr : *found;
-}
-
 void Execution::remove_open(OpState& state) noexcept {
-  const auto found =
-      std::lower_bound(open_.begin(), open_.end(), state.id,
-                       [](const OpState* other, EventId wanted) { return other->id < wanted; });
-  if (found != open_.end() && *found == &state) open_.erase(found);
+  open_.remove(state.id);
   Channels::remove_wait(state);
 }
 
@@ -454,7 +442,8 @@ void Execution::apply(Message&& message) {
       live_->writer.add(body);
       reveal_cancel_request(body.reason);
     } else if constexpr (std::is_same_v<T, history::Completed> || std::is_same_v<T, history::Failed>) {
-      if (end_ || message.execution != identity_.execution || find_open(body.source) == nullptr) return false;
+      if (end_ || message.execution != identity_.execution || open_.find(body.source) == nullptr)
+        return false;
       open_turn();
       live_->writer.add(body);
       if constexpr (std::is_same_v<T, history::Completed>) {

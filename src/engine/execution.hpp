@@ -4,6 +4,7 @@
 
 #include "codec/segment.hpp"
 #include "engine/channels.hpp"
+#include "engine/open_operations.hpp"
 #include "engine/turn.hpp"
 
 #include <holdfast/context.hpp>
@@ -99,7 +100,6 @@ class Execution final : private detail::Core {
   void reveal_cancel_request(const std::string& reason);
   void run_code();
   void close_turn();
-  detail::OpState* find_open(EventId id) noexcept;
   void remove_open(detail::OpState& state) noexcept;
   void cancel(const detail::OpState& state, history::CancelReason reason);
 
@@ -127,7 +127,7 @@ class Execution final : private detail::Core {
   SeededRandom random_;
   CalendarTime now_{};
   EventId next_event_{1};
-  std::vector<detail::OpState*> open_;            // sorted by id
+  OpenOperations open_;
   std::vector<detail::OpState*> detached_tasks_;  // owned
   Channels channels_;
   std::uint64_t arrivals_ = 0;  // messages so far, to tell their order
