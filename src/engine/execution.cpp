@@ -478,7 +478,7 @@ void Execution::finish_turn(Outcome& outcome) {
     next_event_ = live_->writer.next_id();
     outcome.segment = live_->writer.finish();
     outcome.cancels = std::move(cancels_);
-    outcome.end = end_;
+    if (end_) outcome.end = *end_;
   }
   if (!end_) outcome.waits = channels_.waits();
   live_ = nullptr;

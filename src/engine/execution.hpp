@@ -10,6 +10,7 @@
 #include <holdfast/context.hpp>
 #include <holdfast/detail/core.hpp>
 #include <holdfast/detail/orchestration.hpp>
+#include <holdfast/detail/rare.hpp>
 #include <holdfast/random.hpp>
 #include <holdfast/result.hpp>
 
@@ -134,7 +135,7 @@ class Execution final : private detail::Core {
   std::map<std::string, Payload, std::less<>> values_;
   std::vector<Cancel> cancels_;  // of this turn
   bool turn_closed_ = false;
-  std::optional<End> end_;
+  detail::Rare<End> end_;
 
   // While a turn runs, one of these is set.
   struct Live;

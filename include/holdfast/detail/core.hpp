@@ -5,6 +5,7 @@
 #include <holdfast/clock.hpp>
 #include <holdfast/detail/links.hpp>
 #include <holdfast/detail/operation.hpp>
+#include <holdfast/detail/rare.hpp>
 #include <holdfast/errors.hpp>
 #include <holdfast/ids.hpp>
 #include <holdfast/payload.hpp>
@@ -133,7 +134,7 @@ class Core {
   virtual std::uint64_t history_size() const noexcept = 0;
   virtual std::uint64_t history_budget() const noexcept = 0;
   virtual bool replaying() const noexcept = 0;
-  [[nodiscard]] const std::optional<Failure>& cancel_request() const noexcept { return cancel_request_; }
+  [[nodiscard]] const Rare<Failure>& cancel_request() const noexcept { return cancel_request_; }
 
   // ---- the scheduler ----------------------------------------------------------------------------
 
@@ -156,7 +157,7 @@ class Core {
   /// More interruptions than any sane code meets: it catches everything in a loop.
   virtual void too_many_interruptions() = 0;
 
-  std::optional<Failure> cancel_request_;
+  Rare<Failure> cancel_request_;
   bool teardown_ = false;  // frames are destroyed, not dropped by the code
   std::uint64_t completions_ = 0;
   int interruptions_ = 0;  // in this turn
