@@ -100,9 +100,8 @@ std::vector<OpenOperation> Execution::open_operations() const {
 
 // ---- what the code asks for ---------------------------------------------------------------------
 
-OpState* Execution::start(Description&& description) {
-  if (std::exchange(description.started, true))
-    throw std::logic_error("holdfast: an operation can be started only once");
+OpState* Execution::start(detail::Described described) {
+  if (!described) throw std::logic_error("holdfast: an operation can be started only once");
   auto state = std::make_unique<OpState>();
   state->core = this;
   state->shielded = shield();
@@ -112,22 +111,19 @@ OpState* Execution::start(Description&& description) {
     fail(*state, *cancel_request_);
     return state.release();
   }
-  complete_description(description);
-  Operation& operation = description.operation;
+  complete_description(*described);
+  const Operation& operation = record(described->operation, state->id);
+  if (stopped()) return state.release();
   state->kind = static_cast<std::uint8_t>(operation.index());
   state->label = label_of(operation);
   if (const auto* child = std::get_if<detail::ChildStarted>(&operation))
     state->on_close = child->on_parent_close;
-  const std::optional<Address> address = address_of(operation);
-
-  state->id = record(operation);
-  if (stopped()) return state.release();
   if (std::holds_alternative<detail::SideEffectRecorded>(operation) ||
       std::holds_alternative<detail::MessageTried>(operation)) {
     settle_at_once(*state, operation);
   } else {
     open_.add(*state);
-    if (address) channels_.add_wait(*address, *state);
+    if (const std::optional<Address> address = address_of(operation)) channels_.add_wait(*address, *state);
   }
   return state.release();
 }
@@ -155,7 +151,7 @@ void Execution::complete_description(Description& description) {
   } else if (auto* effect = std::get_if<detail::SideEffectRecorded>(&operation);
              effect != nullptr && !replaying()) {
     try {
-      effect->value = (*description.effect)();
+      effect->value = description.effect();
     } catch (...) {
       Failure failure = detail::failure_of(std::current_exception());
       failure.source = "side effect";
@@ -169,26 +165,25 @@ void Execution::complete_description(Description& description) {
   }
 }
 
-// Writes the event, or finds it in history; there `operation` becomes what history has.
-EventId Execution::record(Operation& operation) {
+// Writes the event, or finds it in history. Gives the operation as it is recorded: its own place is the
+// outcome, or for a moment `operation`.
+const Operation& Execution::record(Operation& operation, EventId& id) {
   if (replaying()) {
-    EventId id;
     match(operation, id);
-    return id;
+    return operation;
   }
-  const EventId id = std::visit([this](const auto& body) { return live_->writer.add(body); }, operation);
-  live_->outcome.actions.push_back({id, operation});
-  return id;
+  id = std::visit([this](const auto& body) { return live_->writer.add(body); }, operation);
+  return live_->outcome.actions.emplace_back(id, std::move(operation)).operation;
 }
 
 // Operations whose outcome stands in their own event.
-void Execution::settle_at_once(OpState& state, Operation& operation) {
-  if (auto* effect = std::get_if<detail::SideEffectRecorded>(&operation)) {
+void Execution::settle_at_once(OpState& state, const Operation& operation) {
+  if (const auto* effect = std::get_if<detail::SideEffectRecorded>(&operation)) {
     if (*effect->failure) return fail(state, **effect->failure);
-    state.value = std::move(effect->value);
-  } else if (auto* tried = std::get_if<detail::MessageTried>(&operation)) {
+    state.value = effect->value;
+  } else if (const auto* tried = std::get_if<detail::MessageTried>(&operation)) {
     state.absent = !tried->value;
-    if (tried->value) state.value = std::move(*tried->value);
+    if (tried->value) state.value = *tried->value;
   }
   complete(state);
 }
@@ -237,13 +232,13 @@ void Execution::set_status(Payload status) {
 void Execution::set_value(std::string_view key, std::optional<Payload> value) {
   if (stopped()) return;
   Operation operation = detail::ValueSet{detail::checked_name("a value", key), std::move(value)};
-  record(operation);
+  EventId id;
+  const auto* const set = std::get_if<detail::ValueSet>(&record(operation, id));
   if (stopped()) return;
-  auto& set = std::get<detail::ValueSet>(operation);
-  if (set.value) {
-    values_.insert_or_assign(std::move(set.key), std::move(*set.value));
+  if (set->value) {
+    values_.insert_or_assign(set->key, *set->value);
   } else {
-    values_.erase(set.key);
+    values_.erase(set->key);
   }
 }
 

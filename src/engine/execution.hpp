@@ -67,7 +67,7 @@ class Execution final : private detail::Core {
  private:
   // What the code asks for; see detail::Core.
   using Core::start;
-  detail::OpState* start(detail::Description&& description) override;
+  detail::OpState* start(detail::Described described) override;
   void release(detail::OpState* state) noexcept override;
   void detach(detail::OpState* state) noexcept override;
   void continue_as_new(std::string_view version, Payload input) override;
@@ -87,10 +87,10 @@ class Execution final : private detail::Core {
 
   // Starting operations.
   void complete_description(detail::Description& description);
-  EventId record(detail::Operation& operation);
+  const detail::Operation& record(detail::Operation& operation, EventId& id);
   void match(detail::Operation& operation, EventId& id);
   bool matches_plain_activity(const history::RawEvent& event, const detail::Operation& operation) const;
-  void settle_at_once(detail::OpState& state, detail::Operation& operation);
+  void settle_at_once(detail::OpState& state, const detail::Operation& operation);
   void fail(detail::OpState& state, const Failure& failure);
 
   // Revealing what happened; each runs the code until it waits.

@@ -1,5 +1,5 @@
-// Rare<T>: like std::optional<T>, for what is big and seldom there. It takes the room of a pointer while it is
-// empty.
+// Rare<T>: like std::optional<T>, for what is big and seldom there. It takes the room of a pointer while it
+// is empty.
 #pragma once
 
 #include <memory>
