@@ -113,6 +113,7 @@ class Execution final : private detail::Core {
   // A recorded turn.
   struct Replay;
   void replay_event(Replay& replay);
+  bool replay_common_event(const history::RawEvent& event);
   void check_cancel(Replay& replay, const history::OperationCancelled& recorded);
   void check_end(const history::Body& recorded, EventId event);
   void diverge(EventId event, std::string history_says, std::string code_did, std::string hint);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace holdfast::engine {
@@ -24,14 +25,14 @@ class OpenOperations {
   }
   /// Null when it is not open.
   [[nodiscard]] detail::OpState* find(EventId id) const noexcept {
-    const auto place = std::lower_bound(places_.begin(), places_.end(), id, before);
-    return place == places_.end() || place->id != id ? nullptr : place->state;
+    const std::size_t index = index_of(id);
+    return index == places_.size() ? nullptr : places_[index].state;
   }
   /// No effect when it is not open.
   void remove(EventId id) noexcept {
-    const auto place = std::lower_bound(places_.begin(), places_.end(), id, before);
-    if (place == places_.end() || place->id != id || place->state == nullptr) return;
-    place->state = nullptr;
+    const std::size_t index = index_of(id);
+    if (index == places_.size() || places_[index].state == nullptr) return;
+    places_[index].state = nullptr;
     if (--count_ < places_.size() / 2 || count_ == 0) close_gaps();
   }
 
@@ -49,7 +50,20 @@ class OpenOperations {
     EventId id{};
     detail::OpState* state = nullptr;  // null: a gap
   };
-  static bool before(const Place& place, EventId id) noexcept { return place.id < id; }
+  /// Of its place or gap; the number of places when it has none.
+  [[nodiscard]] std::size_t index_of(EventId id) const noexcept {
+    if (places_.empty() || id < places_.front().id) return places_.size();
+    // No two ids are equal, so none is further from the first place than from its id. What was started in a
+    // row is just there.
+    const std::uint64_t distance = id.value - places_.front().id.value;
+    const std::size_t last = std::min<std::uint64_t>(distance, places_.size() - 1);
+    if (places_[last].id == id) return last;
+    const auto end = places_.begin() + static_cast<std::ptrdiff_t>(last);
+    const auto place = std::lower_bound(places_.begin(), end, id,
+                                        [](const Place& p, EventId wanted) { return p.id < wanted; });
+    return place == end || place->id != id ? places_.size()
+                                           : static_cast<std::size_t>(place - places_.begin());
+  }
   void close_gaps() noexcept {
     std::erase_if(places_, [](const Place& place) { return place.state == nullptr; });
   }
