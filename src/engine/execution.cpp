@@ -123,7 +123,8 @@ OpState* Execution::start(detail::Described described) {
     settle_at_once(*state, operation);
   } else {
     open_.add(*state);
-    if (const std::optional<Address> address = address_of(operation)) channels_.add_wait(*address, *state);
+    if (const std::optional<Address> address = address_of(operation))
+      channels_.ensure().add_wait(*address, *state);
   }
   return state.release();
 }
@@ -157,8 +158,9 @@ void Execution::complete_description(Description& description) {
       failure.source = "side effect";
       effect->failure = std::optional<Failure>(std::move(failure));
     }
-  } else if (auto* tried = std::get_if<detail::MessageTried>(&operation); tried != nullptr && !replaying()) {
-    if (auto unread = channels_.take_unread({Address::Kind::mailbox, tried->mailbox})) {
+  } else if (auto* tried = std::get_if<detail::MessageTried>(&operation);
+             tried != nullptr && !replaying() && channels_) {
+    if (auto unread = channels_->take_unread({Address::Kind::mailbox, tried->mailbox})) {
       tried->value = std::move(unread->value);
       live_->outcome.consumed.push_back(unread->id);
     }
@@ -236,15 +238,16 @@ void Execution::set_value(std::string_view key, std::optional<Payload> value) {
   const auto* const set = std::get_if<detail::ValueSet>(&record(operation, id));
   if (stopped()) return;
   if (set->value) {
-    values_.insert_or_assign(set->key, *set->value);
-  } else {
-    values_.erase(set->key);
+    values_.ensure().insert_or_assign(set->key, *set->value);
+  } else if (values_) {
+    values_->erase(set->key);
   }
 }
 
 const Payload* Execution::value(std::string_view key) const {
-  const auto found = values_.find(key);
-  return found == values_.end() ? nullptr : &found->second;
+  if (!values_) return nullptr;
+  const auto found = values_->find(key);
+  return found == values_->end() ? nullptr : &found->second;
 }
 
 // ---- revealing what happened --------------------------------------------------------------------
@@ -254,8 +257,7 @@ void Execution::begin(history::Started&& started) {
   version_ = std::move(started.version);
   history_budget_ = started.history_budget;
   random_ = SeededRandom(started.seed);
-  values_.insert(std::make_move_iterator(started.values.begin()),
-                 std::make_move_iterator(started.values.end()));
+  for (auto& [key, value] : started.values) values_.ensure().emplace(key, std::move(value));
   if (started.cancel_requested) reveal_cancel_request(*started.cancel_requested);
   Result<detail::RootFrame> root = code_->begin(context_, started.input);
   if (!root) {
@@ -354,7 +356,7 @@ void Execution::close_turn() {
 
 void Execution::remove_open(OpState& state) noexcept {
   open_.remove(state.id);
-  Channels::remove_wait(state);
+  if (channels_) channels_->remove_wait(state);
 }
 
 // What was asked of others takes effect, also when nobody waits for the answer any more.
@@ -386,7 +388,7 @@ Outcome Execution::run(Turn turn) {
   for (std::uint64_t i = 0; i < turn.messages.size(); ++i) {
     Message& message = turn.messages[i];
     if (auto* delivery = std::get_if<Delivery>(&message.body)) {
-      channels_.add_message(delivery->address, {first + i, message.id, std::move(delivery->value)});
+      channels_.ensure().add_message(delivery->address, {first + i, message.id, std::move(delivery->value)});
     }
   }
   for (std::uint64_t i = 0; i < turn.messages.size(); ++i) {
@@ -453,8 +455,8 @@ void Execution::apply(Message&& message) {
 }
 
 void Execution::deliver(std::uint64_t before) {
-  while (!end_) {
-    std::optional<Channels::Match> match = channels_.take_match(before);
+  while (!end_ && channels_) {
+    std::optional<Channels::Match> match = channels_->take_match(before);
     if (!match) break;
     live_->outcome.consumed.push_back(match->message.id);
     open_turn();
@@ -475,7 +477,7 @@ void Execution::finish_turn(Outcome& outcome) {
     outcome.cancels = std::move(cancels_);
     if (end_) outcome.end = *end_;
   }
-  if (!end_) outcome.waits = channels_.waits();
+  if (!end_ && channels_) outcome.waits = channels_->waits();
   live_ = nullptr;
 }
 

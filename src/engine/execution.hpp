@@ -131,9 +131,9 @@ class Execution final : private detail::Core {
   EventId next_event_{1};
   OpenOperations open_;
   std::vector<detail::OpState*> detached_tasks_;  // owned
-  Channels channels_;
+  detail::Rare<Channels> channels_;
   std::uint64_t arrivals_ = 0;  // messages so far, to tell their order
-  std::map<std::string, Payload, std::less<>> values_;
+  detail::Rare<std::map<std::string, Payload, std::less<>>> values_;
   std::vector<Cancel> cancels_;  // of this turn
   bool turn_closed_ = false;
   detail::Rare<End> end_;

@@ -16,6 +16,12 @@ class Rare {
     return *this;
   }
 
+  /// Makes a T where there is none.
+  T& ensure() {
+    if (!value_) value_ = std::make_unique<T>();
+    return *value_;
+  }
+
   [[nodiscard]] bool has_value() const noexcept { return value_ != nullptr; }
   explicit operator bool() const noexcept { return has_value(); }
   /// Precondition of all of these: has_value().
