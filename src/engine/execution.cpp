@@ -383,6 +383,7 @@ Outcome Execution::run(Turn turn) {
   interruptions_ = 0;
 
   // Deliveries can be received as soon as the turn begins; what is revealed keeps the order of the messages.
+  outcome.consumed.reserve(turn.messages.size());
   const std::uint64_t first = arrivals_;
   arrivals_ += turn.messages.size();
   for (std::uint64_t i = 0; i < turn.messages.size(); ++i) {
