@@ -10,6 +10,7 @@
 
 #include <malloc.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace holdfast::bench {
@@ -145,7 +147,7 @@ Times divided(Times times, double by) {
   return times;
 }
 
-/// Nanoseconds for each of `count` things that one call does; against those of a call that does fewer.
+/// Nanoseconds for each of the `count` things that one call does.
 Times per_item(const std::function<void()>& function, double count) {
   return divided(race({function}, {.rounds = 21}).front(), count);
 }

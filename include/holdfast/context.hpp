@@ -118,7 +118,9 @@ class Context {
   [[nodiscard]] CalendarTime now() const noexcept { return core_.now(); }
   /// Waits for a time that survives restarts.
   Op<void> sleep(Duration duration) { return {core_, detail::describe_sleep(duration)}; }
-  Op<void> sleep_until(CalendarTime time) { return {core_, detail::describe(detail::TimerStarted{time})}; }
+  Op<void> sleep_until(CalendarTime time) {
+    return {core_, detail::describe_operation(detail::TimerStarted{time})};
+  }
 
   // ---- events and messages from outside ---------------------------------------------------------
 
@@ -166,7 +168,7 @@ class Context {
 
   /// Opens a session; without an id it gets one from the execution's seed.
   Op<Session> open_session(SessionOptions options) {
-    return {core_, detail::describe(detail::SessionOpened{detail::session_settings(options)})};
+    return {core_, detail::describe_operation(detail::SessionOpened{detail::session_settings(options)})};
   }
   /// A handle for a session that exists, or that an activity will create.
   Session session(std::string_view id) {

@@ -67,38 +67,38 @@ Described describe_activity(std::string_view name, const ActivityOptions* option
 }
 
 Described describe_child(std::string_view name, const ChildOptions& options, Payload input) {
-  return describe(ChildStarted{.id = optional_name("an instance", options.id),
-                               .name = checked_name("an orchestration", name),
-                               .version = std::string(options.version),
-                               .on_parent_close = options.on_parent_close,
-                               .input = std::move(input)});
+  return describe_operation(ChildStarted{.id = optional_name("an instance", options.id),
+                                         .name = checked_name("an orchestration", name),
+                                         .version = std::string(options.version),
+                                         .on_parent_close = options.on_parent_close,
+                                         .input = std::move(input)});
 }
 
 Described describe_detached(std::string_view name, const DetachedOptions& options, Payload input) {
-  return describe(DetachedStarted{.id = optional_name("an instance", options.id),
-                                  .name = checked_name("an orchestration", name),
-                                  .version = std::string(options.version),
-                                  .input = std::move(input)});
+  return describe_operation(DetachedStarted{.id = optional_name("an instance", options.id),
+                                            .name = checked_name("an orchestration", name),
+                                            .version = std::string(options.version),
+                                            .input = std::move(input)});
 }
 
 Described describe_event(std::string_view name) {
-  return describe(EventAwaited{checked_name("an event", name)});
+  return describe_operation(EventAwaited{checked_name("an event", name)});
 }
 
 Described describe_sleep(Duration duration) {
-  Described described = describe(TimerStarted{});
+  Described described = describe_operation(TimerStarted{});
   described->delay = duration;
   return described;
 }
 
 Described describe_effect(std::function<Payload()> effect) {
-  Described described = describe(SideEffectRecorded{});
+  Described described = describe_operation(SideEffectRecorded{});
   described->effect = std::move(effect);
   return described;
 }
 
 Described describe_value_read(std::string_view instance, std::string_view key) {
-  return describe(ValueRead{checked_name("an instance", instance), checked_name("a value", key)});
+  return describe_operation(ValueRead{checked_name("an instance", instance), checked_name("a value", key)});
 }
 
 }  // namespace holdfast::detail

@@ -167,8 +167,8 @@ void Execution::complete_description(Description& description) {
   }
 }
 
-// Writes the event, or finds it in history. Gives the operation as it is recorded: its own place is the
-// outcome, or for a moment `operation`.
+// Writes the event, or finds it in history. Returns the operation as it is recorded, until the next one: it
+// stands in the outcome, or in `operation`.
 const Operation& Execution::record(Operation& operation, EventId& id) {
   if (replaying()) {
     match(operation, id);

@@ -66,7 +66,10 @@ class OpenOperations {
   }
   void close_gaps() noexcept {
     std::erase_if(places_, [](const Place& place) { return place.state == nullptr; });
+    // An execution may wait for long after thousands of operations.
+    if (places_.empty() && places_.capacity() > kKeptCapacity) std::vector<Place>().swap(places_);
   }
+  static constexpr std::size_t kKeptCapacity = 64;
 
   std::vector<Place> places_;
   std::size_t count_ = 0;

@@ -125,7 +125,8 @@ bool Execution::replay_common_event(const history::RawEvent& event) {
   if (event.kind == history::kind_of<history::TurnStarted>) {
     CalendarTime time;
     std::string_view build;
-    if (!history::Binary<CalendarTime>::read(in, time) || !in.bytes.string(build)) return false;
+    if (!history::Binary<CalendarTime>::read(in, time)) return false;
+    if (!in.bytes.done() && !in.bytes.string(build)) return false;
     now_ = time;
     return true;
   }

@@ -98,7 +98,7 @@ struct Description {
 using Described = std::unique_ptr<Description>;
 
 template <class T>
-Described describe(T operation) {
+Described describe_operation(T operation) {
   auto described = std::make_unique<Description>();
   described->operation = std::move(operation);
   return described;
