@@ -101,7 +101,7 @@ std::vector<OpenOperation> Execution::open_operations() const {
 // ---- what the code asks for ---------------------------------------------------------------------
 
 OpState* Execution::start(detail::Described described) {
-  if (!described) throw std::logic_error("holdfast: an operation can be started only once");
+  if (!described) throw std::logic_error("holdfast: this operation was started or moved away before");
   auto state = std::make_unique<OpState>();
   state->core = this;
   state->shielded = shield();
@@ -112,8 +112,10 @@ OpState* Execution::start(detail::Described described) {
     return state.release();
   }
   complete_description(*described);
-  const Operation& operation = record(described->operation, state->id);
+  EventId id;
+  const Operation& operation = record(described->operation, id);
   if (stopped()) return state.release();
+  state->id = id;
   state->kind = static_cast<std::uint8_t>(operation.index());
   state->label = label_of(operation);
   if (const auto* child = std::get_if<detail::ChildStarted>(&operation))
