@@ -33,7 +33,8 @@ class OpenOperations {
     const std::size_t index = index_of(id);
     if (index == places_.size() || places_[index].state == nullptr) return;
     places_[index].state = nullptr;
-    if (--count_ < places_.size() / 2 || count_ == 0) close_gaps();
+    --count_;
+    if (count_ < places_.size() / 2 || count_ == 0) close_gaps();
   }
 
   [[nodiscard]] std::vector<detail::OpState*> list() const {
