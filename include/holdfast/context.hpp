@@ -117,11 +117,9 @@ class Context {
   /// The time of this turn: the same on every replay.
   [[nodiscard]] CalendarTime now() const noexcept { return core_.now(); }
   /// Waits for a time that survives restarts.
-  Op<void> sleep(Duration duration) {
-    return {core_, detail::Description{.operation = detail::TimerStarted{}, .delay = duration}};
-  }
+  Op<void> sleep(Duration duration) { return {core_, detail::describe_sleep(duration)}; }
   Op<void> sleep_until(CalendarTime time) {
-    return {core_, detail::Description{.operation = detail::TimerStarted{time}}};
+    return {core_, detail::describe_operation(detail::TimerStarted{time})};
   }
 
   // ---- events and messages from outside ---------------------------------------------------------
@@ -170,7 +168,7 @@ class Context {
 
   /// Opens a session; without an id it gets one from the execution's seed.
   Op<Session> open_session(SessionOptions options) {
-    return {core_, detail::Description{detail::SessionOpened{detail::session_settings(options)}}};
+    return {core_, detail::describe_operation(detail::SessionOpened{detail::session_settings(options)})};
   }
   /// A handle for a session that exists, or that an activity will create.
   Session session(std::string_view id) {
@@ -187,16 +185,15 @@ class Context {
   /// Calls `f` once and records what it gives: on replay the record is used. For small, fast functions.
   template <class F>
   Op<std::invoke_result_t<F&>> side_effect(F f) {
-    auto effect = std::make_unique<std::function<Payload()>>([f = std::move(f)]() mutable {
+    auto effect = [f = std::move(f)]() mutable {
       if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {
         f();
         return encode(std::monostate{});
       } else {
         return encode(f());
       }
-    });
-    return {core_,
-            detail::Description{.operation = detail::SideEffectRecorded{}, .effect = std::move(effect)}};
+    };
+    return {core_, detail::describe_effect(std::move(effect))};
   }
   /// 64 random bits, from the execution's seed: the same on every replay.
   [[nodiscard]] std::uint64_t random() { return core_.random(); }

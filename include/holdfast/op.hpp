@@ -109,8 +109,8 @@ class FutureAwaiter {
 template <class T, bool kAsResult>
 class OpAwaiter : public FutureAwaiter<T, kAsResult> {
  public:
-  OpAwaiter(Core& core, Description& description) noexcept
-      : FutureAwaiter<T, kAsResult>(nullptr), core_(core), description_(description) {}
+  OpAwaiter(Core& core, Described& described) noexcept
+      : FutureAwaiter<T, kAsResult>(nullptr), core_(core), described_(described) {}
   OpAwaiter(const OpAwaiter&) = delete;
   OpAwaiter& operator=(const OpAwaiter&) = delete;
   ~OpAwaiter() {
@@ -119,7 +119,7 @@ class OpAwaiter : public FutureAwaiter<T, kAsResult> {
 
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> frame) {
-    return core_.start_and_wait(description_, this->wait_, frame, frame.promise());
+    return core_.start_and_wait(described_, this->wait_, frame, frame.promise());
   }
   auto await_resume() {
     if constexpr (kAsResult) {
@@ -133,7 +133,7 @@ class OpAwaiter : public FutureAwaiter<T, kAsResult> {
 
  private:
   Core& core_;
-  Description& description_;
+  Described& described_;
 };
 
 /// What `.result()` of an operation gives; refers to the operation.
@@ -141,8 +141,8 @@ template <class T>
 struct OpResult {
   using HoldfastAwaitable = void;
   Core& core;
-  Description& description;
-  OpAwaiter<T, true> operator co_await() const noexcept { return {core, description}; }
+  Described& described;
+  OpAwaiter<T, true> operator co_await() const noexcept { return {core, described}; }
 };
 template <class T>
 struct FutureResult {
@@ -163,20 +163,20 @@ class [[nodiscard("an Op does nothing until it is awaited or started")]] Op {
   using value_type = T;
 
   /// Operations come from a Context.
-  Op(detail::Core& core, detail::Description description)
-      : core_(&core), description_(std::move(description)) {}
+  Op(detail::Core& core, detail::Described described) noexcept
+      : core_(&core), described_(std::move(described)) {}
 
-  detail::OpAwaiter<T, false> operator co_await() && noexcept { return {*core_, description_}; }
+  detail::OpAwaiter<T, false> operator co_await() && noexcept { return {*core_, described_}; }
   /// Awaiting this gives a Result<T>: a failure or cancellation is a value.
-  detail::OpResult<T> result() && noexcept { return {*core_, description_}; }
+  detail::OpResult<T> result() && noexcept { return {*core_, described_}; }
   /// Starts it now, to be awaited later.
   Future<T> start() &&;
   /// The same operation for callers who don't want its value.
-  Op<void> discard() && { return {*core_, std::move(description_)}; }
+  Op<void> discard() && { return {*core_, std::move(described_)}; }
 
  private:
   detail::Core* core_;
-  detail::Description description_;
+  detail::Described described_;
 };
 
 /// A started operation or task. Dropping it cancels what has no outcome yet; detach() lets it go on.
@@ -215,7 +215,7 @@ class [[nodiscard("dropping a Future cancels it; detach() lets it run")]] Future
 
 template <class T>
 Future<T> Op<T>::start() && {
-  return Future<T>(core_->start(std::move(description_)));
+  return Future<T>(core_->start(std::move(described_)));
 }
 
 }  // namespace holdfast

@@ -58,10 +58,12 @@ class Session {
   }
 
   /// Ends the session. Work that has not started fails with SessionClosed. No effect when it is gone already.
-  Op<void> close() const { return {*core_, detail::Description{detail::SessionClosing{settings_.id}}}; }
+  Op<void> close() const {
+    return {*core_, detail::describe_operation(detail::SessionClosing{settings_.id})};
+  }
   /// The next event in the session's life.
   Op<SessionEvent> moved() const {
-    return {*core_, detail::Description{detail::SessionEventAwaited{settings_.id}}};
+    return {*core_, detail::describe_operation(detail::SessionEventAwaited{settings_.id})};
   }
 
  private:

@@ -259,7 +259,10 @@ struct Binary<std::optional<T>> {
 /// Like the value in it: that a field is boxed makes no difference to its bytes.
 template <class T>
 struct Binary<detail::Boxed<T>> {
-  static void write(BinaryWriter& out, const detail::Boxed<T>& boxed) { Binary<T>::write(out, *boxed); }
+  static void write(BinaryWriter& out, const detail::Boxed<T>& boxed) {
+    if (std::is_aggregate_v<T> && boxed.is_default()) return out.bytes.byte(0);  // a block without fields
+    Binary<T>::write(out, *boxed);
+  }
   static bool read(BinaryReader& in, detail::Boxed<T>& boxed) {
     T value{};
     if (!Binary<T>::read(in, value)) return false;

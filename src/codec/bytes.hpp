@@ -42,15 +42,15 @@ class ByteWriter {
     byte(0);
     return out_->size();
   }
-  void end_block(std::size_t begin) {
-    std::uint64_t size = out_->size() - begin;
-    // One byte is there for the length. It is enough for most blocks; the others move up.
-    std::size_t at = begin - 1;
-    for (; size >= 0x80; size >>= 7) {
-      out_->insert(at, 1, static_cast<char>(size | 0x80));
+  void end_block(std::size_t begin) { fill_in(begin - 1, out_->size() - begin); }
+
+  /// Puts a varint where one byte was left for it. That is enough for most; for others the rest moves up.
+  void fill_in(std::size_t at, std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7) {
+      out_->insert(at, 1, static_cast<char>(value | 0x80));
       ++at;
     }
-    (*out_)[at] = static_cast<char>(size);
+    (*out_)[at] = static_cast<char>(value);
   }
 
  private:

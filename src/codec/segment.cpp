@@ -72,9 +72,22 @@ std::string check_frame(std::string_view segment, std::string_view& content) {
 
 SegmentWriter::SegmentWriter(EventId first) : first_(first) { assert(first.value > 0); }
 
+void SegmentWriter::begin() {
+  // Room for a turn as most are: a completion and what the code starts next.
+  constexpr std::size_t kUsualSize = 120;
+  segment_.reserve(kUsualSize);
+  segment_.append(kMagic);
+  ByteWriter out(segment_);
+  out.byte(kFormat);
+  out.varint(first_.value);
+  count_at_ = segment_.size();
+  out.byte(0);
+}
+
 EventId SegmentWriter::add_event(std::uint8_t kind, const void* body) {
+  if (empty()) begin();
   const EventId id = next_id();
-  BinaryWriter out{.bytes = ByteWriter(events_)};
+  BinaryWriter out{.bytes = ByteWriter(segment_)};
   out.bytes.byte(kind);
   const std::size_t block = out.bytes.begin_block();
   kWriters[kind](out, body);
@@ -84,21 +97,13 @@ EventId SegmentWriter::add_event(std::uint8_t kind, const void* body) {
 }
 
 std::string SegmentWriter::finish() {
-  std::string segment;
-  // Two varints stand in the header.
-  segment.reserve(kMagic.size() + 1 + 20 + events_.size() + kChecksumSize);
-  segment.append(kMagic);
-  ByteWriter out(segment);
-  out.byte(kFormat);
-  out.varint(first_.value);
-  out.varint(count_);
-  segment.append(events_);
-  out.fixed32(codec::crc32c(segment));
-
+  if (empty()) begin();
+  ByteWriter out(segment_);
+  out.fill_in(count_at_, count_);
+  out.fixed32(codec::crc32c(segment_));
   first_ = next_id();
   count_ = 0;
-  events_.clear();
-  return segment;
+  return std::exchange(segment_, {});
 }
 
 // ---- reading ------------------------------------------------------------------------------------

@@ -63,10 +63,12 @@ class SegmentWriter {
 
  private:
   EventId add_event(std::uint8_t kind, const void* body);
+  void begin();
 
   EventId first_;
   std::uint64_t count_ = 0;
-  std::string events_;
+  std::string segment_;       // so far, when there are events
+  std::size_t count_at_ = 0;  // where their number goes
 };
 
 /// Walks over one segment without decoding the events. `segment` must outlive it. One thread at a time;

@@ -1,38 +1,58 @@
 #include "engine/channels.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace holdfast::engine {
 
+using detail::Channel;
+
+Channel& Channels::channel_at(const Address& address) {
+  const auto [place, is_new] = channels_.try_emplace(address);
+  if (is_new) place->second.address = &place->first;
+  return place->second;
+}
+
+void Channels::drop_if_empty(const Channel& channel) noexcept {
+  if (channel.messages.empty() && channel.waiting.empty()) channels_.erase(channels_.find(*channel.address));
+}
+
 void Channels::add_message(const Address& address, Unread message) {
-  channels_[address].messages.push_back(std::move(message));
+  Channel& channel = channel_at(address);
+  if (channel.messages.empty() && !channel.waiting.empty()) matches_.emplace(message.order, &channel);
+  channel.messages.push_back(std::move(message));
 }
 
 void Channels::add_wait(const Address& address, detail::OpState& state) {
-  detail::Channel& channel = channels_[address];
-  channel.waiting.push_back(&state);
+  Channel& channel = channel_at(address);
+  if (channel.waiting.empty() && !channel.messages.empty()) {
+    matches_.emplace(channel.messages.front().order, &channel);
+  }
+  channel.waiting.emplace(state.id, &state);
   state.channel = &channel;
 }
 
 void Channels::remove_wait(detail::OpState& state) noexcept {
   if (state.channel == nullptr) return;
-  auto& waiting = state.channel->waiting;
-  waiting.erase(std::remove(waiting.begin(), waiting.end(), &state), waiting.end());
-  state.channel = nullptr;
+  Channel& channel = *std::exchange(state.channel, nullptr);
+  channel.waiting.erase(state.id);
+  if (!channel.waiting.empty()) return;
+  if (!channel.messages.empty()) matches_.erase(channel.messages.front().order);
+  drop_if_empty(channel);
 }
 
 std::optional<Channels::Match> Channels::take_match(std::uint64_t before) {
-  detail::Channel* earliest = nullptr;
-  for (auto& [address, channel] : channels_) {
-    if (channel.messages.empty() || channel.waiting.empty()) continue;
-    const std::uint64_t order = channel.messages.front().order;
-    if (order < before && (earliest == nullptr || order < earliest->messages.front().order))
-      earliest = &channel;
+  const auto first = matches_.begin();
+  if (first == matches_.end() || first->first >= before) return std::nullopt;
+  Channel& channel = *first->second;
+  matches_.erase(first);
+  Match match{channel.waiting.begin()->second, std::move(channel.messages.front())};
+  channel.messages.pop_front();
+  channel.waiting.erase(channel.waiting.begin());
+  match.state->channel = nullptr;
+  if (!channel.messages.empty() && !channel.waiting.empty()) {
+    matches_.emplace(channel.messages.front().order, &channel);
   }
-  if (earliest == nullptr) return std::nullopt;
-  Match match{earliest->waiting.front(), std::move(earliest->messages.front())};
-  earliest->messages.pop_front();
+  drop_if_empty(channel);
   return match;
 }
 
@@ -42,6 +62,7 @@ std::optional<Channels::Unread> Channels::take_unread(const Address& address) {
     return std::nullopt;
   Unread message = std::move(found->second.messages.front());
   found->second.messages.pop_front();
+  drop_if_empty(found->second);
   return message;
 }
 

@@ -6,7 +6,7 @@
 #include <holdfast/detail/core.hpp>
 
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <map>
 #include <optional>
 #include <vector>
@@ -20,15 +20,17 @@ struct Channel {
     engine::MessageId id{};
     Payload value{};
   };
-  std::deque<Unread> messages;
-  std::deque<OpState*> waiting;  // in the order in which they were started
+  const engine::Address* address = nullptr;
+  std::list<Unread> messages{};
+  std::map<EventId, OpState*> waiting{};  // so in the order in which they were started
 };
 
 }  // namespace holdfast::detail
 
 namespace holdfast::engine {
 
-/// All addresses of one execution. Both sides are served first in, first out.
+/// All addresses of one execution that a message or a wait is left for. Both sides are served first in, first
+/// out; each call takes the same time however many there are, to within a logarithm.
 class Channels {
  public:
   using Unread = detail::Channel::Unread;
@@ -36,10 +38,10 @@ class Channels {
   void add_message(const Address& address, Unread message);
   /// `state` waits here from now on.
   void add_wait(const Address& address, detail::OpState& state);
-  /// `state` has an outcome, or nobody wants it any more.
-  static void remove_wait(detail::OpState& state) noexcept;
+  /// `state` has an outcome, or nobody wants it any more. No effect when it waits nowhere.
+  void remove_wait(detail::OpState& state) noexcept;
 
-  /// The next message that somebody waits for, if it came before `before`.
+  /// The next message that somebody waits for, if it came before `before`. That wait is over.
   struct Match {
     detail::OpState* state = nullptr;
     Unread message{};
@@ -52,7 +54,11 @@ class Channels {
   [[nodiscard]] std::vector<Address> waits() const;
 
  private:
+  detail::Channel& channel_at(const Address& address);
+  void drop_if_empty(const detail::Channel& channel) noexcept;
+
   std::map<Address, detail::Channel> channels_;
+  std::map<std::uint64_t, detail::Channel*> matches_;  // those with both sides, by their first message
 };
 
 }  // namespace holdfast::engine

@@ -89,14 +89,14 @@ bool Core::wait(Wait& wait, std::coroutine_handle<> frame, PromiseBase& promise)
   return true;
 }
 
-bool Core::start_and_wait(Description& description, Wait& wait, std::coroutine_handle<> frame,
+bool Core::start_and_wait(Described& described, Wait& wait, std::coroutine_handle<> frame,
                           PromiseBase& promise) {
   if (stopped_) return true;
   if (interrupts(promise)) {
     wait.interrupted = true;
     return stopped_;
   }
-  wait.state = start(std::move(description));
+  wait.state = start(std::move(described));
   if (stopped_) return true;
   if (wait.state->ready()) return false;
   wait.waiter.suspend(frame, promise);

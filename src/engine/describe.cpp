@@ -52,38 +52,53 @@ SessionSettings session_settings(const SessionOptions& options) {
           .outlives_opener = options.outlives_opener};
 }
 
-Description describe_activity(std::string_view name, const ActivityOptions* options, Payload input,
-                              const SessionSettings* session) {
-  ActivityScheduled activity{.name = checked_name("an activity", name), .input = std::move(input)};
+Described describe_activity(std::string_view name, const ActivityOptions* options, Payload input,
+                            const SessionSettings* session) {
+  auto described = std::make_unique<Description>();
+  auto& activity = described->operation.emplace<ActivityScheduled>();
+  activity.name = checked_name("an activity", name);
+  activity.input = std::move(input);
   if (options != nullptr || session != nullptr) {
     ActivitySettings settings = options != nullptr ? activity_settings(*options) : ActivitySettings{};
     if (session != nullptr) settings.session = *session;
     activity.settings = std::move(settings);
   }
-  return {.operation = std::move(activity)};
+  return described;
 }
 
-Description describe_child(std::string_view name, const ChildOptions& options, Payload input) {
-  return {.operation = ChildStarted{.id = optional_name("an instance", options.id),
-                                    .name = checked_name("an orchestration", name),
-                                    .version = std::string(options.version),
-                                    .on_parent_close = options.on_parent_close,
-                                    .input = std::move(input)}};
+Described describe_child(std::string_view name, const ChildOptions& options, Payload input) {
+  return describe_operation(ChildStarted{.id = optional_name("an instance", options.id),
+                                         .name = checked_name("an orchestration", name),
+                                         .version = std::string(options.version),
+                                         .on_parent_close = options.on_parent_close,
+                                         .input = std::move(input)});
 }
 
-Description describe_detached(std::string_view name, const DetachedOptions& options, Payload input) {
-  return {.operation = DetachedStarted{.id = optional_name("an instance", options.id),
-                                       .name = checked_name("an orchestration", name),
-                                       .version = std::string(options.version),
-                                       .input = std::move(input)}};
+Described describe_detached(std::string_view name, const DetachedOptions& options, Payload input) {
+  return describe_operation(DetachedStarted{.id = optional_name("an instance", options.id),
+                                            .name = checked_name("an orchestration", name),
+                                            .version = std::string(options.version),
+                                            .input = std::move(input)});
 }
 
-Description describe_event(std::string_view name) {
-  return {.operation = EventAwaited{checked_name("an event", name)}};
+Described describe_event(std::string_view name) {
+  return describe_operation(EventAwaited{checked_name("an event", name)});
 }
 
-Description describe_value_read(std::string_view instance, std::string_view key) {
-  return {.operation = ValueRead{checked_name("an instance", instance), checked_name("a value", key)}};
+Described describe_sleep(Duration duration) {
+  Described described = describe_operation(TimerStarted{});
+  described->delay = duration;
+  return described;
+}
+
+Described describe_effect(std::function<Payload()> effect) {
+  Described described = describe_operation(SideEffectRecorded{});
+  described->effect = std::move(effect);
+  return described;
+}
+
+Described describe_value_read(std::string_view instance, std::string_view key) {
+  return describe_operation(ValueRead{checked_name("an instance", instance), checked_name("a value", key)});
 }
 
 }  // namespace holdfast::detail

@@ -85,7 +85,7 @@ Execution::~Execution() {
   teardown_ = true;
   if (root_.frame) root_.frame.destroy();
   for (OpState* task : std::exchange(detached_tasks_, {})) release(task);
-  for (const OpState* state : open_) delete state;  // only detached ones are left
+  for (const OpState* state : open_.list()) delete state;  // only detached ones are left
 }
 
 EventId Execution::next_event() const noexcept {
@@ -94,16 +94,14 @@ EventId Execution::next_event() const noexcept {
 
 std::vector<OpenOperation> Execution::open_operations() const {
   std::vector<OpenOperation> operations;
-  operations.reserve(open_.size());
-  for (const OpState* state : open_) operations.push_back({state->id, state->kind, state->label});
+  for (const OpState* state : open_.list()) operations.push_back({state->id, state->kind, state->label});
   return operations;
 }
 
 // ---- what the code asks for ---------------------------------------------------------------------
 
-OpState* Execution::start(Description&& description) {
-  if (std::exchange(description.started, true))
-    throw std::logic_error("holdfast: an operation can be started only once");
+OpState* Execution::start(detail::Described described) {
+  if (!described) throw std::logic_error("holdfast: this operation was started or moved away before");
   auto state = std::make_unique<OpState>();
   state->core = this;
   state->shielded = shield();
@@ -113,22 +111,22 @@ OpState* Execution::start(Description&& description) {
     fail(*state, *cancel_request_);
     return state.release();
   }
-  complete_description(description);
-  Operation& operation = description.operation;
+  complete_description(*described);
+  EventId id;
+  const Operation& operation = record(described->operation, id);
+  if (stopped()) return state.release();
+  state->id = id;
   state->kind = static_cast<std::uint8_t>(operation.index());
   state->label = label_of(operation);
   if (const auto* child = std::get_if<detail::ChildStarted>(&operation))
     state->on_close = child->on_parent_close;
-  const std::optional<Address> address = address_of(operation);
-
-  state->id = record(operation);
-  if (stopped()) return state.release();
   if (std::holds_alternative<detail::SideEffectRecorded>(operation) ||
       std::holds_alternative<detail::MessageTried>(operation)) {
     settle_at_once(*state, operation);
   } else {
-    open_.push_back(state.get());
-    if (address) channels_.add_wait(*address, *state);
+    open_.add(*state);
+    if (const std::optional<Address> address = address_of(operation))
+      channels_.ensure().add_wait(*address, *state);
   }
   return state.release();
 }
@@ -156,40 +154,40 @@ void Execution::complete_description(Description& description) {
   } else if (auto* effect = std::get_if<detail::SideEffectRecorded>(&operation);
              effect != nullptr && !replaying()) {
     try {
-      effect->value = (*description.effect)();
+      effect->value = description.effect();
     } catch (...) {
       Failure failure = detail::failure_of(std::current_exception());
       failure.source = "side effect";
       effect->failure = std::optional<Failure>(std::move(failure));
     }
-  } else if (auto* tried = std::get_if<detail::MessageTried>(&operation); tried != nullptr && !replaying()) {
-    if (auto unread = channels_.take_unread({Address::Kind::mailbox, tried->mailbox})) {
+  } else if (auto* tried = std::get_if<detail::MessageTried>(&operation);
+             tried != nullptr && !replaying() && channels_) {
+    if (auto unread = channels_->take_unread({Address::Kind::mailbox, tried->mailbox})) {
       tried->value = std::move(unread->value);
       live_->outcome.consumed.push_back(unread->id);
     }
   }
 }
 
-// Writes the event, or finds it in history; there `operation` becomes what history has.
-EventId Execution::record(Operation& operation) {
+// Writes the event, or finds it in history. Returns the operation as it is recorded, until the next one: it
+// stands in the outcome, or in `operation`.
+const Operation& Execution::record(Operation& operation, EventId& id) {
   if (replaying()) {
-    EventId id;
     match(operation, id);
-    return id;
+    return operation;
   }
-  const EventId id = std::visit([this](const auto& body) { return live_->writer.add(body); }, operation);
-  live_->outcome.actions.push_back({id, operation});
-  return id;
+  id = std::visit([this](const auto& body) { return live_->writer.add(body); }, operation);
+  return live_->outcome.actions.emplace_back(id, std::move(operation)).operation;
 }
 
 // Operations whose outcome stands in their own event.
-void Execution::settle_at_once(OpState& state, Operation& operation) {
-  if (auto* effect = std::get_if<detail::SideEffectRecorded>(&operation)) {
+void Execution::settle_at_once(OpState& state, const Operation& operation) {
+  if (const auto* effect = std::get_if<detail::SideEffectRecorded>(&operation)) {
     if (*effect->failure) return fail(state, **effect->failure);
-    state.value = std::move(effect->value);
-  } else if (auto* tried = std::get_if<detail::MessageTried>(&operation)) {
+    state.value = effect->value;
+  } else if (const auto* tried = std::get_if<detail::MessageTried>(&operation)) {
     state.absent = !tried->value;
-    if (tried->value) state.value = std::move(*tried->value);
+    if (tried->value) state.value = *tried->value;
   }
   complete(state);
 }
@@ -238,19 +236,20 @@ void Execution::set_status(Payload status) {
 void Execution::set_value(std::string_view key, std::optional<Payload> value) {
   if (stopped()) return;
   Operation operation = detail::ValueSet{detail::checked_name("a value", key), std::move(value)};
-  record(operation);
+  EventId id;
+  const auto* const set = std::get_if<detail::ValueSet>(&record(operation, id));
   if (stopped()) return;
-  auto& set = std::get<detail::ValueSet>(operation);
-  if (set.value) {
-    values_.insert_or_assign(std::move(set.key), std::move(*set.value));
-  } else {
-    values_.erase(set.key);
+  if (set->value) {
+    values_.ensure().insert_or_assign(set->key, *set->value);
+  } else if (values_) {
+    values_->erase(set->key);
   }
 }
 
 const Payload* Execution::value(std::string_view key) const {
-  const auto found = values_.find(key);
-  return found == values_.end() ? nullptr : &found->second;
+  if (!values_) return nullptr;
+  const auto found = values_->find(key);
+  return found == values_->end() ? nullptr : &found->second;
 }
 
 // ---- revealing what happened --------------------------------------------------------------------
@@ -260,8 +259,7 @@ void Execution::begin(history::Started&& started) {
   version_ = std::move(started.version);
   history_budget_ = started.history_budget;
   random_ = SeededRandom(started.seed);
-  values_.insert(std::make_move_iterator(started.values.begin()),
-                 std::make_move_iterator(started.values.end()));
+  for (auto& [key, value] : started.values) values_.ensure().emplace(key, std::move(value));
   if (started.cancel_requested) reveal_cancel_request(*started.cancel_requested);
   Result<detail::RootFrame> root = code_->begin(context_, started.input);
   if (!root) {
@@ -305,7 +303,7 @@ void Execution::reveal(OpState& state) {
 }
 
 bool Execution::reveal_completed(history::Completed&& completed) {
-  OpState* const state = find_open(completed.source);
+  OpState* const state = open_.find(completed.source);
   if (state == nullptr) return false;
   state->value = std::move(completed.value);
   reveal(*state);
@@ -313,7 +311,7 @@ bool Execution::reveal_completed(history::Completed&& completed) {
 }
 
 bool Execution::reveal_failed(history::Failed&& failed) {
-  OpState* const state = find_open(failed.source);
+  OpState* const state = open_.find(failed.source);
   if (state == nullptr) return false;
   state->failed = true;
   state->failure = std::make_unique<Failure>(std::move(failed.failure));
@@ -329,8 +327,7 @@ void Execution::reveal_cancel_request(const std::string& reason) {
     const detail::Waiter* const waiter = state.waiters.front();
     return waiter != nullptr ? waiter->shielded : state.shielded;
   };
-  const std::vector<OpState*> open = open_;
-  for (OpState* state : open) {
+  for (OpState* state : open_.list()) {
     if (is_shielded(*state)) continue;
     remove_open(*state);
     if (state->on_close != ParentClosePolicy::abandon)
@@ -345,7 +342,7 @@ void Execution::reveal_cancel_request(const std::string& reason) {
 void Execution::close_turn() {
   if (std::exchange(turn_closed_, true)) return;
   if (end_) {
-    for (const OpState* state : open_) {
+    for (const OpState* state : open_.list()) {
       if (state->on_close != ParentClosePolicy::abandon) cancel(*state, reason_of(*end_));
     }
   }
@@ -359,19 +356,9 @@ void Execution::close_turn() {
   for (OpState* task : finished) release(task);
 }
 
-OpState* Execution::find_open(EventId id) noexcept {
-  const auto found =
-      std::lower_bound(open_.begin(), open_.end(), id,
-                       [](const OpState* state, EventId wanted) { return state->id < wanted; });
-  return found == open_.end() || (*found)->id != id ? nullptr : *found;
-}
-
 void Execution::remove_open(OpState& state) noexcept {
-  const auto found =
-      std::lower_bound(open_.begin(), open_.end(), state.id,
-                       [](const OpState* other, EventId wanted) { return other->id < wanted; });
-  if (found != open_.end() && *found == &state) open_.erase(found);
-  Channels::remove_wait(state);
+  open_.remove(state.id);
+  if (channels_) channels_->remove_wait(state);
 }
 
 // What was asked of others takes effect, also when nobody waits for the answer any more.
@@ -398,12 +385,13 @@ Outcome Execution::run(Turn turn) {
   interruptions_ = 0;
 
   // Deliveries can be received as soon as the turn begins; what is revealed keeps the order of the messages.
+  outcome.consumed.reserve(turn.messages.size());
   const std::uint64_t first = arrivals_;
   arrivals_ += turn.messages.size();
   for (std::uint64_t i = 0; i < turn.messages.size(); ++i) {
     Message& message = turn.messages[i];
     if (auto* delivery = std::get_if<Delivery>(&message.body)) {
-      channels_.add_message(delivery->address, {first + i, message.id, std::move(delivery->value)});
+      channels_.ensure().add_message(delivery->address, {first + i, message.id, std::move(delivery->value)});
     }
   }
   for (std::uint64_t i = 0; i < turn.messages.size(); ++i) {
@@ -454,7 +442,8 @@ void Execution::apply(Message&& message) {
       live_->writer.add(body);
       reveal_cancel_request(body.reason);
     } else if constexpr (std::is_same_v<T, history::Completed> || std::is_same_v<T, history::Failed>) {
-      if (end_ || message.execution != identity_.execution || find_open(body.source) == nullptr) return false;
+      if (end_ || message.execution != identity_.execution || open_.find(body.source) == nullptr)
+        return false;
       open_turn();
       live_->writer.add(body);
       if constexpr (std::is_same_v<T, history::Completed>) {
@@ -469,8 +458,8 @@ void Execution::apply(Message&& message) {
 }
 
 void Execution::deliver(std::uint64_t before) {
-  while (!end_) {
-    std::optional<Channels::Match> match = channels_.take_match(before);
+  while (!end_ && channels_) {
+    std::optional<Channels::Match> match = channels_->take_match(before);
     if (!match) break;
     live_->outcome.consumed.push_back(match->message.id);
     open_turn();
@@ -489,9 +478,9 @@ void Execution::finish_turn(Outcome& outcome) {
     next_event_ = live_->writer.next_id();
     outcome.segment = live_->writer.finish();
     outcome.cancels = std::move(cancels_);
-    outcome.end = end_;
+    if (end_) outcome.end = *end_;
   }
-  if (!end_) outcome.waits = channels_.waits();
+  if (!end_ && channels_) outcome.waits = channels_->waits();
   live_ = nullptr;
 }
 

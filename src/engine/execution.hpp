@@ -4,11 +4,13 @@
 
 #include "codec/segment.hpp"
 #include "engine/channels.hpp"
+#include "engine/open_operations.hpp"
 #include "engine/turn.hpp"
 
 #include <holdfast/context.hpp>
 #include <holdfast/detail/core.hpp>
 #include <holdfast/detail/orchestration.hpp>
+#include <holdfast/detail/rare.hpp>
 #include <holdfast/random.hpp>
 #include <holdfast/result.hpp>
 
@@ -65,7 +67,7 @@ class Execution final : private detail::Core {
  private:
   // What the code asks for; see detail::Core.
   using Core::start;
-  detail::OpState* start(detail::Description&& description) override;
+  detail::OpState* start(detail::Described described) override;
   void release(detail::OpState* state) noexcept override;
   void detach(detail::OpState* state) noexcept override;
   void continue_as_new(std::string_view version, Payload input) override;
@@ -85,10 +87,10 @@ class Execution final : private detail::Core {
 
   // Starting operations.
   void complete_description(detail::Description& description);
-  EventId record(detail::Operation& operation);
+  const detail::Operation& record(detail::Operation& operation, EventId& id);
   void match(detail::Operation& operation, EventId& id);
   bool matches_plain_activity(const history::RawEvent& event, const detail::Operation& operation) const;
-  void settle_at_once(detail::OpState& state, detail::Operation& operation);
+  void settle_at_once(detail::OpState& state, const detail::Operation& operation);
   void fail(detail::OpState& state, const Failure& failure);
 
   // Revealing what happened; each runs the code until it waits.
@@ -99,7 +101,6 @@ class Execution final : private detail::Core {
   void reveal_cancel_request(const std::string& reason);
   void run_code();
   void close_turn();
-  detail::OpState* find_open(EventId id) noexcept;
   void remove_open(detail::OpState& state) noexcept;
   void cancel(const detail::OpState& state, history::CancelReason reason);
 
@@ -112,6 +113,7 @@ class Execution final : private detail::Core {
   // A recorded turn.
   struct Replay;
   void replay_event(Replay& replay);
+  bool replay_common_event(const history::RawEvent& event);
   void check_cancel(Replay& replay, const history::OperationCancelled& recorded);
   void check_end(const history::Body& recorded, EventId event);
   void diverge(EventId event, std::string history_says, std::string code_did, std::string hint);
@@ -127,14 +129,14 @@ class Execution final : private detail::Core {
   SeededRandom random_;
   CalendarTime now_{};
   EventId next_event_{1};
-  std::vector<detail::OpState*> open_;            // sorted by id
+  OpenOperations open_;
   std::vector<detail::OpState*> detached_tasks_;  // owned
-  Channels channels_;
+  detail::Rare<Channels> channels_;
   std::uint64_t arrivals_ = 0;  // messages so far, to tell their order
-  std::map<std::string, Payload, std::less<>> values_;
+  detail::Rare<std::map<std::string, Payload, std::less<>>> values_;
   std::vector<Cancel> cancels_;  // of this turn
   bool turn_closed_ = false;
-  std::optional<End> end_;
+  detail::Rare<End> end_;
 
   // While a turn runs, one of these is set.
   struct Live;

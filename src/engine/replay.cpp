@@ -1,4 +1,5 @@
 // Execution, the half that runs code over a recorded turn and tells where the two part.
+#include "codec/binary.hpp"
 #include "engine/execution.hpp"
 #include "engine/matching.hpp"
 
@@ -16,16 +17,10 @@ struct Execution::Replay {
   std::size_t cancels_checked = 0;
   bool end_checked = false;
 
-  /// The next event, or null at the end of the segment. A damaged one is reported by the cursor's error.
-  const history::RawEvent* peek(std::string& error) {
-    if (!next && !cursor.done()) {
-      Result<history::RawEvent, std::string> event = cursor.next();
-      if (!event) {
-        error = std::move(event).error();
-        return nullptr;
-      }
-      next = *event;
-    }
+  /// The next event, or null at the end of the segment. open() of the cursor has seen them all: none is cut
+  /// off.
+  const history::RawEvent* peek() {
+    if (!next && !cursor.done()) next = *cursor.next();
     return next ? &*next : nullptr;
   }
 };
@@ -62,9 +57,7 @@ Result<void, Problem> Execution::replay(std::string_view segment) {
   turn_closed_ = false;
   interruptions_ = 0;
 
-  std::string error;
-  while (!replay.problem && replay.peek(error) != nullptr) replay_event(replay);
-  if (!error.empty()) corrupt(next_event_, std::move(error));
+  while (!replay.problem && replay.peek() != nullptr) replay_event(replay);
   if (!replay.problem) {
     close_turn();
     if (replay.cancels_checked < cancels_.size()) {
@@ -85,9 +78,10 @@ Result<void, Problem> Execution::replay(std::string_view segment) {
 // Takes one event that is not the code's doing. What the code does meanwhile takes its own events.
 void Execution::replay_event(Replay& replay) {
   const history::RawEvent raw = *std::exchange(replay.next, std::nullopt);
+  next_event_ = EventId{raw.id.value + 1};
+  if (replay_common_event(raw)) return;
   Result<history::Body, std::string> body = history::decode_body(raw);
   if (!body) return corrupt(raw.id, std::move(body).error());
-  next_event_ = EventId{raw.id.value + 1};
 
   const auto take = [&]<class T>(T& event) {
     if constexpr (std::is_same_v<T, history::TurnStarted>) {
@@ -124,6 +118,25 @@ void Execution::replay_event(Replay& replay) {
   std::visit(take, *body);
 }
 
+// Half of all events are of these two kinds. False for the others, and for what is wrong with one of them: it
+// is then decoded as a whole.
+bool Execution::replay_common_event(const history::RawEvent& event) {
+  history::BinaryReader in(event.body);
+  if (event.kind == history::kind_of<history::TurnStarted>) {
+    CalendarTime time;
+    std::string_view build;
+    if (!history::Binary<CalendarTime>::read(in, time)) return false;
+    if (!in.bytes.done() && !in.bytes.string(build)) return false;
+    now_ = time;
+    return true;
+  }
+  if (event.kind == history::kind_of<history::Completed> && !end_) {
+    history::Completed completed;
+    return history::read_fields(in, completed) && reveal_completed(std::move(completed));
+  }
+  return false;
+}
+
 bool Execution::matches_plain_activity(const history::RawEvent& event, const Operation& operation) const {
   const auto* const activity = std::get_if<detail::ActivityScheduled>(&operation);
   if (activity == nullptr || identity_.strict || !activity->settings.is_default() ||
@@ -138,9 +151,7 @@ bool Execution::matches_plain_activity(const history::RawEvent& event, const Ope
 }
 
 void Execution::match(Operation& operation, EventId& id) {
-  std::string error;
-  const history::RawEvent* const expected = replay_->peek(error);
-  if (!error.empty()) return corrupt(next_event_, std::move(error));
+  const history::RawEvent* const expected = replay_->peek();
   if (expected == nullptr) {
     return diverge(next_event_, "nothing more in this turn", "started " + in_words(operation),
                    "The code does more than it did then. " + std::string(kKeepOldCode));
@@ -149,7 +160,6 @@ void Execution::match(Operation& operation, EventId& id) {
   if (!matches_plain_activity(*expected, operation)) {
     Result<history::Body, std::string> body = history::decode_body(*expected);
     if (!body) return corrupt(id, std::move(body).error());
-    const std::string recorded_words = in_words(*body);
     std::optional<Operation> recorded;
     std::visit(
         [&]<class T>(T& alternative) {
@@ -157,8 +167,9 @@ void Execution::match(Operation& operation, EventId& id) {
         },
         *body);
     if (!recorded || !same_operation(*recorded, operation, identity_.strict)) {
-      return diverge(id, recorded_words, "started " + in_words(operation),
-                     moved_hint(recorded_words, in_words(operation)));
+      const std::string history_says = in_words(*history::decode_body(*expected));
+      return diverge(id, history_says, "started " + in_words(operation),
+                     moved_hint(history_says, in_words(operation)));
     }
     operation = std::move(*recorded);
   }

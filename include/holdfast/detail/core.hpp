@@ -5,6 +5,7 @@
 #include <holdfast/clock.hpp>
 #include <holdfast/detail/links.hpp>
 #include <holdfast/detail/operation.hpp>
+#include <holdfast/detail/rare.hpp>
 #include <holdfast/errors.hpp>
 #include <holdfast/ids.hpp>
 #include <holdfast/payload.hpp>
@@ -17,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 namespace holdfast::detail {
@@ -86,11 +88,21 @@ struct Wait {
 
 /// An operation that is described and not yet started.
 struct Description {
-  Operation operation;
-  std::optional<Duration> delay{};                     // of a timer, from the moment when it is started
-  std::unique_ptr<std::function<Payload()>> effect{};  // of a side effect
-  bool started = false;
+  Operation operation{};
+  std::optional<Duration> delay{};    // of a timer, from the moment when it is started
+  std::function<Payload()> effect{};  // of a side effect
 };
+
+/// On the heap until it is started, null after that: an Op is moved around, and the frame that holds it may
+/// wait for long.
+using Described = std::unique_ptr<Description>;
+
+template <class T>
+Described describe_operation(T operation) {
+  auto described = std::make_unique<Description>();
+  described->operation = std::move(operation);
+  return described;
+}
 
 /// One per execution. Used by one thread at a time, which may change between turns.
 class Core {
@@ -101,7 +113,7 @@ class Core {
   // ---- operations -------------------------------------------------------------------------------
 
   /// Starts an operation: on replay it must be the one that history shows. The caller owns the state.
-  virtual OpState* start(Description&& description) = 0;
+  virtual OpState* start(Described described) = 0;
   /// Adopts a task and runs it up to its first wait. The caller owns the state.
   OpState* start(std::coroutine_handle<> task, PromiseBase& promise);
   /// The owner no longer wants it. Without an outcome it is cancelled, unless the frames are being torn down.
@@ -112,7 +124,7 @@ class Core {
   /// Suspends a frame until `wait.state` has an outcome. False: it need not be suspended.
   bool wait(struct Wait& wait, std::coroutine_handle<> frame, PromiseBase& promise);
   /// The same for an operation that is to be started first; `wait.state` is then owned by the caller.
-  bool start_and_wait(Description& description, struct Wait& wait, std::coroutine_handle<> frame,
+  bool start_and_wait(Described& described, struct Wait& wait, std::coroutine_handle<> frame,
                       PromiseBase& promise);
   /// Whether an await in this frame must throw Cancelled at once.
   bool interrupts(const PromiseBase& promise);
@@ -133,7 +145,7 @@ class Core {
   virtual std::uint64_t history_size() const noexcept = 0;
   virtual std::uint64_t history_budget() const noexcept = 0;
   virtual bool replaying() const noexcept = 0;
-  [[nodiscard]] const std::optional<Failure>& cancel_request() const noexcept { return cancel_request_; }
+  [[nodiscard]] const Rare<Failure>& cancel_request() const noexcept { return cancel_request_; }
 
   // ---- the scheduler ----------------------------------------------------------------------------
 
@@ -156,7 +168,7 @@ class Core {
   /// More interruptions than any sane code meets: it catches everything in a loop.
   virtual void too_many_interruptions() = 0;
 
-  std::optional<Failure> cancel_request_;
+  Rare<Failure> cancel_request_;
   bool teardown_ = false;  // frames are destroyed, not dropped by the code
   std::uint64_t completions_ = 0;
   int interruptions_ = 0;  // in this turn

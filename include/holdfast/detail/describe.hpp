@@ -1,23 +1,27 @@
 // From options to operations: copies the texts, checks the names.
 #pragma once
 
+#include <holdfast/clock.hpp>
 #include <holdfast/detail/core.hpp>
 #include <holdfast/detail/operation.hpp>
 #include <holdfast/options.hpp>
 #include <holdfast/payload.hpp>
 
-#include <optional>
+#include <functional>
 #include <string_view>
 
 namespace holdfast::detail {
 
 SessionSettings session_settings(const SessionOptions& options);
 /// `session`: the policy that comes with the activity; its id may also be options.session.
-Description describe_activity(std::string_view name, const ActivityOptions* options, Payload input,
-                              const SessionSettings* session = nullptr);
-Description describe_child(std::string_view name, const ChildOptions& options, Payload input);
-Description describe_detached(std::string_view name, const DetachedOptions& options, Payload input);
-Description describe_event(std::string_view name);
-Description describe_value_read(std::string_view instance, std::string_view key);
+Described describe_activity(std::string_view name, const ActivityOptions* options, Payload input,
+                            const SessionSettings* session = nullptr);
+Described describe_child(std::string_view name, const ChildOptions& options, Payload input);
+Described describe_detached(std::string_view name, const DetachedOptions& options, Payload input);
+Described describe_event(std::string_view name);
+/// A timer that counts from the moment when it is started.
+Described describe_sleep(Duration duration);
+Described describe_effect(std::function<Payload()> effect);
+Described describe_value_read(std::string_view instance, std::string_view key);
 
 }  // namespace holdfast::detail

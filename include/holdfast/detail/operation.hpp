@@ -40,7 +40,7 @@ class Boxed {
     return value_ ? *value_ : kDefault;
   }
   [[nodiscard]] const T* operator->() const noexcept { return &**this; }
-  friend bool operator==(const Boxed& a, const Boxed& b) { return *a == *b; }
+  friend bool operator==(const Boxed& a, const Boxed& b) { return a.value_ == b.value_ || *a == *b; }
 
  private:
   std::unique_ptr<T> value_;
