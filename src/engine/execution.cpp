@@ -109,7 +109,6 @@ OpState* Execution::start(Description&& description) {
   state->shielded = shield();
   if (stopped()) return state.release();
   if (cancel_request_ && !shield()) {
-    if (++interruptions_ > detail::kMaxInterruptions) too_many_interruptions();
     fail(*state, *cancel_request_);
     return state.release();
   }
