@@ -325,8 +325,8 @@ void Execution::reveal_cancel_request(const std::string& reason) {
   cancel_request_ = Failure{
       .category = Category::cancelled, .type = "cancel_requested", .message = reason, .retryable = false};
   const auto is_shielded = [](const OpState& state) {
-    const detail::Waiter* const waiter = state.waiters.front();
-    return waiter != nullptr ? waiter->shielded : state.shielded;
+    if (state.waiters.empty()) return state.shielded;
+    return state.waiters.any([](const detail::Waiter& waiter) { return waiter.shielded; });
   };
   const std::vector<OpState*> open = open_;
   for (OpState* state : open) {
