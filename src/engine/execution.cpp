@@ -116,12 +116,13 @@ OpState* Execution::start(Description&& description) {
   Operation& operation = description.operation;
   state->kind = static_cast<std::uint8_t>(operation.index());
   state->label = label_of(operation);
-  if (const auto* child = std::get_if<detail::ChildStarted>(&operation))
-    state->on_close = child->on_parent_close;
   const std::optional<Address> address = address_of(operation);
 
-  state->id = record(operation);
+  const EventId id = record(operation);
   if (stopped()) return state.release();
+  state->id = id;
+  if (const auto* child = std::get_if<detail::ChildStarted>(&operation))
+    state->on_close = child->on_parent_close;
   if (std::holds_alternative<detail::SideEffectRecorded>(operation) ||
       std::holds_alternative<detail::MessageTried>(operation)) {
     settle_at_once(*state, operation);
