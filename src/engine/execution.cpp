@@ -202,11 +202,14 @@ void Execution::fail(OpState& state, const Failure& failure) {
 
 void Execution::release(OpState* state) noexcept {
   const bool open = !state->task && !state->ready() && state->id.value != 0;
-  if (open && !teardown_ && state->on_close == ParentClosePolicy::abandon) return detach(state);
+  // What is dropped after the end is cancelled by the end.
+  if (open && !teardown_ && (stopped() || state->on_close == ParentClosePolicy::abandon)) {
+    return detach(state);
+  }
   if (state->task) state->task.destroy();
   if (open) {
     remove_open(*state);
-    if (!teardown_ && !stopped()) cancel(*state, history::CancelReason::dropped);
+    if (!teardown_) cancel(*state, history::CancelReason::dropped);
   }
   delete state;
 }
@@ -344,6 +347,13 @@ void Execution::reveal_cancel_request(const std::string& reason) {
 // After this the turn has no more cancels.
 void Execution::close_turn() {
   if (std::exchange(turn_closed_, true)) return;
+  // First the frames of tasks that ended: what their parameters hold is dropped.
+  std::vector<OpState*> finished;
+  std::erase_if(detached_tasks_, [&](OpState* task) {
+    if (task->ready()) finished.push_back(task);
+    return task->ready();
+  });
+  for (OpState* task : finished) release(task);
   if (end_) {
     for (const OpState* state : open_) {
       if (state->on_close != ParentClosePolicy::abandon) cancel(*state, reason_of(*end_));
@@ -351,12 +361,6 @@ void Execution::close_turn() {
   }
   std::sort(cancels_.begin(), cancels_.end(),
             [](const Cancel& a, const Cancel& b) { return a.source < b.source; });
-  std::vector<OpState*> finished;
-  std::erase_if(detached_tasks_, [&](OpState* task) {
-    if (task->ready()) finished.push_back(task);
-    return task->ready();
-  });
-  for (OpState* task : finished) release(task);
 }
 
 OpState* Execution::find_open(EventId id) noexcept {
