@@ -145,11 +145,7 @@ class Running {
   Running(Core&, Future<T> future) : owned_(std::move(future)), state_(owned_->state()) {}
   Running(Core&, Borrowed<T> borrowed) : state_(borrowed.state) {}
   Running(Core& core, Task<T> task)
-      : owned_([&] {
-          auto frame = task.release();
-          return Future<T>(core.start(frame, frame.promise()));
-        }()),
-        state_(owned_->state()) {}
+      : owned_(std::in_place, start_task(core, std::move(task))), state_(owned_->state()) {}
 
   [[nodiscard]] OpState* state() const noexcept { return state_; }
   Lifted<T> take() {

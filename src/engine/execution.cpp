@@ -102,8 +102,8 @@ std::vector<OpenOperation> Execution::open_operations() const {
 // ---- what the code asks for ---------------------------------------------------------------------
 
 OpState* Execution::start(Description&& description) {
-  if (std::exchange(description.started, true))
-    throw std::logic_error("holdfast: an operation can be started only once");
+  if (description.started.use())
+    throw std::logic_error("holdfast: this operation was started or moved away before");
   auto state = std::make_unique<OpState>();
   state->core = this;
   state->shielded = shield();

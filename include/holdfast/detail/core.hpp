@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 namespace holdfast::detail {
@@ -84,12 +85,28 @@ struct Wait {
   FrameWaiter waiter{};
 };
 
+/// True from the first use on. What was moved away counts as used.
+class Once {
+ public:
+  Once() noexcept = default;
+  Once(Once&& other) noexcept : used_(other.use()) {}
+  Once& operator=(Once&& other) noexcept {
+    used_ = other.use();
+    return *this;
+  }
+  /// Whether it was used before.
+  bool use() noexcept { return std::exchange(used_, true); }
+
+ private:
+  bool used_ = false;
+};
+
 /// An operation that is described and not yet started.
 struct Description {
   Operation operation;
   std::optional<Duration> delay{};                     // of a timer, from the moment when it is started
   std::unique_ptr<std::function<Payload()>> effect{};  // of a side effect
-  bool started = false;
+  Once started{};
 };
 
 /// One per execution. Used by one thread at a time, which may change between turns.
