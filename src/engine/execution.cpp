@@ -83,6 +83,7 @@ Execution::Execution(Identity identity, std::shared_ptr<const detail::Orchestrat
 
 Execution::~Execution() {
   teardown_ = true;
+  stop();  // destructors of the code may still use the context
   if (root_.frame) root_.frame.destroy();
   for (OpState* task : std::exchange(detached_tasks_, {})) release(task);
   for (const OpState* state : open_) delete state;  // only detached ones are left
