@@ -6,8 +6,8 @@ std::string describe(const Problem& problem) {
   if (problem.kind == Problem::Kind::corrupt_history) {
     return "history is damaged at event " + to_string(problem.event) + ": " + problem.history_says;
   }
-  return "the code no longer matches its history at event " + to_string(problem.event) + ": history says " +
-         problem.history_says + "; the code did " + problem.code_did + ". " + problem.hint;
+  return "the code no longer matches its history at event " + to_string(problem.event) + ": history has " +
+         problem.history_says + ", but the code " + problem.code_did + ". " + problem.hint;
 }
 
 Failure to_failure(const Problem& problem) {
