@@ -138,7 +138,7 @@ OpState* Execution::start(Description&& description) {
 void Execution::complete_description(Description& description) {
   Operation& operation = description.operation;
   if (auto* timer = std::get_if<detail::TimerStarted>(&operation); timer != nullptr && description.delay) {
-    const Duration room = CalendarTime::max() - now_;
+    const Duration room = CalendarTime::max() - std::max(now_, CalendarTime{});
     timer->due = now_ + std::min(std::max(*description.delay, Duration::zero()), room);
   } else if (auto* child = std::get_if<detail::ChildStarted>(&operation);
              child != nullptr && child->id.empty()) {

@@ -83,6 +83,13 @@ Result<void, Problem> Execution::replay(std::string_view segment) {
                               {},
                               {}});
   }
+  if (end_ && cursor->event_count() > 0) {
+    return Unexpected(Problem{Problem::Kind::corrupt_history,
+                              next_event_,
+                              "history goes on after the end of the execution",
+                              {},
+                              {}});
+  }
   Replay replay{*cursor};
   replay_ = &replay;
   cancels_.clear();
@@ -131,7 +138,7 @@ void Execution::replay_event(Replay& replay) {
           stop();
         }
       }
-      replay.end_checked = true;
+      if (std::exchange(replay.end_checked, true)) return corrupt(raw.id, "the execution ends a second time");
       check_end(*body, raw.id);
     } else if (end_) {
       diverge(raw.id, in_words(*body), in_words(*end_), with_advice("The code ends early."));
