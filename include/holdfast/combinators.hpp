@@ -42,12 +42,12 @@ class Join {
 
   struct Awaiter {
     Join& join;
-    [[nodiscard]] bool await_ready() const noexcept { return join.satisfied(); }
+    bool await_ready() const noexcept { return false; }
     template <class Promise>
-    void await_suspend(std::coroutine_handle<Promise> frame) {
-      join.suspend(frame, frame.promise());
+    bool await_suspend(std::coroutine_handle<Promise> frame) {
+      return join.suspend(frame, frame.promise());
     }
-    std::optional<std::size_t> await_resume() const noexcept { return join.decided(); }
+    std::optional<std::size_t> await_resume() const { return join.decided(); }
   };
   Awaiter operator co_await() noexcept { return {*this}; }
 
@@ -57,16 +57,18 @@ class Join {
     OpState* part = nullptr;
   };
   [[nodiscard]] bool satisfied() const noexcept;
-  void suspend(std::coroutine_handle<> frame, PromiseBase& promise);
+  /// False: the frame need not be suspended.
+  bool suspend(std::coroutine_handle<> frame, PromiseBase& promise);
   void part_completed(const OpState& part);
   /// The part that decided: the first to fail, or for `any` the first with an outcome, in the order of
-  /// history. Nothing when all parts ended well.
-  [[nodiscard]] std::optional<std::size_t> decided() const noexcept;
+  /// history. Nothing when all parts ended well. Throws Cancelled when a request to cancel came first.
+  [[nodiscard]] std::optional<std::size_t> decided() const;
 
   std::vector<OpState*> parts_;
   JoinUntil until_;
   std::size_t open_ = 0;  // parts without an outcome
   bool failed_ = false;
+  const Core* interrupted_by_ = nullptr;
   std::unique_ptr<Arm[]> arms_;
   FrameWaiter waiter_;
 };
@@ -143,11 +145,7 @@ class Running {
   Running(Core&, Future<T> future) : owned_(std::move(future)), state_(owned_->state()) {}
   Running(Core&, Borrowed<T> borrowed) : state_(borrowed.state) {}
   Running(Core& core, Task<T> task)
-      : owned_([&] {
-          auto frame = task.release();
-          return Future<T>(core.start(frame, frame.promise()));
-        }()),
-        state_(owned_->state()) {}
+      : owned_(std::in_place, start_task(core, std::move(task))), state_(owned_->state()) {}
 
   [[nodiscard]] OpState* state() const noexcept { return state_; }
   Lifted<T> take() {

@@ -230,12 +230,12 @@ class Context {
   /// Runs a task beside this one.
   template <class T>
   Future<T> start(Task<T> task) {
-    auto frame = task.release();
-    return Future<T>(core_.start(frame, frame.promise()));
+    return Future<T>(detail::start_task(core_, std::move(task)));
   }
   /// Runs something that a request to cancel does not reach. The request takes effect when it has ended.
   template <class T>
   Task<T> shield(Task<T> task) {
+    if (!task.frame()) detail::throw_moved_away();
     task.frame().promise().shielded = true;
     return task;
   }

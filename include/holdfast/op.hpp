@@ -12,6 +12,7 @@
 
 #include <coroutine>
 #include <optional>
+#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
@@ -197,17 +198,25 @@ class [[nodiscard("dropping a Future cancels it; detach() lets it run")]] Future
   }
 
   /// Its value, or its failure thrown. The value of a started task is moved out: await that one once.
-  detail::FutureAwaiter<T, false> operator co_await() const noexcept {
-    return detail::FutureAwaiter<T, false>(state_);
+  detail::FutureAwaiter<T, false> operator co_await() const {
+    return detail::FutureAwaiter<T, false>(state());
   }
-  [[nodiscard]] detail::FutureResult<T> result() const noexcept { return {state_}; }
+  [[nodiscard]] detail::FutureResult<T> result() const { return {state()}; }
 
   /// Whether it has an outcome, so that awaiting it doesn't wait.
-  [[nodiscard]] bool ready() const noexcept { return state_->ready(); }
+  [[nodiscard]] bool ready() const { return state()->ready(); }
   /// Gives it up without cancelling it. The end of the execution still does.
-  void detach() && noexcept { state_->core->detach(std::exchange(state_, nullptr)); }
+  void detach() && {
+    detail::OpState* const given_up = state();
+    state_ = nullptr;
+    given_up->core->detach(given_up);
+  }
 
-  [[nodiscard]] detail::OpState* state() const noexcept { return state_; }
+  /// For the engine. This and everything above throws std::logic_error when the Future was moved away.
+  [[nodiscard]] detail::OpState* state() const {
+    if (state_ == nullptr) throw std::logic_error("holdfast: this Future was moved away or detached");
+    return state_;
+  }
 
  private:
   detail::OpState* state_;

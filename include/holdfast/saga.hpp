@@ -2,12 +2,14 @@
 // destructor, so compensation is a call.
 //
 //   Saga saga(ctx);
-//   auto outcome = co_await book(ctx, saga, trip).result();       // calls saga.undo_with("cancel_hotel", id)
-//   on the way if (!outcome) co_await saga.compensate();
+//   auto outcome = co_await book(ctx, saga, trip).result();   // calls saga.undo_with("cancel_hotel", id)
+//   if (!outcome) co_await saga.compensate();
 #pragma once
 
 #include <holdfast/context.hpp>
 
+#include <concepts>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -22,13 +24,24 @@ class Saga {
   Saga& operator=(const Saga&) = delete;
 
   /// The activity that undoes the step that was just done. The arguments are those of Context::activity.
-  template <class Name, class... In>
-  void undo_with(const Name& name, In&&... in) {
-    if constexpr (requires { ctx_.activity(name, std::forward<In>(in)...); }) {
-      steps_.push_back(discard_value(ctx_.activity(name, std::forward<In>(in)...)));
-    } else {
-      steps_.push_back(ctx_.activity<void>(name, std::forward<In>(in)...));
-    }
+  template <class... In>
+    requires detail::PlainInputs<In...>
+  void undo_with(std::string_view name, In&&... in) {
+    steps_.push_back(ctx_.activity<void>(name, std::forward<In>(in)...));
+  }
+  template <class... In>
+  void undo_with(std::string_view name, ActivityOptions options, In&&... in) {
+    steps_.push_back(ctx_.activity<void>(name, options, std::forward<In>(in)...));
+  }
+  template <class R, class... P, class... In>
+    requires(sizeof...(In) == sizeof...(P) && (std::convertible_to<In, P> && ...))
+  void undo_with(const Activity<R(P...)>& handle, In&&... in) {
+    steps_.push_back(ctx_.activity(handle, std::forward<In>(in)...).discard());
+  }
+  template <class R, class... P, class... In>
+    requires(sizeof...(In) == sizeof...(P) && (std::convertible_to<In, P> && ...))
+  void undo_with(const Activity<R(P...)>& handle, ActivityOptions options, In&&... in) {
+    steps_.push_back(ctx_.activity(handle, options, std::forward<In>(in)...).discard());
   }
 
   /// Undoes all steps, the last one first, also when the instance is being cancelled. Every step is tried; if
@@ -38,11 +51,6 @@ class Saga {
   [[nodiscard]] bool empty() const noexcept { return steps_.empty(); }
 
  private:
-  template <class T>
-  static Op<void> discard_value(Op<T> op) {
-    return std::move(op).discard();
-  }
-
   static Task<void> run(std::vector<Op<void>> steps) {
     std::optional<Failure> first;
     while (!steps.empty()) {

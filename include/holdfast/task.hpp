@@ -14,7 +14,6 @@
 #include <coroutine>
 #include <exception>
 #include <optional>
-#include <stdexcept>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -87,6 +86,8 @@ struct TaskPromise<void> : TaskPromiseBase {
   }
 };
 
+[[noreturn]] void throw_moved_away();
+
 /// Runs a task to its first wait inside the frame that awaits it. True when it has to be waited for.
 bool await_task(std::coroutine_handle<> task, PromiseBase& promise, FrameWaiter& waiter,
                 std::coroutine_handle<> frame, PromiseBase& parent);
@@ -99,7 +100,7 @@ struct TaskAwaiter {
   bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> frame) {
-    if (!task) throw std::logic_error("holdfast: this Task was moved away");
+    if (!task) throw_moved_away();
     return await_task(task, task.promise(), waiter, frame, frame.promise());
   }
   T await_resume() { return task.promise().take(); }
@@ -160,6 +161,16 @@ Task<T> TaskPromise<T>::get_return_object() noexcept {
 }
 inline Task<void> TaskPromise<void>::get_return_object() noexcept {
   return Task<void>(std::coroutine_handle<TaskPromise>::from_promise(*this));
+}
+
+/// Hands a task to the core, which runs it up to its first wait. The caller owns the state.
+template <class T>
+OpState* start_task(Core& core, Task<T> task) {
+  const auto frame = task.frame();
+  if (!frame) throw_moved_away();
+  OpState* const state = core.start(frame, frame.promise());
+  static_cast<void>(task.release());
+  return state;
 }
 
 /// The await of a Task's result; refers to the task.

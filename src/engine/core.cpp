@@ -31,6 +31,8 @@ void FinalAwaiter::finished(PromiseBase& promise) noexcept {
   }
 }
 
+void throw_moved_away() { throw std::logic_error("holdfast: this Task was moved away"); }
+
 bool await_task(std::coroutine_handle<> task, PromiseBase& promise, FrameWaiter& waiter,
                 std::coroutine_handle<> frame, PromiseBase& parent) {
   if (promise.core != nullptr) throw std::logic_error("holdfast: a Task can be awaited or started only once");

@@ -83,6 +83,7 @@ Execution::Execution(Identity identity, std::shared_ptr<const detail::Orchestrat
 
 Execution::~Execution() {
   teardown_ = true;
+  stop();  // destructors of the code may still use the context
   if (root_.frame) root_.frame.destroy();
   for (OpState* task : std::exchange(detached_tasks_, {})) release(task);
   for (const OpState* state : open_.list()) delete state;  // only detached ones are left
@@ -107,7 +108,6 @@ OpState* Execution::start(detail::Described described) {
   state->shielded = shield();
   if (stopped()) return state.release();
   if (cancel_request_ && !shield()) {
-    if (++interruptions_ > detail::kMaxInterruptions) too_many_interruptions();
     fail(*state, *cancel_request_);
     return state.release();
   }
@@ -135,7 +135,7 @@ OpState* Execution::start(detail::Described described) {
 void Execution::complete_description(Description& description) {
   Operation& operation = description.operation;
   if (auto* timer = std::get_if<detail::TimerStarted>(&operation); timer != nullptr && description.delay) {
-    const Duration room = CalendarTime::max() - now_;
+    const Duration room = CalendarTime::max() - std::max(now_, CalendarTime{});
     timer->due = now_ + std::min(std::max(*description.delay, Duration::zero()), room);
   } else if (auto* child = std::get_if<detail::ChildStarted>(&operation);
              child != nullptr && child->id.empty()) {
@@ -200,11 +200,14 @@ void Execution::fail(OpState& state, const Failure& failure) {
 
 void Execution::release(OpState* state) noexcept {
   const bool open = !state->task && !state->ready() && state->id.value != 0;
-  if (open && !teardown_ && state->on_close == ParentClosePolicy::abandon) return detach(state);
+  // What is dropped after the end is cancelled by the end.
+  if (open && !teardown_ && (stopped() || state->on_close == ParentClosePolicy::abandon)) {
+    return detach(state);
+  }
   if (state->task) state->task.destroy();
   if (open) {
     remove_open(*state);
-    if (!teardown_ && !stopped()) cancel(*state, history::CancelReason::dropped);
+    if (!teardown_) cancel(*state, history::CancelReason::dropped);
   }
   delete state;
 }
@@ -324,8 +327,8 @@ void Execution::reveal_cancel_request(const std::string& reason) {
   cancel_request_ = Failure{
       .category = Category::cancelled, .type = "cancel_requested", .message = reason, .retryable = false};
   const auto is_shielded = [](const OpState& state) {
-    const detail::Waiter* const waiter = state.waiters.front();
-    return waiter != nullptr ? waiter->shielded : state.shielded;
+    if (state.waiters.empty()) return state.shielded;
+    return state.waiters.any([](const detail::Waiter& waiter) { return waiter.shielded; });
   };
   for (OpState* state : open_.list()) {
     if (is_shielded(*state)) continue;
@@ -341,6 +344,13 @@ void Execution::reveal_cancel_request(const std::string& reason) {
 // After this the turn has no more cancels.
 void Execution::close_turn() {
   if (std::exchange(turn_closed_, true)) return;
+  // First the frames of tasks that ended: what their parameters hold is dropped.
+  std::vector<OpState*> finished;
+  std::erase_if(detached_tasks_, [&](OpState* task) {
+    if (task->ready()) finished.push_back(task);
+    return task->ready();
+  });
+  for (OpState* task : finished) release(task);
   if (end_) {
     for (const OpState* state : open_.list()) {
       if (state->on_close != ParentClosePolicy::abandon) cancel(*state, reason_of(*end_));
@@ -348,12 +358,6 @@ void Execution::close_turn() {
   }
   std::sort(cancels_.begin(), cancels_.end(),
             [](const Cancel& a, const Cancel& b) { return a.source < b.source; });
-  std::vector<OpState*> finished;
-  std::erase_if(detached_tasks_, [&](OpState* task) {
-    if (task->ready()) finished.push_back(task);
-    return task->ready();
-  });
-  for (OpState* task : finished) release(task);
 }
 
 void Execution::remove_open(OpState& state) noexcept {

@@ -29,7 +29,7 @@ struct Identity {
   std::string instance{};
   ExecutionNumber execution{1};
   std::string build{};  ///< of the code, noted in each turn
-  bool strict = false;  ///< replay also compares inputs: for tests of determinism
+  bool strict = false;  ///< replay also compares inputs and results: for tests of determinism
 };
 
 /// An operation that has no outcome yet.
@@ -116,6 +116,9 @@ class Execution final : private detail::Core {
   bool replay_common_event(const history::RawEvent& event);
   void check_cancel(Replay& replay, const history::OperationCancelled& recorded);
   void check_end(const history::Body& recorded, EventId event);
+  void unknown_source(EventId event, EventId source, std::string_view what);
+  [[nodiscard]] std::string waits_in_words() const;
+  [[nodiscard]] std::string cancelled_in_words(std::size_t index) const;
   void diverge(EventId event, std::string history_says, std::string code_did, std::string hint);
   void corrupt(EventId event, std::string what);
 

@@ -23,7 +23,17 @@ bool Join::satisfied() const noexcept {
   return true;
 }
 
-void Join::suspend(std::coroutine_handle<> frame, PromiseBase& promise) {
+bool Join::suspend(std::coroutine_handle<> frame, PromiseBase& promise) {
+  Core& core = *promise.core;
+  if (core.stopped()) return true;
+  const bool interrupted = core.interrupts(promise);
+  if (core.stopped()) return true;
+  if (satisfied()) {
+    // Outcomes say for themselves that a part was cancelled.
+    if (interrupted && until_ != JoinUntil::all) interrupted_by_ = &core;
+    return false;
+  }
+  // What is open in spite of a request to cancel is inside a shield, and is waited for.
   waiter_.suspend(frame, promise);
   arms_ = std::make_unique<Arm[]>(parts_.size());
   for (std::size_t i = 0; i < parts_.size(); ++i) {
@@ -37,6 +47,7 @@ void Join::suspend(std::coroutine_handle<> frame, PromiseBase& promise) {
     };
     if (!parts_[i]->ready()) parts_[i]->waiters.push_back(arm);
   }
+  return true;
 }
 
 void Join::part_completed(const OpState& part) {
@@ -46,7 +57,8 @@ void Join::part_completed(const OpState& part) {
   if (satisfied()) part.core->make_ready(waiter_);
 }
 
-std::optional<std::size_t> Join::decided() const noexcept {
+std::optional<std::size_t> Join::decided() const {
+  if (interrupted_by_ != nullptr) throw Cancelled(*interrupted_by_->cancel_request());
   std::optional<std::size_t> first;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     if (!parts_[i]->ready() || (until_ != JoinUntil::any && !parts_[i]->failed)) continue;

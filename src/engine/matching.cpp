@@ -1,6 +1,9 @@
 #include "engine/matching.hpp"
 
+#include <algorithm>
+#include <array>
 #include <type_traits>
+#include <variant>
 
 namespace holdfast::engine {
 
@@ -34,6 +37,8 @@ bool same(const ValueSet& a, const ValueSet& b) {
 
 template <class T>
 concept HasInput = requires(T operation) { operation.input; };
+
+// ---- words --------------------------------------------------------------------------------------
 
 std::string words(const ActivityScheduled& o) {
   std::string text = "activity " + quoted(o.name);
@@ -69,7 +74,7 @@ std::string words(const history::Failed& e) { return "the failure of event " + t
 std::string words(const history::CancelRequested&) { return "a request to cancel"; }
 std::string words(const history::ExecutionCompleted&) { return "the end of the execution with a result"; }
 std::string words(const history::ExecutionFailed& e) {
-  return "the end of the execution with a failure: " + e.failure.message;
+  return "the end of the execution with the failure " + quoted(e.failure.message);
 }
 std::string words(const history::ExecutionCancelled&) { return "the end of the execution by cancellation"; }
 std::string words(const history::ExecutionTerminated&) { return "the termination of the execution"; }
@@ -78,26 +83,76 @@ std::string words(const history::OperationCancelled& e) {
   return "the cancellation of event " + to_string(e.source);
 }
 
+std::string ending(const history::ExecutionCompleted&) { return "ended with a result"; }
+std::string ending(const history::ExecutionFailed& e) {
+  return "ended with the failure " + quoted(e.failure.message);
+}
+std::string ending(const history::ExecutionCancelled&) { return "ended as cancelled"; }
+std::string ending(const history::ExecutionTerminated&) { return "was terminated"; }
+std::string ending(const history::ContinuedAsNew&) { return "continued as new"; }
+
+// One for each kind of operation, in the order of the variant.
+constexpr std::array<std::string_view, std::variant_size_v<Operation>> kOpenWords = {
+    "activity",
+    "a timer",
+    "an event named",
+    "a message in mailbox",
+    "the child with id",
+    "the detached start of id",
+    "the opening of session",
+    "the closing of session",
+    "news of session",
+    "another instance's value",
+    "a side effect",
+    "a look into mailbox",
+    "the value",
+};
+
 }  // namespace
 
 bool same_operation(const Operation& recorded, const Operation& started, bool strict) {
   if (recorded.index() != started.index()) return false;
-  return std::visit(
-      [&]<class T>(const T& here) {
-        const T& there = *std::get_if<T>(&started);
-        if constexpr (HasInput<T>) {
-          if (strict && !(here.input == there.input)) return false;
-        }
-        return same(here, there);
-      },
-      recorded);
+  if (strict && input_of(recorded) != nullptr && !(*input_of(recorded) == *input_of(started))) return false;
+  return std::visit([&]<class T>(const T& here) { return same(here, *std::get_if<T>(&started)); }, recorded);
 }
 
 std::string in_words(const Operation& operation) {
   return std::visit([](const auto& o) { return words(o); }, operation);
 }
+std::string in_words(std::uint8_t kind, std::string_view label) {
+  return std::string(kOpenWords.at(kind)) + (label.empty() ? "" : " " + quoted(label));
+}
 std::string in_words(const history::Body& body) {
   return std::visit([](const auto& o) { return words(o); }, body);
+}
+std::string in_words(const End& end) {
+  return std::visit([](const auto& e) { return ending(e); }, end);
+}
+
+std::string excerpt(const Payload& payload, const Payload& other) {
+  constexpr std::size_t kBefore = 20;
+  constexpr std::size_t kShown = 80;
+  const std::string_view bytes = payload.bytes;
+  const auto [here, there] =
+      std::mismatch(bytes.begin(), bytes.end(), other.bytes.begin(), other.bytes.end());
+  const auto differs = static_cast<std::size_t>(here - bytes.begin());
+  const std::size_t from = bytes.size() <= kShown || differs <= kBefore ? 0 : differs - kBefore;
+  std::string text;
+  for (const char c : bytes.substr(from, kShown)) text.push_back(c >= 0 && c < ' ' ? ' ' : c);
+  if (payload.encoding != kJsonEncoding) text = std::string(payload.encoding.id()) + " " + text;
+  return (from > 0 ? "..." : "") + text + (from + kShown < bytes.size() ? "..." : "");
+}
+
+const Payload* input_of(const Operation& operation) {
+  return std::visit(
+      []<class T>(const T& o) -> const Payload* {
+        if constexpr (HasInput<T>) {
+          return &o.input;
+        } else {
+          return nullptr;
+        }
+      },
+      operation);
 }
 
 }  // namespace holdfast::engine

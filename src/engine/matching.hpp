@@ -6,7 +6,9 @@
 
 #include <holdfast/detail/operation.hpp>
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace holdfast::engine {
 
@@ -17,7 +19,16 @@ bool same_operation(const detail::Operation& recorded, const detail::Operation& 
 
 /// "activity 'charge' on session 's1'", "a timer".
 std::string in_words(const detail::Operation& operation);
+/// The same from what is known of an operation that is open: "activity 'charge'".
+std::string in_words(std::uint8_t kind, std::string_view label);
 /// Any event: "the completion of event 4", "the end of the execution with a result".
 std::string in_words(const history::Body& body);
+/// What code did that ended so: "ended with a result".
+std::string in_words(const End& end);
+
+/// A payload for people: the part of it where it begins to differ from `other`.
+std::string excerpt(const Payload& payload, const Payload& other);
+/// The input of an operation that has one, or null.
+const Payload* input_of(const detail::Operation& operation);
 
 }  // namespace holdfast::engine

@@ -27,13 +27,40 @@ struct Execution::Replay {
 
 namespace {
 
-constexpr std::string_view kKeepOldCode =
-    "Instances that began with other code must go on with that code: restore it, or register the change as a "
-    "new version.";
+std::string with_advice(std::string hint) {
+  return hint +
+         " Either the code was changed, or it depends on something that history does not have: a clock, "
+         "random "
+         "numbers, global state, the order of a hash map. Undo the change, or register the new code as "
+         "another "
+         "version: what runs goes on with the version that it began with.";
+}
 
-std::string moved_hint(const std::string& recorded, const std::string& started) {
-  return "The code was changed between '" + recorded + "' and '" + started +
-         "', or it does not decide the same way twice. " + std::string(kKeepOldCode);
+// Words for an operation by what the engine still knows of it.
+std::string event_in_words(EventId id, std::uint8_t kind, std::string_view label) {
+  return in_words(kind, label) + " (event " + to_string(id) + ")";
+}
+
+Payload payload_of_end(const history::Body& end) {
+  if (const auto* completed = std::get_if<history::ExecutionCompleted>(&end)) return completed->output;
+  if (const auto* continued = std::get_if<history::ContinuedAsNew>(&end)) return continued->input;
+  return {};
+}
+
+std::string other_operation_hint(const Operation& recorded, const Operation& started) {
+  const auto drawn_id = [](const Operation& operation) -> std::string {
+    if (const auto* child = std::get_if<detail::ChildStarted>(&operation)) return child->id;
+    if (const auto* start = std::get_if<detail::DetachedStarted>(&operation)) return start->id;
+    if (const auto* session = std::get_if<detail::SessionOpened>(&operation)) return session->settings->id;
+    return {};
+  };
+  const bool both_drawn = recorded.index() == started.index() && drawn_id(recorded) != drawn_id(started) &&
+                          parse_token<RequestId>(drawn_id(recorded)) &&
+                          parse_token<RequestId>(drawn_id(started));
+  return with_advice(both_drawn
+                         ? "The ids are random numbers of this execution, so the code drew more or fewer "
+                           "of them before."
+                         : "The code does something else here.");
 }
 
 }  // namespace
@@ -51,6 +78,13 @@ Result<void, Problem> Execution::replay(std::string_view segment) {
                               {},
                               {}});
   }
+  if (end_ && cursor->event_count() > 0) {
+    return Unexpected(Problem{Problem::Kind::corrupt_history,
+                              next_event_,
+                              "history goes on after the end of the execution",
+                              {},
+                              {}});
+  }
   Replay replay{*cursor};
   replay_ = &replay;
   cancels_.clear();
@@ -60,14 +94,11 @@ Result<void, Problem> Execution::replay(std::string_view segment) {
   while (!replay.problem && replay.peek() != nullptr) replay_event(replay);
   if (!replay.problem) {
     close_turn();
-    if (replay.cancels_checked < cancels_.size()) {
-      const Cancel& extra = cancels_[replay.cancels_checked];
-      diverge(next_event_, "nothing more in this turn", "cancelled event " + to_string(extra.source),
-              std::string(kKeepOldCode));
-    } else if (end_ && !replay.end_checked) {
-      const history::Body end = std::visit([](const auto& body) { return history::Body(body); }, *end_);
-      diverge(next_event_, "nothing more in this turn: the code waits", in_words(end),
-              std::string(kKeepOldCode));
+    if (end_ && !replay.end_checked) {
+      diverge(next_event_, "nothing more in this turn", in_words(*end_), with_advice("The code ends early."));
+    } else if (replay.cancels_checked < cancels_.size()) {
+      diverge(next_event_, "nothing more in this turn", cancelled_in_words(replay.cancels_checked),
+              with_advice("The code drops something earlier than it did then."));
     }
   }
   replay_ = nullptr;
@@ -82,6 +113,12 @@ void Execution::replay_event(Replay& replay) {
   if (replay_common_event(raw)) return;
   Result<history::Body, std::string> body = history::decode_body(raw);
   if (!body) return corrupt(raw.id, std::move(body).error());
+  const bool may_be_first = raw.kind == history::kind_of<history::TurnStarted> ||
+                            raw.kind == history::kind_of<history::Started> ||
+                            raw.kind == history::kind_of<history::ExecutionTerminated>;
+  if (!root_.frame && !end_ && !may_be_first) {
+    return corrupt(raw.id, in_words(*body) + " comes before the start of the execution");
+  }
 
   const auto take = [&]<class T>(T& event) {
     if constexpr (std::is_same_v<T, history::TurnStarted>) {
@@ -95,24 +132,23 @@ void Execution::replay_event(Replay& replay) {
           stop();
         }
       }
-      replay.end_checked = true;
+      if (std::exchange(replay.end_checked, true)) return corrupt(raw.id, "the execution ends a second time");
       check_end(*body, raw.id);
     } else if (end_) {
-      const history::Body end = std::visit([](const auto& e) { return history::Body(e); }, *end_);
-      diverge(raw.id, in_words(*body), in_words(end), "The code ended early. " + std::string(kKeepOldCode));
+      diverge(raw.id, in_words(*body), in_words(*end_), with_advice("The code ends early."));
     } else if constexpr (std::is_same_v<T, history::Started>) {
       if (root_.frame) return corrupt(raw.id, "the execution starts a second time");
       begin(std::move(event));
     } else if constexpr (std::is_same_v<T, history::Completed>) {
-      if (!reveal_completed(std::move(event))) corrupt(raw.id, "it completes an operation that is not open");
+      const EventId source = event.source;
+      if (!reveal_completed(std::move(event))) unknown_source(raw.id, source, "completion");
     } else if constexpr (std::is_same_v<T, history::Failed>) {
-      if (!reveal_failed(std::move(event))) corrupt(raw.id, "it fails an operation that is not open");
+      const EventId source = event.source;
+      if (!reveal_failed(std::move(event))) unknown_source(raw.id, source, "failure");
     } else if constexpr (std::is_same_v<T, history::CancelRequested>) {
-      if (!root_.frame) return corrupt(raw.id, "a request to cancel comes before the start");
       reveal_cancel_request(event.reason);
     } else {
-      diverge(raw.id, in_words(*body), "nothing: it waits",
-              "The code no longer does this here. " + std::string(kKeepOldCode));
+      diverge(raw.id, in_words(*body), waits_in_words(), with_advice("The code no longer does this here."));
     }
   };
   std::visit(take, *body);
@@ -154,7 +190,7 @@ void Execution::match(Operation& operation, EventId& id) {
   const history::RawEvent* const expected = replay_->peek();
   if (expected == nullptr) {
     return diverge(next_event_, "nothing more in this turn", "started " + in_words(operation),
-                   "The code does more than it did then. " + std::string(kKeepOldCode));
+                   with_advice("The code does more than it did then."));
   }
   id = expected->id;
   if (!matches_plain_activity(*expected, operation)) {
@@ -166,10 +202,20 @@ void Execution::match(Operation& operation, EventId& id) {
           if constexpr (std::is_constructible_v<Operation, T&&>) recorded = Operation(std::move(alternative));
         },
         *body);
-    if (!recorded || !same_operation(*recorded, operation, identity_.strict)) {
-      const std::string history_says = in_words(*history::decode_body(*expected));
-      return diverge(id, history_says, "started " + in_words(operation),
-                     moved_hint(history_says, in_words(operation)));
+    if (!recorded) {
+      return diverge(id, in_words(*history::decode_body(*expected)), "started " + in_words(operation),
+                     with_advice("The code does more than it did then."));
+    }
+    if (!same_operation(*recorded, operation, false)) {
+      return diverge(id, in_words(*recorded), "started " + in_words(operation),
+                     other_operation_hint(*recorded, operation));
+    }
+    if (identity_.strict && !same_operation(*recorded, operation, true)) {
+      const Payload& then = *input_of(*recorded);
+      const Payload& now = *input_of(operation);
+      return diverge(id, in_words(operation) + " with the input " + excerpt(then, now),
+                     "started it with the input " + excerpt(now, then),
+                     with_advice("Inputs are compared only in strict mode."));
     }
     operation = std::move(*recorded);
   }
@@ -182,25 +228,52 @@ void Execution::check_cancel(Replay& replay, const history::OperationCancelled& 
   const bool expected =
       replay.cancels_checked < cancels_.size() && cancels_[replay.cancels_checked].source == recorded.source;
   if (!expected) {
-    return diverge(EventId{next_event_.value - 1}, "event " + to_string(recorded.source) + " was cancelled",
-                   replay.cancels_checked < cancels_.size()
-                       ? "cancelled event " + to_string(cancels_[replay.cancels_checked].source)
-                       : "cancelled nothing more",
-                   std::string(kKeepOldCode));
+    return diverge(EventId{next_event_.value - 1}, in_words(history::Body(recorded)),
+                   cancelled_in_words(replay.cancels_checked),
+                   with_advice("The code drops something else, or at another time, than it did then."));
   }
   ++replay.cancels_checked;
 }
 
 void Execution::check_end(const history::Body& recorded, EventId event) {
   if (!end_) {
-    return diverge(event, in_words(recorded), "nothing: it waits",
-                   "The code no longer ends here. " + std::string(kKeepOldCode));
+    return diverge(event, in_words(recorded), waits_in_words(), with_advice("The code no longer ends here."));
   }
   const history::Body end = std::visit([](const auto& body) { return history::Body(body); }, *end_);
   if (end.index() != recorded.index()) {
-    return diverge(event, in_words(recorded), in_words(end),
-                   "The code ends in another way. " + std::string(kKeepOldCode));
+    return diverge(event, in_words(recorded), in_words(*end_), with_advice("The code ends in another way."));
   }
+  if (!identity_.strict || end == recorded) return;
+  const Payload then = payload_of_end(recorded);
+  const Payload now = payload_of_end(end);
+  diverge(event, in_words(recorded) + ": " + excerpt(then, now), in_words(*end_) + ": " + excerpt(now, then),
+          with_advice("Results are compared only in strict mode."));
+}
+
+// An operation that is not open has its outcome, or the code gave it up, or it is none.
+void Execution::unknown_source(EventId event, EventId source, std::string_view what) {
+  if (source >= event) {
+    return corrupt(
+        event, "it is the " + std::string(what) + " of event " + to_string(source) + ", which comes later");
+  }
+  diverge(event, "the " + std::string(what) + " of event " + to_string(source),
+          "does not wait for the outcome of that event, or had it before",
+          with_advice("The code gave it up earlier than it did then."));
+}
+
+std::string Execution::waits_in_words() const {
+  const std::vector<detail::OpState*> open = open_.list();
+  if (open.empty()) return "waits without any operation that is open";
+  const detail::OpState& first = *open.front();
+  return "waits for " + event_in_words(first.id, first.kind, first.label) +
+         (open.size() == 1 ? "" : " and " + std::to_string(open.size() - 1) + " more");
+}
+
+std::string Execution::cancelled_in_words(std::size_t index) const {
+  if (index >= cancels_.size())
+    return index == 0 ? "cancelled nothing in this turn" : "cancelled nothing more";
+  const Cancel& cancel = cancels_[index];
+  return "cancelled " + event_in_words(cancel.source, cancel.kind, cancel.label);
 }
 
 // Only the first difference counts: what follows from it says nothing.

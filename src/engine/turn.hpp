@@ -73,10 +73,10 @@ struct Problem {
     nondeterminism,   ///< the code no longer does what history shows
   };
   Kind kind = Kind::nondeterminism;
-  EventId event{};  ///< the first event that differs, or can't be read
-  std::string history_says{};
-  std::string code_did{};
-  std::string hint{};
+  EventId event{};             ///< the first event that differs, or can't be read
+  std::string history_says{};  ///< "activity 'charge'"; what is wrong, when history is damaged
+  std::string code_did{};      ///< "started activity 'refund'"
+  std::string hint{};          ///< what may have led to it, and what to do
   friend bool operator==(const Problem&, const Problem&) = default;
 };
 

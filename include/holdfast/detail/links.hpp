@@ -31,6 +31,13 @@ class LinkList {
  public:
   [[nodiscard]] bool empty() const noexcept { return !head_.linked(); }
   [[nodiscard]] T* front() const noexcept { return empty() ? nullptr : static_cast<T*>(head_.next_); }
+  template <class Predicate>
+  [[nodiscard]] bool any(Predicate holds) const {
+    for (const Link* link = head_.next_; link != &head_; link = link->next_) {
+      if (holds(static_cast<const T&>(*link))) return true;
+    }
+    return false;
+  }
   void push_back(T& item) noexcept {
     Link& link = item;
     link.unlink();
