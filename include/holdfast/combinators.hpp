@@ -133,7 +133,7 @@ auto to_part(A&& part) {
   if constexpr (std::is_lvalue_reference_v<A>) {
     return Borrowed<typename std::remove_cvref_t<A>::value_type>{part.state()};
   } else {
-    return std::remove_cvref_t<A>(std::move(part));
+    return std::remove_cvref_t<A>(std::forward<A>(part));
   }
 }
 

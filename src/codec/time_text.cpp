@@ -199,8 +199,8 @@ WideInt days_since_1970(const Date& date) {
   const int year_of_era = static_cast<int>(year - era * 400);
   const int month_from_march = date.month > 2 ? date.month - 3 : date.month + 9;
   const int day_of_year = (153 * month_from_march + 2) / 5 + date.day - 1;
-  return era * kDaysPer400Years + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year -
-         kDaysTo1970;
+  return era * kDaysPer400Years + WideInt{365} * year_of_era + year_of_era / 4 - year_of_era / 100 +
+         day_of_year - kDaysTo1970;
 }
 
 std::string year_text(WideInt year) {

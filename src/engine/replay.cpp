@@ -27,7 +27,7 @@ struct Execution::Replay {
 
 namespace {
 
-std::string with_advice(std::string hint) {
+std::string with_advice(const std::string& hint) {
   return hint +
          " Either the code was changed, or it depends on something that history does not have: a clock, "
          "random "

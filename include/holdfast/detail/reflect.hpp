@@ -97,13 +97,10 @@ inline constexpr bool has_c_array = has_array<T>(std::make_index_sequence<member
 /// Whether the members of T can be found without the user's help.
 template <class T>
 constexpr bool is_reflectable() {
-  if constexpr (!std::is_class_v<T> || !std::is_aggregate_v<T>) {
-    return false;
-  } else if constexpr (member_count<T> > kMaxMembers) {
-    return false;
-  } else {
-    return !has_base<T> && !has_c_array<T>;
+  if constexpr (std::is_class_v<T> && std::is_aggregate_v<T>) {
+    if constexpr (member_count<T> <= kMaxMembers) return !has_base<T> && !has_c_array<T>;
   }
+  return false;
 }
 
 // ---- their names --------------------------------------------------------------------------------
