@@ -12,6 +12,15 @@ target_precompile_headers(holdfast_test_pch PRIVATE
   <gtest/gtest.h> <rapidcheck/gtest.h> <algorithm> <chrono> <functional> <map> <memory> <optional> <string> <string_view> <tuple>
   <unordered_map> <variant> <vector>)
 
+# How test code is compiled, over the shared precompiled header.
+function(holdfast_test_options target)
+  holdfast_compile_options(${target})
+  target_compile_options(${target} PRIVATE -O0 -g1)
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${target} PRIVATE holdfast GTest::gtest rapidcheck)
+  target_precompile_headers(${target} REUSE_FROM holdfast_test_pch)
+endfunction()
+
 # holdfast_test(<binary> [EVERY_COMPILER] SOURCES <file>... [LIBRARIES <target>...])
 # EVERY_COMPILER: also built and run by the presets that check another compiler.
 function(holdfast_test name)
@@ -20,11 +29,8 @@ function(holdfast_test name)
     return()
   endif()
   add_executable(${name} ${ARG_SOURCES})
-  holdfast_compile_options(${name})
-  target_compile_options(${name} PRIVATE -O0 -g1)
-  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
-  target_link_libraries(${name} PRIVATE holdfast ${ARG_LIBRARIES} GTest::gtest rapidcheck GTest::gtest_main)
-  target_precompile_headers(${name} REUSE_FROM holdfast_test_pch)
+  holdfast_test_options(${name})
+  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gtest_main)
   file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=0 WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
   set_tests_properties(${name} PROPERTIES LABELS "${folder}" TIMEOUT 300)

@@ -65,24 +65,24 @@ history::Started started() {
 TEST(DamagedBytes, ACutIsFoundWhereverItIs) {
   const Driver driver = recorded();
   std::uint64_t event = 1;
-  for (std::size_t i = 0; i < driver.segments.size(); ++i) {
-    for (std::size_t size = 0; size < driver.segments[i].size(); ++size) {
-      auto segments = driver.segments;
+  for (std::size_t i = 0; i < driver.segments().size(); ++i) {
+    for (std::size_t size = 0; size < driver.segments()[i].size(); ++size) {
+      auto segments = driver.segments();
       segments[i].resize(size);
       const auto outcome = replay(segments);
       ASSERT_FALSE(outcome) << "segment " << i << " cut to " << size;
       EXPECT_EQ(outcome.error().kind, Problem::Kind::corrupt_history);
       EXPECT_EQ(outcome.error().event.value, event);
     }
-    event += history::read_segment(driver.segments[i]).value().size();
+    event += history::read_segment(driver.segments()[i]).value().size();
   }
 }
 
 TEST(DamagedBytes, AFlippedBitIsFoundWhereverItIs) {
   const Driver driver = recorded();
-  for (std::size_t i = 0; i < driver.segments.size(); ++i) {
-    for (std::size_t bit = 0; bit < driver.segments[i].size() * 8; ++bit) {
-      auto segments = driver.segments;
+  for (std::size_t i = 0; i < driver.segments().size(); ++i) {
+    for (std::size_t bit = 0; bit < driver.segments()[i].size() * 8; ++bit) {
+      auto segments = driver.segments();
       char& byte = segments[i][bit / 8];
       byte = static_cast<char>(byte ^ (1 << (bit % 8)));
       const auto outcome = replay(segments);
@@ -105,7 +105,7 @@ std::string raw_segment(std::uint64_t first, std::uint8_t kind, std::string_view
 }
 
 TEST(DamagedBytes, AnEventThatCannotBeReadIsNamed) {
-  auto segments = recorded().segments;
+  auto segments = recorded().segments();
   segments.resize(2);
   segments.push_back(raw_segment(9, 200, ""));
   expect_damage(segments, 9,
@@ -129,25 +129,25 @@ TEST(DamagedBytes, AnOperationThatCannotBeReadIsNamed) {
 // ---- segments -----------------------------------------------------------------------------------
 
 TEST(DamagedSegments, OneThatIsMissingIsFound) {
-  auto segments = recorded().segments;
+  auto segments = recorded().segments();
   segments.erase(segments.begin() + 1);
   expect_damage(segments, 5, "this part of history begins with event 9 where event 5 should stand");
 }
 
 TEST(DamagedSegments, TheFirstOneIsMissing) {
-  auto segments = recorded().segments;
+  auto segments = recorded().segments();
   segments.erase(segments.begin());
   expect_damage(segments, 1, "this part of history begins with event 5 where event 1 should stand");
 }
 
 TEST(DamagedSegments, TheWrongOrderIsFound) {
-  auto segments = recorded().segments;
+  auto segments = recorded().segments();
   std::swap(segments[1], segments[2]);
   expect_damage(segments, 5, "this part of history begins with event 9 where event 5 should stand");
 }
 
 TEST(DamagedSegments, OneThatIsThereTwiceIsFound) {
-  auto segments = recorded().segments;
+  auto segments = recorded().segments();
   segments.insert(segments.begin() + 1, segments[1]);
   expect_damage(segments, 9, "this part of history begins with event 5 where event 9 should stand");
 }
@@ -156,12 +156,12 @@ TEST(DamagedSegments, OneThatFollowsTheEndIsFound) {
   Driver driver = recorded();
   ASSERT_TRUE(driver.last.end);
   const std::uint64_t next = driver.events().size() + 1;
-  driver.segments.push_back(segment_of(next, {history::TurnStarted{}, history::Completed{EventId{3}, {}}}));
-  expect_damage(driver.segments, next, "history goes on after the end of the execution");
+  driver.segments().push_back(segment_of(next, {history::TurnStarted{}, history::Completed{EventId{3}, {}}}));
+  expect_damage(driver.segments(), next, "history goes on after the end of the execution");
 }
 
 TEST(DamagedSegments, OneWithoutEventsIsHarmless) {
-  auto segments = recorded().segments;
+  auto segments = recorded().segments();
   segments.insert(segments.begin() + 1, segment_of(5, {}));
   EXPECT_TRUE(replay(segments));
 }
@@ -169,7 +169,7 @@ TEST(DamagedSegments, OneWithoutEventsIsHarmless) {
 // ---- events -------------------------------------------------------------------------------------
 
 TEST(DamagedEvents, ASecondStartIsNamed) {
-  auto segments = recorded().segments;
+  auto segments = recorded().segments();
   segments.resize(1);
   segments.push_back(segment_of(5, {history::TurnStarted{}, started()}));
   expect_damage(segments, 6, "the execution starts a second time");
@@ -189,7 +189,7 @@ TEST(DamagedEvents, WhatComesBeforeTheStartIsNamed) {
 }
 
 TEST(DamagedEvents, AnOutcomeOfAnEventThatComesLaterIsNamed) {
-  auto segments = recorded().segments;
+  auto segments = recorded().segments();
   segments.resize(1);
   segments.push_back(segment_of(5, {history::TurnStarted{}, history::Completed{EventId{99}, {}}}));
   expect_damage(segments, 6, "it is the completion of event 99, which comes later");
@@ -198,7 +198,7 @@ TEST(DamagedEvents, AnOutcomeOfAnEventThatComesLaterIsNamed) {
 }
 
 TEST(DamagedEvents, ASecondOutcomeIsNamed) {
-  auto segments = recorded().segments;
+  auto segments = recorded().segments();
   segments.resize(1);
   segments.push_back(segment_of(5, {history::TurnStarted{}, history::Completed{EventId{3}, encode(1)},
                                     history::Completed{EventId{3}, encode(1)}}));

@@ -1,9 +1,10 @@
-// Drives one execution through its turns and checks at each of them what must hold for every orchestration:
-// going on with the frames in memory gives the same outcome as replaying history from the start.
+// Drives one execution through its turns, for tests that say what happens step by step. What must hold for
+// every orchestration is checked at each turn.
 #pragma once
 
 #include "codec/history.hpp"
 #include "codec/segment.hpp"
+#include "engine/checked_test.hpp"
 #include "engine/execution.hpp"
 
 #include <holdfast/codec.hpp>
@@ -12,7 +13,6 @@
 
 #include <chrono>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,9 +25,9 @@ class Driver {
  public:
   template <class F, class... In>
   explicit Driver(F orchestration, const In&... in)
-      : code_(detail::make_orchestration(orchestration)), input_(encode_args(in...)) {
-    reset_warm();
-  }
+      : checked_({.instance = "i-1", .build = "b1", .strict = true},
+                 detail::make_orchestration(orchestration)),
+        input_(encode_args(in...)) {}
 
   /// The first turn.
   Outcome start() {
@@ -61,22 +61,12 @@ class Driver {
   }
   Message cancels(std::string reason) { return message_of(history::CancelRequested{std::move(reason)}); }
 
-  /// One turn, run warm and cold.
-  Outcome turn(std::vector<Message> messages) {
+  /// One turn.
+  Outcome turn(const std::vector<Message>& messages) {
     now_ += 1s;
-    for (const Message& message : messages) remember_unread(message);
-    Outcome warm = warm_->run({now_, messages});
-    const Outcome cold = run_cold(messages);
-    EXPECT_EQ(warm, cold) << "the warm run and the replay differ";
-    if (!warm.segment.empty()) {
-      segments.push_back(warm.segment);
-      expect_replays();
-    }
-    const std::set<MessageId> consumed(warm.consumed.begin(), warm.consumed.end());
-    std::erase_if(unread_, [&](const Message& m) { return consumed.contains(m.id); });
-    last = warm;
-    return warm;
+    return check(checked_.run(now_, messages));
   }
+  Outcome terminate(std::string reason) { return check(checked_.terminate(now_, std::move(reason))); }
   template <class... Messages>
   Outcome step(Messages... messages) {
     std::vector<Message> list;
@@ -87,7 +77,7 @@ class Driver {
   /// All of history.
   [[nodiscard]] std::vector<history::Event> events() const {
     std::vector<history::Event> all;
-    for (const std::string& segment : segments) {
+    for (const std::string& segment : checked_.segments) {
       auto some = history::read_segment(segment);
       EXPECT_TRUE(some) << some.error();
       for (auto& event : *some) all.push_back(std::move(event));
@@ -100,16 +90,19 @@ class Driver {
   Result<void, Problem> replay_with(F orchestration, bool strict = false) {
     Execution execution({.instance = "i-1", .build = "b2", .strict = strict},
                         detail::make_orchestration(orchestration));
-    for (const std::string& segment : segments) {
+    for (const std::string& segment : checked_.segments) {
       if (auto outcome = execution.replay(segment); !outcome) return outcome;
     }
     return {};
   }
 
-  Execution& warm() { return *warm_; }
-  void reset_warm() { warm_ = fresh(); }
+  /// Destroys the frames in memory: the next turn goes on from history.
+  void forget_frames() { checked_.go_on_with(CheckedExecution::Frames::replayed); }
+  [[nodiscard]] Execution& warm() { return checked_.warm(); }
+  /// History as it is recorded, one segment for each turn.
+  [[nodiscard]] const std::vector<std::string>& segments() const { return checked_.segments; }
+  [[nodiscard]] std::vector<std::string>& segments() { return checked_.segments; }
 
-  std::vector<std::string> segments;
   std::map<std::string, Payload> values;
   std::optional<std::string> cancel_requested;
   Outcome last;
@@ -119,42 +112,16 @@ class Driver {
   Message message_of(Body body) {
     return Message{MessageId{++message_ids_}, ExecutionNumber{1}, std::move(body)};
   }
-  [[nodiscard]] std::unique_ptr<Execution> fresh() const {
-    return std::make_unique<Execution>(Identity{.instance = "i-1", .build = "b1", .strict = true}, code_);
-  }
-  void remember_unread(const Message& message) {
-    if (std::holds_alternative<Delivery>(message.body)) unread_.push_back(message);
-  }
-  // From history alone; messages that were not received so far are handed out again.
-  Outcome run_cold(const std::vector<Message>& messages) {
-    auto cold = fresh();
-    for (const std::string& segment : segments) {
-      const auto outcome = cold->replay(segment);
-      EXPECT_TRUE(outcome) << describe(outcome.error());
-    }
-    std::vector<Message> all;
-    std::set<MessageId> given;
-    for (const Message& message : messages) given.insert(message.id);
-    for (const Message& message : unread_) {
-      if (!given.contains(message.id)) all.push_back(message);
-    }
-    all.insert(all.end(), messages.begin(), messages.end());
-    return cold->run({now_, std::move(all)});
-  }
-  void expect_replays() {
-    auto cold = fresh();
-    for (const std::string& segment : segments) {
-      const auto outcome = cold->replay(segment);
-      EXPECT_TRUE(outcome) << describe(outcome.error());
-    }
+  Outcome check(Outcome outcome) {
+    for (const std::string& problem : std::exchange(checked_.problems, {})) ADD_FAILURE() << problem;
+    last = outcome;
+    return outcome;
   }
 
-  std::shared_ptr<const detail::OrchestrationCode> code_;
+  CheckedExecution checked_;
   Payload input_;
-  std::unique_ptr<Execution> warm_;
   CalendarTime now_{std::chrono::sys_days(std::chrono::year(2030) / 1 / 1)};
   std::uint64_t message_ids_ = 0;
-  std::vector<Message> unread_;
 };
 
 /// The value with which the execution ended.

@@ -101,7 +101,7 @@ TEST(Children, AreClosedByTheirPolicyAtEveryEnd) {
   driver.start();
   const Outcome terminated = driver.warm().terminate(CalendarTime{}, "no longer needed");
   EXPECT_EQ(closed_children(terminated), asked_and_ended(CancelReason::execution_terminated));
-  driver.segments.push_back(terminated.segment);
+  driver.segments().push_back(terminated.segment);
   EXPECT_TRUE(driver.replay_with(has_children));
 }
 

@@ -232,8 +232,79 @@ TEST(Execution, TheEndCancelsWhatIsOpen) {
 TEST(Execution, DestroyingAnExecutionCancelsNothing) {
   Driver driver(drops);
   driver.start();
-  driver.reset_warm();
+  driver.forget_frames();
   EXPECT_TRUE(driver.last.cancels.empty());
+}
+
+Task<int> keeps_its_argument(Context&, Future<int>) { co_return 1; }
+
+TEST(Execution, WhatAFinishedTaskHeldIsCancelledInOrder) {
+  const auto orchestration = [](Context& ctx) -> Task<int> {
+    auto first = ctx.activity<int>("first").start();
+    auto second = ctx.activity<int>("second").start();
+    ctx.start(keeps_its_argument(ctx, std::move(first))).detach();
+    {
+      const auto dropped = std::move(second);
+    }
+    co_return co_await ctx.activity<int>("third");
+  };
+  Driver driver(orchestration);
+  EXPECT_EQ(cancelled(driver.start()), (std::vector<std::uint64_t>{3, 4}));
+}
+
+TEST(Execution, WhatIsDroppedAfterATaskContinuedAsNewIsCancelled) {
+  const auto orchestration = [](Context& ctx) -> Task<int> {
+    const auto continues = [](Context& c) -> Task<int> { co_await c.continue_as_new(); };
+    {
+      const auto dropped = ctx.activity<int>("work").start();
+      ctx.start(continues(ctx)).detach();  // here it ends, and this code runs on to its next await
+    }
+    ctx.set_status("too late");
+    ctx.set_value("too", "late");
+    co_return co_await ctx.activity<int>("more");
+  };
+  Driver driver(orchestration);
+  const Outcome end = driver.start();
+  EXPECT_NE(end_of<history::ContinuedAsNew>(end), nullptr);
+  ASSERT_EQ(cancelled(end), std::vector<std::uint64_t>{3});
+  EXPECT_EQ(end.cancels[0].reason, history::CancelReason::continued_as_new);
+  EXPECT_FALSE(end.status);
+  EXPECT_EQ(end.actions.size(), 1U);
+}
+
+struct ActsWhenDestroyed {
+  explicit ActsWhenDestroyed(Context& c) : ctx(c) {}
+  ActsWhenDestroyed(const ActsWhenDestroyed&) = delete;
+  ActsWhenDestroyed& operator=(const ActsWhenDestroyed&) = delete;
+  ~ActsWhenDestroyed() {
+    ctx.set_value("released", true);
+    ctx.set_status("released");
+    std::move(ctx.activity<int>("release").start()).detach();
+    ctx.start(sleeps(ctx)).detach();
+  }
+  static Task<> sleeps(Context& ctx) { co_await ctx.sleep(1s); }
+  Context& ctx;
+};
+
+Task<int> guards(Context& ctx) {
+  const auto guarded = [](Context& c) -> Task<int> {
+    const ActsWhenDestroyed guard(c);
+    co_return co_await c.activity<int>("inner");
+  };
+  ctx.start(guarded(ctx)).detach();
+  const ActsWhenDestroyed guard(ctx);
+  co_return co_await ctx.activity<int>("outer");
+}
+
+TEST(Execution, WhatDestructorsDoCountsOnlyWhileTheCodeRuns) {
+  Driver driver(guards);
+  driver.start();
+  driver.forget_frames();
+  Driver other(guards);
+  other.start();
+  const Outcome end = other.step(other.completes(EventId{4}, 1));
+  EXPECT_EQ(result_of<int>(end), 1);
+  EXPECT_EQ(end.actions.size(), 3U);
 }
 
 // ---- events and mailboxes -----------------------------------------------------------------------
@@ -416,6 +487,22 @@ TEST(Combinators, ARaceOverAListNamesTheWinner) {
   EXPECT_NE(end_of<history::ExecutionFailed>(empty.start()), nullptr);
 }
 
+Task<std::string> races_ready_futures(Context& ctx) {
+  const auto a = ctx.activity<std::string>("a").start();
+  const auto b = ctx.activity<std::string>("b").start();
+  co_await ctx.event<int>("go");
+  auto winner = co_await race(a, b);
+  co_return winner.index() == 0 ? std::get<0>(winner) : std::get<1>(winner);
+}
+
+TEST(Combinators, OfFuturesThatAreReadyTheFirstInHistoryWins) {
+  Driver driver(races_ready_futures);
+  driver.start();
+  const Outcome end = driver.step(driver.completes(EventId{4}, "b"), driver.completes(EventId{3}, "a"),
+                                  driver.raises("go", 1));
+  EXPECT_EQ(result_of<std::string>(end), "b");
+}
+
 // ---- children, sessions, values -----------------------------------------------------------------
 
 Task<std::string> parent(Context& ctx) {
@@ -522,11 +609,36 @@ TEST(Execution, ContinueAsNewEndsTheExecutionWithTheNextInput) {
 TEST(Execution, CanBeTerminatedWithoutRunningItsCode) {
   Driver driver(hello, "Ada");
   driver.start();
-  const Outcome end = driver.warm().terminate(CalendarTime{}, "no longer needed");
+  const Outcome end = driver.terminate("no longer needed");
   ASSERT_NE(end_of<history::ExecutionTerminated>(end), nullptr);
   EXPECT_EQ(cancelled(end), std::vector<std::uint64_t>{3});
-  driver.segments.push_back(end.segment);
   EXPECT_TRUE(driver.replay_with(hello));
+}
+
+Task<int> is_interrupted_often(Context& ctx, int times) {
+  for (int turn = 0; turn < 2; ++turn) {
+    for (int i = 0; i < times; ++i) {
+      const Result<int> outcome = co_await ctx.activity<int>("work").result();
+      if (outcome) co_return -1;
+    }
+    co_await ctx.shield(ctx.activity<int>("tidy_up"));
+  }
+  co_return 0;
+}
+
+TEST(Execution, InterruptionsAreCountedTurnByTurn) {
+  Driver driver(is_interrupted_often, 600);
+  driver.cancel_requested = "enough";
+  const Outcome first = driver.start();
+  EXPECT_FALSE(first.end);
+  driver.forget_frames();
+  const Outcome second = driver.step(driver.completes(first.actions.at(0).id, 1));
+  EXPECT_FALSE(second.end);
+  EXPECT_EQ(result_of<int>(driver.step(driver.completes(second.actions.at(0).id, 1))), 0);
+
+  Driver stubborn(is_interrupted_often, 2000);
+  stubborn.cancel_requested = "enough";
+  EXPECT_NE(end_of<history::ExecutionCancelled>(stubborn.start()), nullptr);
 }
 
 Task<std::string> trip(Context& ctx) {

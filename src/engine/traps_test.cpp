@@ -357,7 +357,7 @@ TEST(TearDown, AnExecutionTerminatedAfterAnyTurnLeavesNothingBehind) {
       for (int turn = 0; turn < turns && !outcome.end; ++turn) outcome = answer(driver, outcome);
       ended = outcome.end.has_value();
       if (!ended) {
-        driver.segments.push_back(driver.warm().terminate(CalendarTime{}, "enough").segment);
+        driver.segments().push_back(driver.warm().terminate(CalendarTime{}, "enough").segment);
         EXPECT_TRUE(driver.replay_with(everything));
       }
     }
@@ -375,8 +375,7 @@ TEST(TearDown, CancelsNothing) {
   Driver driver(holds_futures);
   driver.start();
   for (int i = 0; i < 3; ++i) {
-    driver.reset_warm();
-    for (const std::string& segment : driver.segments) EXPECT_TRUE(driver.warm().replay(segment));
+    driver.forget_frames();
     EXPECT_EQ(driver.warm().open_operations().size(), 4U);
     const Outcome nothing = driver.step();
     EXPECT_TRUE(nothing.cancels.empty());

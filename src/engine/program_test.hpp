@@ -1,0 +1,126 @@
+// Orchestrations as data: a small tree that one coroutine interprets. A program is the input of its
+// execution, so it goes through the codec, and everything that its code sees ends up in a trace.
+#pragma once
+
+#include <holdfast/context.hpp>
+#include <holdfast/task.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace holdfast::engine {
+
+/// What a node does. `a` names something (an activity, event, mailbox, slot, key); `b` chooses a variant.
+enum class NodeKind : std::uint8_t {
+  // Operations whose outcome is a text. They are described by a node, and used by the one around it.
+  activity,
+  queued_activity,
+  session_activity,
+  event,
+  receive,
+  child,
+  detached,
+  // What uses one of these.
+  await,
+  result,
+  start,  // into slot a; b: where its frame comes from before that
+  start_and_drop,
+  start_and_detach,
+  shielded_op,
+  stubborn,  // catches every cancellation and tries again
+  undo_with,
+  timeout,
+  timeout_borrowed,  // of slot a
+  race_borrowed,     // slot a against the operation
+  all_borrowed,
+  // Operations of other types, awaited where they stand.
+  sleep,
+  try_receive,
+  drain,
+  side_effect,
+  value_of,
+  open_session,
+  close_session,
+  session_news,
+  // What needs no waiting.
+  set_value,
+  clear_value,
+  get_value,
+  set_status,
+  uuid,
+  random,
+  now,
+  history_size,
+  // Futures that wait in slots.
+  start_task,  // into slot a
+  detach_task,
+  await_slot,
+  result_slot,
+  drop_slot,
+  detach_slot,
+  look_at_slot,
+  race_slots,
+  // Several at once. b: 0 = as they are, 1 = started before.
+  when_all,
+  when_all_settled,
+  race,
+  all_of_kinds,  // an operation, a timer and a task
+  settled_of_kinds,
+  race_of_kinds,
+  timeout_of_task,
+  // Structure.
+  block,  // b: 0 = ends with the first exception, 1 = goes on unless it is cancelled, 2 = goes on
+  loop,
+  if_last,
+  shield,
+  try_error,
+  try_cancelled,  // and compensates in a shield
+  try_all,
+  task_result,
+  throw_error,
+  compensate,
+  guard,  // an object whose destructor does something
+  continue_as_new,
+  finish,
+};
+
+struct Node {
+  NodeKind kind = NodeKind::block;
+  int a = 0;
+  int b = 0;
+  std::vector<Node> parts{};
+  friend bool operator==(const Node&, const Node&) = default;
+};
+
+struct Program {
+  Node code{};
+  int continues = 0;  ///< how often it may continue as new
+  friend bool operator==(const Program&, const Program&) = default;
+};
+
+/// Whether a node describes an operation with a text as its outcome, which is nothing by itself.
+constexpr bool is_operation(NodeKind kind) { return kind <= NodeKind::detached; }
+
+/// What one run of a program saw so far.
+struct Trace {
+  std::string text{};    ///< each value and exception, in the order of the code
+  std::string broken{};  ///< what code must never see; empty when all is well
+  int open_waits = 0;    ///< awaits of operations that a request to cancel has to end
+  bool shared = false;   ///< code in a shield waited for what may have been started outside of it
+};
+
+/// The interpreter. Its result is the text of its trace.
+Task<std::string> interpret(Context& ctx, Program program);
+
+/// The trace of the execution that began last. Programs run on one thread.
+std::shared_ptr<const Trace> latest_trace();
+
+/// How many objects live in the frames of programs.
+int objects_in_frames();
+
+/// Code that was started outside of a shield names its activities, children and detached starts like this.
+inline constexpr char kUnshieldedPrefix = 'u';
+
+}  // namespace holdfast::engine

@@ -1,0 +1,46 @@
+// Random orchestrations in a random world: whatever the code does and whatever happens to it, replay gives
+// what the run gave, and the books balance. RC_PARAMS="max_success=100000" runs more of them.
+#include "engine/generate_test.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <ostream>
+
+namespace holdfast::engine {
+
+// How rapidcheck shows a case: paste it into case_of(R"(...)").
+static std::ostream& operator<<(std::ostream& out, const Case& what) { return out << to_text(what); }
+
+namespace {
+
+rc::Gen<Case> cases(Theme theme) {
+  const auto sized = [theme](int size) {
+    const auto make = [size, theme](std::uint64_t seed) { return generate(seed, size, theme); };
+    return rc::gen::map(rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>()), make);
+  };
+  return rc::gen::shrink(rc::gen::withSize(sized),
+                         [](const Case& what) { return rc::seq::fromContainer(simpler(what)); });
+}
+
+void expect_that_all_holds(Theme theme) {
+  const Case what = *cases(theme);
+  const Run happened = run(what);
+  for (const std::string& problem : happened.problems) RC_LOG() << problem << "\n";
+  RC_ASSERT(happened.problems.empty());
+}
+
+RC_GTEST_PROP(Programs, OfAllKindsReplayAsTheyRan, ()) { expect_that_all_holds(Theme::anything); }
+RC_GTEST_PROP(Programs, ThatAreCancelledReplayAsTheyRan, ()) { expect_that_all_holds(Theme::cancellation); }
+RC_GTEST_PROP(Programs, WithManyMessagesReplayAsTheyRan, ()) { expect_that_all_holds(Theme::messages); }
+RC_GTEST_PROP(Programs, WithManyTasksReplayAsTheyRan, ()) { expect_that_all_holds(Theme::tasks); }
+
+TEST(Programs, GoThroughTheCodecUnchanged) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    const Case what = generate(seed, 60, Theme::anything);
+    EXPECT_EQ(case_of(to_text(what)), what);
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::engine
