@@ -9,6 +9,7 @@
 #include <holdfast/options.hpp>
 
 #include <concepts>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -27,9 +28,14 @@ concept OwnsItsValue =
 template <class T>
 concept SafeInput = std::is_lvalue_reference_v<T> || !std::is_aggregate_v<std::remove_cvref_t<T>> ||
                     std::is_trivially_destructible_v<std::remove_cvref_t<T>>;
+/// The same of a lambda.
+template <class T>
+concept SafeFunction = std::is_lvalue_reference_v<T> || std::is_trivially_destructible_v<T>;
 #else
 template <class T>
 concept SafeInput = true;
+template <class T>
+concept SafeFunction = true;
 #endif
 
 template <class... In>
@@ -40,16 +46,42 @@ constexpr void check_inputs() {
       "variable; inputs are encoded, not moved");
 }
 
+template <class...>
+inline constexpr bool always_false = false;
+
+/// What an input in bare braces converts to, to say why there is no such input. Only braces do.
+struct BareBraces {
+  template <class T>
+  BareBraces(std::initializer_list<T>) {
+    explain<T>();
+  }
+  template <class First, class Second, class... Rest>
+  BareBraces(First&&, Second&&, Rest&&...) {
+    explain<First>();
+  }
+
+ private:
+  template <class T>
+  static constexpr void explain() {
+    static_assert(always_false<T>,
+                  "holdfast: braces alone don't say what type an input has; name it first (const Order "
+                  "order{...};), and write options with the names of their members ({.queue = \"gpu\"})");
+  }
+};
+
 }  // namespace detail
 
 template <class Signature>
-struct Activity;
+struct Activity {
+  static_assert(detail::always_false<Signature>,
+                "holdfast: the type of an activity is its signature, as in Activity<Receipt(Order)>");
+};
 
 template <class R, class... P>
 struct Activity<R(P...)> {
-  static_assert((detail::OwnsItsValue<P> && ...),
-                "holdfast: the inputs of an activity travel to another process; write std::string instead of "
-                "std::string_view, and values instead of references and pointers");
+  static_assert(detail::OwnsItsValue<R> && (detail::OwnsItsValue<P> && ...),
+                "holdfast: the inputs and the result of an activity travel to another process; write "
+                "std::string instead of std::string_view, and values instead of references and pointers");
   std::string_view name{};
   ActivityOptions options{};
 };

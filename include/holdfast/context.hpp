@@ -112,6 +112,11 @@ class Context {
                                              encode_args(static_cast<const P&>(std::forward<In>(in))...))};
   }
 
+  template <class R, class... In>
+  Op<R> activity(std::string_view name, detail::BareBraces, In&&... in);
+  template <class R, class... P, class... In>
+  Op<R> activity(const Activity<R(P...)>& handle, detail::BareBraces, In&&... in);
+
   // ---- time -------------------------------------------------------------------------------------
 
   /// The time of this turn: the same on every replay.
@@ -150,6 +155,8 @@ class Context {
     detail::check_inputs<In...>();
     return {core_, detail::describe_child(name, options, encode_args(in...))};
   }
+  template <class R, class... In>
+  Op<R> child(std::string_view name, detail::BareBraces, In&&... in);
   /// Starts an orchestration that lives on by itself. The value is its id, once it is known to have started.
   template <class... In>
     requires detail::PlainInputs<In...>
@@ -163,6 +170,9 @@ class Context {
     detail::check_inputs<In...>();
     return {core_, detail::describe_detached(name, options, encode_args(in...))};
   }
+
+  template <class... In>
+  Op<std::string> start_detached(std::string_view name, detail::BareBraces, In&&... in);
 
   // ---- sessions ---------------------------------------------------------------------------------
 
@@ -183,9 +193,12 @@ class Context {
   // ---- what happens inside the turn -------------------------------------------------------------
 
   /// Calls `f` once and records what it gives: on replay the record is used. For small, fast functions.
-  template <class F>
-  Op<std::invoke_result_t<F&>> side_effect(F f) {
-    auto effect = [f = std::move(f)]() mutable {
+  template <class Function, class F = std::decay_t<Function>>
+  Op<std::invoke_result_t<F&>> side_effect(Function&& function) {
+    static_assert(detail::SafeFunction<Function>,
+                  "holdfast: GCC 12 destroys a temporary lambda with captures twice in an expression with "
+                  "co_await; give it a name first, and pass that");
+    auto effect = [f = F(std::forward<Function>(function))]() mutable {
       if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {
         f();
         return encode(std::monostate{});
@@ -256,6 +269,8 @@ class Context {
     detail::check_inputs<In...>();
     return {core_, options.version, encode_args(in...)};
   }
+  template <class... In>
+  detail::Continuation continue_as_new(detail::BareBraces, In&&... in);
   /// True when the history of this execution is long enough to continue as new.
   [[nodiscard]] bool should_continue_as_new() const noexcept {
     return core_.history_size() >= core_.history_budget();

@@ -67,8 +67,18 @@ struct RetryPolicy {
   Names non_retryable{};                     ///< types of failures that end the retries at once
 };
 
+namespace detail {
+/// The first member of options that stand beside inputs. Nothing converts to it, so the members are given by
+/// name, and braces that were meant as an input are not taken for options.
+class ByName {
+ public:
+  constexpr explicit ByName() noexcept {}
+};
+}  // namespace detail
+
 /// Options of an activity.
 struct ActivityOptions {
+  [[no_unique_address]] detail::ByName by_name = detail::ByName();
   std::string_view session{};         ///< the session that it belongs to; empty = none
   std::string_view queue{};           ///< who may run it; empty = the default queue, or the session's
   std::optional<Duration> timeout{};  ///< of one attempt; retried like any failure
@@ -82,6 +92,7 @@ enum class ParentClosePolicy : std::uint8_t { cancel, abandon, terminate };
 
 /// Options of a child orchestration.
 struct ChildOptions {
+  [[no_unique_address]] detail::ByName by_name = detail::ByName();
   std::string_view id{};       ///< empty = 128 bits from the execution's seed
   std::string_view version{};  ///< empty = the newest that is registered
   ParentClosePolicy on_parent_close = ParentClosePolicy::cancel;
@@ -89,12 +100,14 @@ struct ChildOptions {
 
 /// Options of an orchestration that nobody waits for.
 struct DetachedOptions {
+  [[no_unique_address]] detail::ByName by_name = detail::ByName();
   std::string_view id{};
   std::string_view version{};
 };
 
 /// Options of continue-as-new.
 struct ContinueOptions {
+  [[no_unique_address]] detail::ByName by_name = detail::ByName();
   std::string_view version{};  ///< empty = the version that runs now
 };
 

@@ -44,6 +44,9 @@ class Saga {
     steps_.push_back(ctx_.activity(handle, options, std::forward<In>(in)...).discard());
   }
 
+  template <class Name, class... In>
+  void undo_with(const Name& name, detail::BareBraces, In&&... in);
+
   /// Undoes all steps, the last one first, also when the instance is being cancelled. Every step is tried; if
   /// some fail, the first failure is thrown at the end.
   Task<void> compensate() { return ctx_.shield(run(std::exchange(steps_, {}))); }

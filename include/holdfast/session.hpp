@@ -57,6 +57,19 @@ class Session {
                                               &settings_)};
   }
 
+  template <class R, class... P, class... In>
+    requires(sizeof...(In) == sizeof...(P) && (std::convertible_to<In, P> && ...))
+  Op<R> activity(const Activity<R(P...)>& handle, ActivityOptions options, In&&... in) const {
+    detail::check_inputs<In...>();
+    return {*core_, detail::describe_activity(handle.name, &options,
+                                              encode_args(static_cast<const P&>(std::forward<In>(in))...),
+                                              &settings_)};
+  }
+  template <class R, class... In>
+  Op<R> activity(std::string_view name, detail::BareBraces, In&&... in) const;
+  template <class R, class... P, class... In>
+  Op<R> activity(const Activity<R(P...)>& handle, detail::BareBraces, In&&... in) const;
+
   /// Ends the session. Work that has not started fails with SessionClosed. No effect when it is gone already.
   Op<void> close() const {
     return {*core_, detail::describe_operation(detail::SessionClosing{settings_.id})};

@@ -33,6 +33,11 @@ using Lifted = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 template <class A>
 concept Durable = requires { typename std::remove_cvref_t<A>::HoldfastAwaitable; };
 
+/// Operations and tasks are awaited as rvalues, what may be awaited again as either.
+template <class A>
+concept AwaitedAs =
+    Durable<A> && requires(A&& awaitable) { static_cast<A&&>(awaitable).operator co_await(); };
+
 /// The failure that an exception stands for. Rethrows nothing and never throws itself.
 Failure failure_of(const std::exception_ptr& error) noexcept;
 
@@ -53,11 +58,17 @@ struct TaskPromiseBase : PromiseBase {
   void unhandled_exception() noexcept { error = std::current_exception(); }
 
   template <class A>
-  A&& await_transform(A&& awaitable) const noexcept {
+  decltype(auto) await_transform(A&& awaitable) const noexcept {
     static_assert(Durable<A>,
                   "holdfast: an orchestration can only await operations of its Context, Futures, Tasks and "
                   "combinations of these; do other work in an activity");
-    return static_cast<A&&>(awaitable);
+    static_assert(!Durable<A> || AwaitedAs<A>,
+                  "holdfast: an operation or Task is used up by awaiting it; write co_await std::move(it)");
+    if constexpr (AwaitedAs<A>) {
+      return static_cast<A&&>(awaitable);
+    } else {
+      return std::suspend_never();  // one error is enough
+    }
   }
 };
 

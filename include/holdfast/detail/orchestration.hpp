@@ -31,27 +31,29 @@ class OrchestrationCode {
   virtual Result<RootFrame> begin(Context& ctx, const Payload& input) const = 0;
 };
 
+/// Says what is wrong with an input of type P, if anything is.
 template <class P>
-constexpr void check_parameter() {
-  static_assert(!std::is_reference_v<P>,
-                "holdfast: an orchestration takes its inputs by value; a reference would dangle as soon as "
-                "the coroutine "
-                "is suspended (write Order instead of const Order&)");
-  static_assert(!std::is_pointer_v<P>,
-                "holdfast: a pointer can't be the input of an orchestration; it means nothing after a "
-                "restart (pass the "
-                "value)");
+consteval bool check_parameter() {
+  static_assert(
+      !std::is_reference_v<P>,
+      "holdfast: an orchestration takes its inputs by value; a reference would dangle as soon as the "
+      "coroutine is suspended (write Order instead of const Order&)");
+  static_assert(
+      !std::is_pointer_v<P>,
+      "holdfast: a pointer can't be the input of an orchestration; it means nothing after a restart "
+      "(pass the value)");
   static_assert(
       !std::is_same_v<P, std::string_view>,
-      "holdfast: a std::string_view can't be the input of an orchestration; it does not own its text (write "
-      "std::string)");
+      "holdfast: a std::string_view can't be the input of an orchestration; it does not own its text "
+      "(write std::string)");
+  return OwnsItsValue<P>;
 }
 
 template <class R, class... P>
 class FunctionCode final : public OrchestrationCode {
  public:
   using Function = Task<R> (*)(Context&, P...);
-  explicit FunctionCode(Function function) noexcept : function_(function) { (check_parameter<P>(), ...); }
+  explicit FunctionCode(Function function) noexcept : function_(function) {}
 
   Result<RootFrame> begin(Context& ctx, const Payload& input) const override {
     Result<std::tuple<P...>> arguments = decode_args<P...>(input);
@@ -79,19 +81,28 @@ inline constexpr bool is_orchestration<Task<R> (*)(Context&, P...)> = true;
 
 template <class R, class... P>
 std::shared_ptr<const OrchestrationCode> wrap_function(Task<R> (*function)(Context&, P...)) {
-  return std::make_shared<FunctionCode<R, P...>>(function);
+  // Each is looked at; where one is wrong, what it says is all that the compiler has to say.
+  constexpr bool fine = (check_parameter<P>() & ... & true);
+  if constexpr (fine) {
+    return std::make_shared<FunctionCode<R, P...>>(function);
+  } else {
+    return nullptr;
+  }
 }
 
 /// From a function, or a lambda without captures.
 template <class F>
 std::shared_ptr<const OrchestrationCode> make_orchestration(F function) {
-  static_assert(
-      requires { +function; },
-      "holdfast: an orchestration is a function or a lambda without captures; what it needs comes in as its "
-      "input");
-  static_assert(is_orchestration<decltype(+function)>,
-                "holdfast: an orchestration looks like Task<R> name(Context& ctx, Inputs... in)");
-  return wrap_function(+function);
+  constexpr bool is_function = requires { +function; };
+  static_assert(is_function,
+                "holdfast: an orchestration is a function, or a lambda without captures and auto parameters; "
+                "what it needs comes in as its input");
+  if constexpr (is_function) {
+    constexpr bool fits = is_orchestration<decltype(+function)>;
+    static_assert(fits, "holdfast: an orchestration looks like Task<R> name(Context& ctx, Inputs... in)");
+    if constexpr (fits) return wrap_function(+function);
+  }
+  return nullptr;
 }
 
 }  // namespace holdfast::detail
