@@ -34,11 +34,17 @@ enum class JoinUntil : std::uint8_t {
   any,             // one part has an outcome
 };
 
-/// Waits for several states. It owns none of them.
+/// A state to wait for. `owned`: it is dropped when the wait is over.
+struct JoinPart {
+  OpState* state = nullptr;
+  bool owned = true;
+};
+
+/// Waits for several states.
 class Join {
  public:
   using HoldfastAwaitable = void;
-  Join(std::vector<OpState*> parts, JoinUntil until);
+  Join(std::vector<JoinPart> parts, JoinUntil until);
 
   struct Awaiter {
     Join& join;
@@ -54,21 +60,25 @@ class Join {
  private:
   struct Arm : Waiter {
     Join* join = nullptr;
-    OpState* part = nullptr;
+    JoinPart part{};
   };
   [[nodiscard]] bool satisfied() const noexcept;
+  [[nodiscard]] bool may_drop() const noexcept;
   /// False: the frame need not be suspended.
   bool suspend(std::coroutine_handle<> frame, PromiseBase& promise);
-  void part_completed(const OpState& part);
+  void part_completed(const JoinPart& part);
   /// The part that decided: the first to fail, or for `any` the first with an outcome, in the order of
   /// history. Nothing when all parts ended well. Throws Cancelled when a request to cancel came first.
   [[nodiscard]] std::optional<std::size_t> decided() const;
 
-  std::vector<OpState*> parts_;
+  std::vector<JoinPart> parts_;
   JoinUntil until_;
-  std::size_t open_ = 0;  // parts without an outcome
+  std::size_t open_ = 0;        // parts without an outcome
+  std::size_t owned_open_ = 0;  // those that are owned
   bool failed_ = false;
-  const Core* interrupted_by_ = nullptr;
+  const Core* core_ = nullptr;  // of the frame that awaits
+  bool shielded_ = false;
+  bool interrupted_ = false;
   std::unique_ptr<Arm[]> arms_;
   FrameWaiter waiter_;
 };
@@ -147,7 +157,7 @@ class Running {
   Running(Core& core, Task<T> task)
       : owned_(std::in_place, start_task(core, std::move(task))), state_(owned_->state()) {}
 
-  [[nodiscard]] OpState* state() const noexcept { return state_; }
+  [[nodiscard]] JoinPart part() const noexcept { return {state_, owned_.has_value()}; }
   Lifted<T> take() {
     if constexpr (std::is_void_v<T>) {
       take_value<void>(*state_);
@@ -164,16 +174,16 @@ class Running {
 };
 
 template <class T>
-std::vector<OpState*> states_of(const std::vector<Running<T>>& parts) {
-  std::vector<OpState*> states;
-  states.reserve(parts.size());
-  for (const auto& part : parts) states.push_back(part.state());
-  return states;
+std::vector<JoinPart> parts_of(const std::vector<Running<T>>& running) {
+  std::vector<JoinPart> parts;
+  parts.reserve(running.size());
+  for (const auto& part : running) parts.push_back(part.part());
+  return parts;
 }
 
 template <class... T>
-std::vector<OpState*> states_of(const std::tuple<Running<T>...>& parts) {
-  return std::apply([](const auto&... part) { return std::vector<OpState*>{part.state()...}; }, parts);
+std::vector<JoinPart> parts_of(const std::tuple<Running<T>...>& running) {
+  return std::apply([](const auto&... part) { return std::vector<JoinPart>{part.part()...}; }, running);
 }
 
 // Braces evaluate from left to right, so the parts start in index order.
@@ -198,7 +208,7 @@ template <class... A>
 Task<std::tuple<Lifted<typename A::value_type>...>> when_all_parts(A... parts) {
   Core& core = co_await CurrentCore();
   auto running = start_parts(core, parts...);
-  Join join(states_of(running), JoinUntil::all_or_failure);
+  Join join(parts_of(running), JoinUntil::all_or_failure);
   const std::optional<std::size_t> failed = co_await join;
   if (failed) {
     const auto throw_failed = [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -217,7 +227,7 @@ template <class A>
 Task<std::vector<Lifted<typename A::value_type>>> when_all_list(std::vector<A> parts) {
   Core& core = co_await CurrentCore();
   auto running = start_parts(core, parts);
-  Join join(states_of(running), JoinUntil::all_or_failure);
+  Join join(parts_of(running), JoinUntil::all_or_failure);
   const std::optional<std::size_t> failed = co_await join;
   if (failed) running[*failed].take();
   std::vector<Lifted<typename A::value_type>> values;
@@ -230,7 +240,7 @@ template <class... A>
 Task<std::tuple<Result<typename A::value_type>...>> settle_parts(A... parts) {
   Core& core = co_await CurrentCore();
   auto running = start_parts(core, parts...);
-  Join join(states_of(running), JoinUntil::all);
+  Join join(parts_of(running), JoinUntil::all);
   co_await join;
   using Outcomes = std::tuple<Result<typename A::value_type>...>;
   const auto take_all = [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -243,7 +253,7 @@ template <class A>
 Task<std::vector<Result<typename A::value_type>>> settle_list(std::vector<A> parts) {
   Core& core = co_await CurrentCore();
   auto running = start_parts(core, parts);
-  Join join(states_of(running), JoinUntil::all);
+  Join join(parts_of(running), JoinUntil::all);
   co_await join;
   std::vector<Result<typename A::value_type>> outcomes;
   outcomes.reserve(running.size());
@@ -255,7 +265,7 @@ template <class... A>
 Task<std::variant<Lifted<typename A::value_type>...>> race_parts(A... parts) {
   Core& core = co_await CurrentCore();
   auto running = start_parts(core, parts...);
-  Join join(states_of(running), JoinUntil::any);
+  Join join(parts_of(running), JoinUntil::any);
   const std::optional<std::size_t> winner = co_await join;
   using Winner = std::variant<Lifted<typename A::value_type>...>;
   std::optional<Winner> value;
@@ -283,7 +293,7 @@ Task<Winner<Lifted<typename A::value_type>>> race_list(std::vector<A> parts) {
   if (parts.empty()) throw std::invalid_argument("a race needs at least one part, and this list is empty");
   Core& core = co_await CurrentCore();
   auto running = start_parts(core, parts);
-  Join join(states_of(running), JoinUntil::any);
+  Join join(parts_of(running), JoinUntil::any);
   const std::optional<std::size_t> winner = co_await join;
   Winner<Lifted<typename A::value_type>> result{*winner, running[*winner].take()};
   co_return result;

@@ -300,10 +300,10 @@ Task<std::optional<Lifted<typename A::value_type>>> timeout_part(Context& ctx, A
   Core& core = co_await CurrentCore();
   Running<typename A::value_type> running(core, std::move(part));
   Running<void> timer(core, ctx.sleep(limit));
-  std::vector<OpState*> states;
-  states.push_back(running.state());
-  states.push_back(timer.state());
-  Join join(std::move(states), JoinUntil::any);
+  std::vector<JoinPart> parts;
+  parts.push_back(running.part());
+  parts.push_back(timer.part());
+  Join join(std::move(parts), JoinUntil::any);
   const std::optional<std::size_t> winner = co_await join;
   std::optional<Lifted<typename A::value_type>> value;
   if (*winner == 0) {

@@ -346,6 +346,104 @@ TEST(Cancellation, OperationsTasksAndCombinationsCanBeShielded) {
   }
 }
 
+Task<std::string> tidies_up(Context& ctx) {
+  const Result<void> work = co_await ctx.activity<void>("work").result();
+  if (work) co_return "worked";
+  co_await ctx.shield(ctx.activity<void>("tidy_up"));
+  co_return "tidied up";
+}
+
+Task<std::string> tidies_up_among_others(Context& ctx, std::string how) {
+  Result<std::string> outcome = std::string("nothing");
+  const auto keep = [&](const auto& result) {
+    if (!result) outcome = Unexpected(result.error());
+  };
+  if (how == "race") keep(co_await race(tidies_up(ctx), ctx.sleep(1h)).result());
+  if (how == "timeout") keep(co_await with_timeout(ctx, tidies_up(ctx), 1h).result());
+  if (how == "all") keep(co_await when_all(ctx.event<int>("e"), tidies_up(ctx)).result());
+  co_return outcome ? *outcome : outcome.error().message;
+}
+
+TEST(Cancellation, APartThatTidiesUpInAShieldIsNotDroppedForTheOthers) {
+  for (const char* how : {"race", "timeout", "all"}) {
+    SCOPED_TRACE(how);
+    Driver driver(tidies_up_among_others, how);
+    driver.start();
+    const Outcome request = driver.step(driver.cancels("enough"));
+    EXPECT_EQ(cancelled(request), (Ids{3, 4}));
+    EXPECT_EQ(activity_in(request), "tidy_up");
+    EXPECT_FALSE(request.end);
+    EXPECT_EQ(result_of<std::string>(driver.step(driver.completes(request.actions[0].id))), "enough");
+  }
+}
+
+Task<int> combines_shields(Context& ctx, std::string how) {
+  static_cast<void>(co_await ctx.sleep(1h).result());
+  int sum = 0;
+  if (how == "all") {
+    const auto all =
+        co_await when_all(ctx.shield(ctx.activity<int>("a")), ctx.shield(ctx.activity<int>("b")));
+    sum = std::get<0>(all) + std::get<1>(all);
+  }
+  if (how == "race") {
+    const auto first = co_await race(ctx.shield(ctx.activity<int>("a")), ctx.shield(ctx.activity<int>("b")));
+    sum = first.index() == 0 ? std::get<0>(first) : std::get<1>(first);
+  }
+  if (how == "mixed") {
+    const auto all = co_await when_all(ctx.shield(ctx.activity<int>("a")), ctx.activity<int>("b")).result();
+    sum = all ? -1 : 5;
+  }
+  co_return sum;
+}
+
+TEST(Cancellation, ShieldsCanBeCombinedWhileCancelled) {
+  const auto end_of_case = [](const char* how) {
+    Driver driver(combines_shields, how);
+    driver.start();
+    const Outcome request = driver.step(driver.cancels("enough"));
+    EXPECT_FALSE(request.end);
+    std::vector<Message> messages;
+    for (const Action& action : request.actions) messages.push_back(driver.completes(action.id, 2));
+    return driver.turn(std::move(messages));
+  };
+  EXPECT_EQ(result_of<int>(end_of_case("all")), 4);
+  const Outcome raced = end_of_case("race");
+  EXPECT_EQ(result_of<int>(raced), 2);
+  EXPECT_EQ(raced.cancels.size(), 1U);
+  EXPECT_EQ(result_of<int>(end_of_case("mixed")), 5);
+}
+
+TEST(Cancellation, ABorrowedFutureInAShieldIsNotWaitedFor) {
+  const auto orchestration = [](Context& ctx) -> Task<std::string> {
+    auto work = ctx.start(ctx.shield(ctx.activity<std::string>("work")));
+    const auto first = co_await race(work, ctx.event<int>("stop")).result();
+    if (!first) ctx.set_status("stopping");
+    co_return co_await ctx.shield(ctx.activity<std::string>("last"));
+  };
+  Driver driver(orchestration);
+  driver.start();
+  const Outcome request = driver.step(driver.cancels("enough"));
+  EXPECT_EQ(request.status, encode("stopping"));
+  EXPECT_EQ(cancelled(request), Ids{4});
+  EXPECT_EQ(activity_in(request), "last");
+}
+
+TEST(Cancellation, AFailureInsideAShieldStillEndsACombination) {
+  const auto orchestration = [](Context& ctx) -> Task<std::string> {
+    const auto both = [](Context& c) -> Task<> {
+      co_await when_all(c.activity<void>("a"), c.activity<void>("b"));
+    };
+    const Result<void> outcome = co_await ctx.shield(both(ctx)).result();
+    co_return outcome ? "fine" : outcome.error().type;
+  };
+  Driver driver(orchestration);
+  driver.start();
+  driver.step(driver.cancels("enough"));
+  const Outcome end = driver.step(driver.fails(EventId{3}, "boom"));
+  EXPECT_EQ(result_of<std::string>(end), "boom");
+  EXPECT_EQ(cancelled(end), Ids{4});
+}
+
 Task<std::string> shares_a_future(Context& ctx) {
   const auto waits = [](Future<std::string>& f) -> Task<std::string> { co_return co_await f; };
   auto work = ctx.activity<std::string>("work").start();

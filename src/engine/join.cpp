@@ -4,36 +4,47 @@
 
 namespace holdfast::detail {
 
-Join::Join(std::vector<OpState*> parts, JoinUntil until) : parts_(std::move(parts)), until_(until) {
-  for (const OpState* part : parts_) {
-    if (!part->ready()) ++open_;
-    failed_ |= part->ready() && part->failed;
+Join::Join(std::vector<JoinPart> parts, JoinUntil until) : parts_(std::move(parts)), until_(until) {
+  for (const JoinPart& part : parts_) {
+    if (!part.state->ready()) {
+      ++open_;
+      owned_open_ += part.owned ? 1 : 0;
+    } else if (part.state->failed) {
+      failed_ = true;
+    }
   }
 }
 
 bool Join::satisfied() const noexcept {
+  if (open_ == 0) return true;
   switch (until_) {
     case JoinUntil::all_or_failure:
-      return open_ == 0 || failed_;
+      return failed_ && may_drop();
     case JoinUntil::all:
-      return open_ == 0;
+      return false;
     case JoinUntil::any:
-      return open_ < parts_.size();
+      return open_ < parts_.size() && (!failed_ || may_drop());
   }
   return true;
+}
+
+// A request to cancel fails the parts that it reaches. The others, which are in a shield or tidy up in one,
+// are not dropped for it: they end first.
+bool Join::may_drop() const noexcept {
+  const bool cancelled = core_ != nullptr && core_->cancel_request() && !shielded_;
+  return !cancelled || owned_open_ == 0;
 }
 
 bool Join::suspend(std::coroutine_handle<> frame, PromiseBase& promise) {
   Core& core = *promise.core;
   if (core.stopped()) return true;
-  const bool interrupted = core.interrupts(promise);
-  if (core.stopped()) return true;
+  core_ = &core;
+  shielded_ = promise.shielded;
   if (satisfied()) {
     // Outcomes say for themselves that a part was cancelled.
-    if (interrupted && until_ != JoinUntil::all) interrupted_by_ = &core;
-    return false;
+    interrupted_ = core.interrupts(promise) && until_ != JoinUntil::all;
+    return core.stopped();
   }
-  // What is open in spite of a request to cancel is inside a shield, and is waited for.
   waiter_.suspend(frame, promise);
   arms_ = std::make_unique<Arm[]>(parts_.size());
   for (std::size_t i = 0; i < parts_.size(); ++i) {
@@ -43,26 +54,28 @@ bool Join::suspend(std::coroutine_handle<> frame, PromiseBase& promise) {
     arm.shielded = promise.shielded;
     arm.resume = [](Waiter& self) {
       auto& completed = static_cast<Arm&>(self);
-      completed.join->part_completed(*completed.part);
+      completed.join->part_completed(completed.part);
     };
-    if (!parts_[i]->ready()) parts_[i]->waiters.push_back(arm);
+    if (!parts_[i].state->ready()) parts_[i].state->waiters.push_back(arm);
   }
   return true;
 }
 
-void Join::part_completed(const OpState& part) {
+void Join::part_completed(const JoinPart& part) {
   if (satisfied()) return;  // the frame is on its way already
   --open_;
-  failed_ |= part.failed;
-  if (satisfied()) part.core->make_ready(waiter_);
+  owned_open_ -= part.owned ? 1 : 0;
+  failed_ |= part.state->failed;
+  if (satisfied()) part.state->core->make_ready(waiter_);
 }
 
 std::optional<std::size_t> Join::decided() const {
-  if (interrupted_by_ != nullptr) throw Cancelled(*interrupted_by_->cancel_request());
+  if (interrupted_) throw Cancelled(*core_->cancel_request());
   std::optional<std::size_t> first;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
-    if (!parts_[i]->ready() || (until_ != JoinUntil::any && !parts_[i]->failed)) continue;
-    if (!first || parts_[i]->completed_at < parts_[*first]->completed_at) first = i;
+    const OpState& part = *parts_[i].state;
+    if (!part.ready() || (until_ != JoinUntil::any && !part.failed)) continue;
+    if (!first || part.completed_at < parts_[*first].state->completed_at) first = i;
   }
   return first;
 }
