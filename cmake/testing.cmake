@@ -37,7 +37,8 @@ function(holdfast_test name)
 endfunction()
 
 # holdfast_rejects(<file> [EVERY_COMPILER] [DEFINITIONS <macro[=value]>...])
-# A test that the compiler rejects the file, and says each text that a line `// expect: <text>` of the file holds.
+# A test that the compiler rejects the file, says each text that a line `// expect: <text>` of the file holds, and points to
+# each line that ends with `// rejected here`.
 # Sanitizers make no difference to that: the first compiler is asked once, without them.
 function(holdfast_rejects file)
   cmake_parse_arguments(ARG "EVERY_COMPILER" "" "DEFINITIONS" ${ARGN})
