@@ -49,7 +49,9 @@ constexpr void check_inputs() {
 template <class...>
 inline constexpr bool always_false = false;
 
-/// What an input in bare braces converts to, to say why there is no such input. Only braces do.
+/// What an input in bare braces converts to, to say why there is no such input. Only braces do. The functions
+/// that take it are more const than those that take options: g++ 12 converts `{.id = "a", .version = "b"}` to
+/// both, and so prefers options.
 struct BareBraces {
   template <class T>
   BareBraces(std::initializer_list<T>) {

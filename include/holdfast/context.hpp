@@ -113,9 +113,9 @@ class Context {
   }
 
   template <class R, class... In>
-  Op<R> activity(std::string_view name, detail::BareBraces, In&&... in);
+  Op<R> activity(std::string_view name, detail::BareBraces, In&&... in) const;
   template <class R, class... P, class... In>
-  Op<R> activity(const Activity<R(P...)>& handle, detail::BareBraces, In&&... in);
+  Op<R> activity(const Activity<R(P...)>& handle, detail::BareBraces, In&&... in) const;
 
   // ---- time -------------------------------------------------------------------------------------
 
@@ -156,7 +156,7 @@ class Context {
     return {core_, detail::describe_child(name, options, encode_args(in...))};
   }
   template <class R, class... In>
-  Op<R> child(std::string_view name, detail::BareBraces, In&&... in);
+  Op<R> child(std::string_view name, detail::BareBraces, In&&... in) const;
   /// Starts an orchestration that lives on by itself. The value is its id, once it is known to have started.
   template <class... In>
     requires detail::PlainInputs<In...>
@@ -172,7 +172,7 @@ class Context {
   }
 
   template <class... In>
-  Op<std::string> start_detached(std::string_view name, detail::BareBraces, In&&... in);
+  Op<std::string> start_detached(std::string_view name, detail::BareBraces, In&&... in) const;
 
   // ---- sessions ---------------------------------------------------------------------------------
 
@@ -270,7 +270,7 @@ class Context {
     return {core_, options.version, encode_args(in...)};
   }
   template <class... In>
-  detail::Continuation continue_as_new(detail::BareBraces, In&&... in);
+  detail::Continuation continue_as_new(detail::BareBraces, In&&... in) const;
   /// True when the history of this execution is long enough to continue as new.
   [[nodiscard]] bool should_continue_as_new() const noexcept {
     return core_.history_size() >= core_.history_budget();

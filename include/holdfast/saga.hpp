@@ -45,7 +45,7 @@ class Saga {
   }
 
   template <class Name, class... In>
-  void undo_with(const Name& name, detail::BareBraces, In&&... in);
+  void undo_with(const Name& name, detail::BareBraces, In&&... in) const;
 
   /// Undoes all steps, the last one first, also when the instance is being cancelled. Every step is tried; if
   /// some fail, the first failure is thrown at the end.

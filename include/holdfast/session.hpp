@@ -66,9 +66,9 @@ class Session {
                                               &settings_)};
   }
   template <class R, class... In>
-  Op<R> activity(std::string_view name, detail::BareBraces, In&&... in) const;
+  Op<R> activity(std::string_view name, detail::BareBraces, In&&... in) const volatile;
   template <class R, class... P, class... In>
-  Op<R> activity(const Activity<R(P...)>& handle, detail::BareBraces, In&&... in) const;
+  Op<R> activity(const Activity<R(P...)>& handle, detail::BareBraces, In&&... in) const volatile;
 
   /// Ends the session. Work that has not started fails with SessionClosed. No effect when it is gone already.
   Op<void> close() const {

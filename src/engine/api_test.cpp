@@ -225,9 +225,11 @@ TEST(Api, SagaThatEndsWell) {
 
 Task<> uses_options(Context& ctx) {
   co_await ctx.activity<void>("a", {});
+  co_await ctx.session("s").activity<void>("a", {.session = "t", .queue = "r"}, 1);
+  co_await ctx.activity(refund, {.session = "t", .queue = "r"}, "x", 1);
   const ActivityOptions named{.queue = "q"};
   co_await ctx.activity<void>("b", named, 1);
-  co_await ctx.child<void>("c", {.id = "c"}, "x");
+  co_await ctx.child<void>("c", {.id = "c", .version = "1"}, "x");
   co_await ctx.start_detached("d", {.id = "d", .version = "2"}, 1, 2);
   co_await ctx.continue_as_new({.version = "3"}, "y");
 }
@@ -236,6 +238,11 @@ TEST(Api, OptionsStandAfterTheName) {
   Driver driver(uses_options);
   Outcome outcome = driver.start();
   EXPECT_TRUE(activity_in(outcome).settings.is_default());
+  outcome = driver.step(driver.completes(outcome.actions.at(0).id));
+  EXPECT_EQ(activity_in(outcome).settings->session->id, "s");
+  EXPECT_EQ(activity_in(outcome).settings->queue, "r");
+  outcome = driver.step(driver.completes(outcome.actions.at(0).id));
+  EXPECT_EQ(activity_in(outcome).settings->session->id, "t");
   outcome = driver.step(driver.completes(outcome.actions.at(0).id));
   EXPECT_EQ(activity_in(outcome).settings->queue, "q");
   outcome = driver.step(driver.completes(outcome.actions.at(0).id));
