@@ -116,6 +116,7 @@ class Execution final : private detail::Core {
   bool replay_common_event(const history::RawEvent& event);
   void check_cancel(Replay& replay, const history::OperationCancelled& recorded);
   void check_end(const history::Body& recorded, EventId event);
+  void other_operation(EventId event, const detail::Operation& recorded, const detail::Operation& started);
   void unknown_source(EventId event, EventId source, std::string_view what);
   [[nodiscard]] std::string waits_in_words() const;
   [[nodiscard]] std::string cancelled_in_words(std::size_t index) const;

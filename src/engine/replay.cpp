@@ -27,13 +27,11 @@ struct Execution::Replay {
 
 namespace {
 
-std::string with_advice(const std::string& hint) {
-  return hint +
+std::string with_advice(std::string_view hint) {
+  return std::string(hint) +
          " Either the code was changed, or it depends on something that history does not have: a clock, "
-         "random "
-         "numbers, global state, the order of a hash map. Undo the change, or register the new code as "
-         "another "
-         "version: what runs goes on with the version that it began with.";
+         "random numbers, global state, the order of a hash map. Undo the change, or register the new code "
+         "as another version: what runs goes on with the version that it began with.";
 }
 
 // Words for an operation by what the engine still knows of it.
@@ -47,20 +45,13 @@ Payload payload_of_end(const history::Body& end) {
   return {};
 }
 
-std::string other_operation_hint(const Operation& recorded, const Operation& started) {
-  const auto drawn_id = [](const Operation& operation) -> std::string {
-    if (const auto* child = std::get_if<detail::ChildStarted>(&operation)) return child->id;
-    if (const auto* start = std::get_if<detail::DetachedStarted>(&operation)) return start->id;
-    if (const auto* session = std::get_if<detail::SessionOpened>(&operation)) return session->settings->id;
-    return {};
-  };
-  const bool both_drawn = recorded.index() == started.index() && drawn_id(recorded) != drawn_id(started) &&
-                          parse_token<RequestId>(drawn_id(recorded)) &&
-                          parse_token<RequestId>(drawn_id(started));
-  return with_advice(both_drawn
-                         ? "The ids are random numbers of this execution, so the code drew more or fewer "
-                           "of them before."
-                         : "The code does something else here.");
+// Ids that were given by nobody are random numbers of the execution.
+bool has_drawn_id(const Operation& operation) {
+  std::string id;
+  if (const auto* child = std::get_if<detail::ChildStarted>(&operation)) id = child->id;
+  if (const auto* start = std::get_if<detail::DetachedStarted>(&operation)) id = start->id;
+  if (const auto* session = std::get_if<detail::SessionOpened>(&operation)) id = session->settings->id;
+  return parse_token<RequestId>(id).has_value();
 }
 
 }  // namespace
@@ -203,24 +194,31 @@ void Execution::match(Operation& operation, EventId& id) {
         },
         *body);
     if (!recorded) {
-      return diverge(id, in_words(*history::decode_body(*expected)), "started " + in_words(operation),
+      return diverge(id, in_words(*body), "started " + in_words(operation),
                      with_advice("The code does more than it did then."));
     }
-    if (!same_operation(*recorded, operation, false)) {
-      return diverge(id, in_words(*recorded), "started " + in_words(operation),
-                     other_operation_hint(*recorded, operation));
-    }
-    if (identity_.strict && !same_operation(*recorded, operation, true)) {
-      const Payload& then = *input_of(*recorded);
-      const Payload& now = *input_of(operation);
-      return diverge(id, in_words(operation) + " with the input " + excerpt(then, now),
-                     "started it with the input " + excerpt(now, then),
-                     with_advice("Inputs are compared only in strict mode."));
-    }
+    if (!same_operation(*recorded, operation, identity_.strict))
+      return other_operation(id, *recorded, operation);
     operation = std::move(*recorded);
   }
   replay_->next.reset();
   next_event_ = EventId{id.value + 1};
+}
+
+void Execution::other_operation(EventId event, const Operation& recorded, const Operation& started) {
+  if (same_operation(recorded, started, false)) {
+    const Payload& then = *input_of(recorded);
+    const Payload& now = *input_of(started);
+    return diverge(event, in_words(recorded) + " with the input " + excerpt(then, now),
+                   "started it with the input " + excerpt(now, then),
+                   with_advice("Inputs are compared only in strict mode."));
+  }
+  const bool drawn = recorded.index() == started.index() && has_drawn_id(recorded) && has_drawn_id(started);
+  diverge(
+      event, in_words(recorded), "started " + in_words(started),
+      with_advice(drawn ? "The ids are random numbers of this execution, so the code drew more or fewer of "
+                          "them before."
+                        : "The code does something else here."));
 }
 
 void Execution::check_cancel(Replay& replay, const history::OperationCancelled& recorded) {
