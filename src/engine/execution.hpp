@@ -29,7 +29,7 @@ struct Identity {
   std::string instance{};
   ExecutionNumber execution{1};
   std::string build{};  ///< of the code, noted in each turn
-  bool strict = false;  ///< replay also compares inputs and results: for tests of determinism
+  bool strict = false;  ///< replay also compares inputs, values and results: for tests of determinism
 };
 
 /// An operation that has no outcome yet.

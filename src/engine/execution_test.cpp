@@ -641,6 +641,38 @@ TEST(Execution, InterruptionsAreCountedTurnByTurn) {
   EXPECT_NE(end_of<history::ExecutionCancelled>(stubborn.start()), nullptr);
 }
 
+Task<int> tidies_up(Context& ctx) {
+  co_await ctx.sleep(1s);
+  const auto tidy = ctx.activity<int>("tidy_up").start();
+  co_await ctx.sleep(1s);
+  co_return co_await tidy;
+}
+
+Task<int> works_beside_a_shield(Context& ctx) {
+  ctx.start(ctx.shield(tidies_up(ctx))).detach();
+  co_await ctx.sleep(1s);
+  const auto work = ctx.activity<int>("work").start();
+  co_await ctx.sleep(1s);
+  co_return co_await work;
+}
+
+TEST(Execution, AShieldCoversWhatItsOwnCodeStartsWhoeverRanBefore) {
+  for (const bool shielded_first : {true, false}) {
+    Driver driver(works_beside_a_shield);
+    driver.start();
+    const EventId first{shielded_first ? 3U : 4U};
+    driver.step(driver.completes(first));
+    driver.step(driver.completes(EventId{7 - first.value}));
+    std::string reasons;
+    for (const Cancel& cancel : driver.step(driver.cancels("enough")).cancels) {
+      const bool by_request = cancel.reason == history::CancelReason::cancel_requested;
+      if (!cancel.label.empty()) reasons += cancel.label + (by_request ? " by request " : " by the end ");
+    }
+    EXPECT_EQ(reasons,
+              shielded_first ? "tidy_up by the end work by request " : "work by request tidy_up by the end ");
+  }
+}
+
 Task<std::string> trip(Context& ctx) {
   Saga saga(ctx);
   std::string failed;

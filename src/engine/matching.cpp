@@ -112,8 +112,9 @@ constexpr std::array<std::string_view, std::variant_size_v<Operation>> kOpenWord
 
 bool same_operation(const Operation& recorded, const Operation& started, bool strict) {
   if (recorded.index() != started.index()) return false;
-  if (strict && input_of(recorded) != nullptr && !(*input_of(recorded) == *input_of(started))) return false;
-  return std::visit([&]<class T>(const T& here) { return same(here, *std::get_if<T>(&started)); }, recorded);
+  const auto agrees = [&]<class T>(const T& here) { return same(here, *std::get_if<T>(&started)); };
+  if (!std::visit(agrees, recorded)) return false;
+  return !strict || input_of(recorded) == nullptr || *input_of(recorded) == *input_of(started);
 }
 
 std::string in_words(const Operation& operation) {
@@ -148,6 +149,8 @@ const Payload* input_of(const Operation& operation) {
       []<class T>(const T& o) -> const Payload* {
         if constexpr (HasInput<T>) {
           return &o.input;
+        } else if constexpr (std::is_same_v<T, ValueSet>) {
+          return o.value ? &*o.value : nullptr;
         } else {
           return nullptr;
         }

@@ -13,8 +13,8 @@
 namespace holdfast::engine {
 
 /// Whether the code may start `started` where history has `recorded`: the same kind, name, session, queue,
-/// id. Inputs are compared only when `strict`: a new field in a struct must not stop what runs. Values inside
-/// history's event, such as that of a side effect, are not compared.
+/// id. Inputs, and values that are set, are compared only when `strict`: a new field in a struct must not
+/// stop what runs. Values that only history has, such as that of a side effect, are not compared.
 bool same_operation(const detail::Operation& recorded, const detail::Operation& started, bool strict);
 
 /// "activity 'charge' on session 's1'", "a timer".
@@ -28,7 +28,7 @@ std::string in_words(const End& end);
 
 /// A payload for people: the part of it where it begins to differ from `other`.
 std::string excerpt(const Payload& payload, const Payload& other);
-/// The input of an operation that has one, or null.
+/// The input of an operation that has one, or the value that it sets; or null.
 const Payload* input_of(const detail::Operation& operation);
 
 }  // namespace holdfast::engine

@@ -515,6 +515,24 @@ TEST(Results, AreComparedInStrictMode) {
   EXPECT_EQ(strict.error().code_did, "ended with a result: \"number 2\"");
 }
 
+TEST(Values, AreComparedInStrictMode) {
+  const auto keeps = [](Context& ctx) -> Task<int> {
+    ctx.set_value("count", external);
+    ctx.clear_value("old");
+    co_return 1;
+  };
+  external = 1;
+  Driver driver(keeps);
+  driver.start();
+  EXPECT_TRUE(driver.replay_with(keeps, true));
+  external = 2;
+  EXPECT_TRUE(driver.replay_with(keeps));
+  const auto strict = driver.replay_with(keeps, true);
+  ASSERT_FALSE(strict);
+  EXPECT_EQ(strict.error().history_says, "setting the value 'count' with the input 1");
+  EXPECT_EQ(strict.error().code_did, "started it with the input 2");
+}
+
 // ---- the report ---------------------------------------------------------------------------------
 
 TEST(Report, SaysWhatHappenedWhereAndWhatToDo) {

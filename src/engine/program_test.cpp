@@ -125,11 +125,22 @@ void note_shared(Scope scope) { scope.env->trace.shared |= scope.shielded; }
 
 // ---- words --------------------------------------------------------------------------------------
 
+// Without the texts that are the library's own: they may change, and what was recorded must not.
+std::string in_words(const Failure& failure) {
+  const bool own_text = failure.category == Category::decode;
+  return std::string(to_string(failure.category)) + " " + failure.type + " " + failure.source + " " +
+         (own_text ? "" : failure.message) + (failure.cause ? " <- " + in_words(*failure.cause) : "");
+}
+
 std::string in_words(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const Cancelled& e) {
-    return std::string("Cancelled ") + e.what();
+    return "Cancelled " + in_words(e.failure());
+  } catch (const Error& e) {
+    return typeid(e).name() + std::string(" ") + in_words(e.failure());
+  } catch (const std::logic_error& e) {
+    return typeid(e).name();
   } catch (const std::exception& e) {
     return typeid(e).name() + std::string(" ") + e.what();
   } catch (...) {
@@ -138,7 +149,7 @@ std::string in_words(const std::exception_ptr& error) {
 }
 
 std::string in_words(const Result<std::string>& result) {
-  return result ? *result : "failed: " + describe(result.error());
+  return result ? *result : "failed: " + in_words(result.error());
 }
 
 bool is_request(const Failure& failure) {
@@ -598,8 +609,8 @@ Task<std::string> block(Scope s, const Node& node) {
     Task<std::string> task = run(s, step);
     try {
       s.frame->last = co_await std::move(task);
-    } catch (const Cancelled& e) {
-      s.env->note(number + e.what());
+    } catch (const Cancelled&) {
+      s.env->note(number + in_words(std::current_exception()));
       if (node.b < 2) throw;
     } catch (...) {
       s.env->note(number + in_words(std::current_exception()));
@@ -634,7 +645,7 @@ Task<std::string> try_error(Scope s, const Node& node) {
   try {
     co_return co_await run(s, node.parts.at(0));
   } catch (const Error& e) {
-    caught = e.what();
+    caught = in_words(e.failure());
   }
   s.env->note("  caught " + caught);
   co_return co_await run(s, node.parts.at(1));
@@ -646,7 +657,7 @@ Task<std::string> try_cancelled(Scope s, const Node& node) {
   try {
     co_return co_await run(s, node.parts.at(0));
   } catch (const Cancelled& e) {
-    caught = e.what();
+    caught = in_words(e.failure());
   }
   s.env->note("  caught " + caught);
   std::string value = co_await s.ctx->shield(run(s.inside_shield(), node.parts.at(1)));

@@ -1,6 +1,6 @@
 #include "engine/record_test.hpp"
 
-#include "engine/matching.hpp"
+#include "codec/segment.hpp"
 
 #include <holdfast/codec.hpp>
 
@@ -12,18 +12,20 @@ std::string in_words(const Payload& payload) {
   return std::string(payload.encoding.id()) + " " + payload.bytes;
 }
 
-// With its input or value, where it has one.
-std::string in_full(const detail::Operation& operation) {
-  std::string text = engine::in_words(operation);
-  const auto add = [&](const auto& o) {
+// In words that stay the same when those for people change.
+std::string in_words(const detail::Operation& operation) {
+  const auto add = []<class T>(const T& o) {
+    std::string text(history::kind_name(history::kind_of<T>));
+    if constexpr (requires { o.id; }) text += " " + o.id;
+    if constexpr (requires { o.name; }) text += " " + o.name;
+    if constexpr (requires { o.mailbox; }) text += " " + o.mailbox;
+    if constexpr (requires { o.key; }) text += " " + o.key;
+    if constexpr (requires { o.settings->id; }) text += " " + o.settings->id;
     if constexpr (requires { o.input; }) text += " " + in_words(o.input);
     if constexpr (requires { o.due; }) text += " " + std::to_string(o.due.time_since_epoch().count());
-    if constexpr (requires { o.on_parent_close; }) {
-      text += " policy " + std::to_string(static_cast<int>(o.on_parent_close));
-    }
+    return text;
   };
-  std::visit(add, operation);
-  return text;
+  return std::visit(add, operation);
 }
 
 }  // namespace
@@ -31,7 +33,7 @@ std::string in_full(const detail::Operation& operation) {
 TurnRecord record_of(const Outcome& outcome) {
   TurnRecord record{.segment = to_hex(outcome.segment), .ignored = outcome.ignored};
   for (const Action& action : outcome.actions) {
-    record.actions.push_back(to_string(action.id) + " " + in_full(action.operation));
+    record.actions.push_back(to_string(action.id) + " " + in_words(action.operation));
   }
   for (const Cancel& cancel : outcome.cancels) {
     record.cancels.push_back(to_string(cancel.source) + " " + cancel.label + " reason " +
@@ -43,8 +45,8 @@ TurnRecord record_of(const Outcome& outcome) {
   }
   if (outcome.status) record.status = in_words(*outcome.status);
   if (outcome.end) {
-    record.end =
-        engine::in_words(std::visit([](const auto& end) { return history::Body(end); }, *outcome.end));
+    record.end = std::visit(
+        []<class T>(const T&) { return std::string(history::kind_name(history::kind_of<T>)); }, *outcome.end);
   }
   return record;
 }
