@@ -81,11 +81,16 @@ history::CancelReason reason_of(const End& end) {
 Execution::Execution(Identity identity, std::shared_ptr<const detail::OrchestrationCode> code)
     : identity_(std::move(identity)), code_(std::move(code)), context_(*this), random_(0) {}
 
+// Destructors of user objects run here, and may ask for anything: after stop() nothing comes of it.
 Execution::~Execution() {
   teardown_ = true;
-  stop();  // destructors of the code may still use the context
+  stop();
   if (root_.frame) root_.frame.destroy();
-  for (OpState* task : std::exchange(detached_tasks_, {})) release(task);
+  while (!detached_tasks_.empty()) {
+    OpState* const task = detached_tasks_.back();
+    detached_tasks_.pop_back();
+    release(task);
+  }
   for (const OpState* state : open_.list()) delete state;  // only detached ones are left
 }
 
