@@ -71,7 +71,7 @@ void require(bool fine, const std::string& what) {
   std::exit(1);
 }
 
-Message message_of(auto body) { return {engine::MessageId{1}, ExecutionNumber{1}, std::move(body)}; }
+Message message_of(auto body) { return {MessageId{1}, ExecutionNumber{1}, std::move(body)}; }
 
 /// One execution with what a runtime does around it: the next turn completes what is open.
 class Driver {

@@ -126,6 +126,27 @@ class ClientError : public Error {
   Kind kind_;
 };
 
+/// A store can't be opened. Nothing was changed; the message says what is wrong and what to do.
+class StoreOpenError : public Error {
+ public:
+  enum class Kind : std::uint8_t {
+    not_a_store,    ///< another program's database, or no database at all
+    newer,          ///< written by a newer version of Holdfast
+    corrupt,        ///< the file is damaged
+    read_only,      ///< it can't be written
+    no_directory,   ///< the folder doesn't exist
+    network_mount,  ///< locks and shared memory don't work there
+    disk_full,
+    busy,        ///< another process keeps it locked
+    unavailable  ///< anything else that may pass
+  };
+  StoreOpenError(Kind kind, std::string message);
+  [[nodiscard]] Kind kind() const noexcept { return kind_; }
+
+ private:
+  Kind kind_;
+};
+
 /// Thrown at an await of an orchestration that was asked to stop. It is neither an Error nor a
 /// std::exception, so that code which handles failures does not swallow a cancellation by accident.
 class Cancelled {

@@ -28,6 +28,10 @@ using EventId = Number<struct EventIdTag>;
 using ExecutionNumber = Number<struct ExecutionNumberTag>;
 /// The fencing token of a session: changes whenever the session changes hands.
 using Generation = Number<struct GenerationTag>;
+/// One message of an instance; given by the store, growing.
+using MessageId = Number<struct MessageIdTag>;
+/// One started runtime as a store knows it, growing with every join: the incarnation of its node.
+using WorkerKey = Number<struct WorkerKeyTag>;
 
 /// 128 bits that nobody can guess and nobody else has.
 template <class Tag>
@@ -45,6 +49,8 @@ using LockToken = Token<struct LockTokenTag>;
 using TurnStamp = Token<struct TurnStampTag>;
 /// Names a client's request, so that a repeated one takes effect once.
 using RequestId = Token<struct RequestIdTag>;
+/// A hash of what a client asked for: equal requests have equal ones.
+using Fingerprint = Token<struct FingerprintTag>;
 /// Names a worker process that was given no name by its user.
 using NodeToken = Token<struct NodeTokenTag>;
 

@@ -76,6 +76,13 @@ ClientError::ClientError(Kind kind, std::string message)
                     .retryable = kind == Kind::unavailable}),
       kind_(kind) {}
 
+StoreOpenError::StoreOpenError(Kind kind, std::string message)
+    : Error(Failure{.category = Category::store,
+                    .type = "store_open",
+                    .message = std::move(message),
+                    .retryable = kind == Kind::busy || kind == Kind::unavailable || kind == Kind::disk_full}),
+      kind_(kind) {}
+
 Cancelled::Cancelled(Failure failure) : error_(std::move(failure)) {}
 
 ActivityFailure::ActivityFailure(std::string type, const std::string& message, bool retryable)

@@ -2,6 +2,7 @@
 // stand in causal order: what was revealed to the code, then what the code did, then the next reveal.
 #pragma once
 
+#include <holdfast/cancel_reason.hpp>
 #include <holdfast/clock.hpp>
 #include <holdfast/detail/operation.hpp>
 #include <holdfast/errors.hpp>
@@ -31,6 +32,7 @@ using detail::SideEffectRecorded;
 using detail::TimerStarted;
 using detail::ValueRead;
 using detail::ValueSet;
+using holdfast::CancelReason;
 
 // ---- what is revealed to the code ---------------------------------------------------------------
 
@@ -105,18 +107,6 @@ struct ContinuedAsNew {
 };
 
 // ---- what ends with a turn ----------------------------------------------------------------------
-
-/// Why an operation was cancelled before it had an outcome.
-enum class CancelReason : std::uint8_t {
-  dropped,              ///< the code no longer waits for it: it lost a race, timed out, or its scope ended
-  cancel_requested,     ///< the instance was asked to stop
-  execution_completed,  ///< the execution ended with it open, in one of these ways
-  execution_failed,
-  execution_cancelled,
-  execution_terminated,
-  continued_as_new,
-  instance_deleted,
-};
 
 /// Stands at the end of its turn, sorted by source: the order in which destructors run is no part of history.
 struct OperationCancelled {

@@ -17,10 +17,10 @@ namespace holdfast::detail {
 struct Channel {
   struct Unread {
     std::uint64_t order = 0;  // among all messages of the execution
-    engine::MessageId id{};
+    MessageId id{};
     Payload value{};
   };
-  const engine::Address* address = nullptr;
+  const Address* address = nullptr;
   std::list<Unread> messages{};
   std::map<EventId, OpState*> waiting{};  // so in the order in which they were started
 };

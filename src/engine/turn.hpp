@@ -3,6 +3,7 @@
 
 #include "codec/history.hpp"
 
+#include <holdfast/address.hpp>
 #include <holdfast/clock.hpp>
 #include <holdfast/detail/operation.hpp>
 #include <holdfast/ids.hpp>
@@ -15,17 +16,6 @@
 #include <vector>
 
 namespace holdfast::engine {
-
-/// Names one message of an instance; given by the store.
-using MessageId = Number<struct MessageIdTag>;
-
-/// What a message is addressed to inside an instance: an event by name, a mailbox, or the news of a session.
-struct Address {
-  enum class Kind : std::uint8_t { event, mailbox, session };
-  Kind kind = Kind::event;
-  std::string name{};
-  friend auto operator<=>(const Address&, const Address&) = default;
-};
 
 /// A message that waits until the code receives it.
 struct Delivery {

@@ -14,7 +14,6 @@
 
 namespace holdfast::testing {
 
-using engine::Address;
 using engine::Execution;
 using engine::Message;
 using engine::Outcome;
@@ -42,7 +41,7 @@ class ReplayHarness::Impl {
   [[nodiscard]] State state() const noexcept;
   template <class Body>
   Message message(Body body) {
-    return {engine::MessageId{++messages_}, execution_number_, std::move(body)};
+    return {MessageId{++messages_}, execution_number_, std::move(body)};
   }
 
   CalendarTime now_ = ManualClock::kCalendarStart;
@@ -99,7 +98,7 @@ void ReplayHarness::Impl::turn(Message message) {
 
 // What a commit does.
 void ReplayHarness::Impl::absorb(Outcome outcome) {
-  const std::set<engine::MessageId> consumed(outcome.consumed.begin(), outcome.consumed.end());
+  const std::set<MessageId> consumed(outcome.consumed.begin(), outcome.consumed.end());
   std::erase_if(unread_, [&](const Message& m) { return consumed.contains(m.id); });
   if (outcome.segment.empty()) return;
   segments_.push_back(std::move(outcome.segment));

@@ -1,0 +1,33 @@
+// CancelReason: why something ends without an outcome of its own.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace holdfast {
+
+/// Why an operation, or the activity behind it, was cancelled. The numbers are in histories and in stores:
+/// new ones go to the end.
+enum class CancelReason : std::uint8_t {
+  dropped,              ///< the code no longer waits for it: it lost a race, timed out, or its scope ended
+  cancel_requested,     ///< the instance was asked to stop
+  execution_completed,  ///< the execution ended with it open, in one of these ways
+  execution_failed,
+  execution_cancelled,
+  execution_terminated,
+  continued_as_new,
+  instance_deleted,
+  session_lost,       ///< the session's owner is gone, and nobody may take over
+  session_closed,     ///< the session was ended
+  session_expired,    ///< the session's time to live passed
+  session_aborted,    ///< an activity declared the session's state unusable
+  schedule_to_start,  ///< no worker took it in time
+  total_deadline,     ///< no attempt may start any more
+  lease_lost,         ///< the worker could not keep its lock
+  unreadable,         ///< its row could not be decoded, and was set aside
+};
+
+/// The name as it is written in logs, metrics and JSON: "schedule_to_start".
+std::string_view to_string(CancelReason reason) noexcept;
+
+}  // namespace holdfast

@@ -1,0 +1,41 @@
+// The SQLite store: the embedded default. One file, which several processes of one machine may share.
+#pragma once
+
+#include <holdfast/store.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace holdfast {
+
+class Clock;
+class FaultPlan;
+class Logger;
+
+/// What a power cut may take. A crash of the process alone loses nothing under any of them.
+enum class Durability : std::uint8_t {
+  full,    ///< nothing that was answered is lost: each commit waits for the disk
+  normal,  ///< the last commits may be lost, all of them or none from some moment on; the file stays whole
+  off,     ///< the file itself may be damaged
+};
+
+struct SqliteOptions {
+  std::string ns = "default";
+  Durability durability = Durability::full;
+  /// How long a call waits for another process that writes, before it answers `unavailable`.
+  std::chrono::milliseconds busy_timeout{10'000};
+  /// The write-ahead log is emptied when it has grown over this.
+  std::uint64_t wal_limit_bytes = 64U << 20U;
+  const Clock* clock = nullptr;  ///< real_clock() when empty
+  FaultPlan* faults = nullptr;
+  Logger* logger = nullptr;
+};
+
+/// Opens `path`, or makes it; ":memory:" is a database of its own that lives as long as the store. Throws
+/// StoreOpenError when it can't be used, having changed nothing.
+std::shared_ptr<Store> sqlite(const std::filesystem::path& path, SqliteOptions options = {});
+
+}  // namespace holdfast

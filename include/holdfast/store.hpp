@@ -1,0 +1,230 @@
+// Store: what keeps instances, messages, activities, sessions and their locks. This is the contract that all
+// stores fulfil; docs/writing-a-store.md explains it at length, and the conformance suite of the test kit
+// checks it.
+#pragma once
+
+#include <holdfast/clock.hpp>
+#include <holdfast/ids.hpp>
+#include <holdfast/options.hpp>
+#include <holdfast/store/activities.hpp>
+#include <holdfast/store/error.hpp>
+#include <holdfast/store/instances.hpp>
+#include <holdfast/store/messages.hpp>
+#include <holdfast/store/sessions.hpp>
+#include <holdfast/store/state.hpp>
+#include <holdfast/store/turns.hpp>
+#include <holdfast/store/waiting.hpp>
+#include <holdfast/store/workers.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast {
+
+/// A store is dumb and fast: it keeps rows, locks and clocks, and knows nothing of orchestrations. Ids,
+/// tokens, stamps, event numbers and routing fields are given to it; bodies are bytes that it never looks
+/// into.
+///
+/// *Threads.* Any thread may call at any time. A call may block for a commit; none waits for work. Concurrent
+/// calls share transactions. Nothing is answered before it is durable.
+///
+/// *Batches.* Each item of a span succeeds or fails alone, the answers stand in the order of the items. An
+/// item whose answer is an error has changed nothing, except after `unavailable`: then it may or may not have
+/// happened, and all that the caller knows about it is in doubt.
+///
+/// *Time.* Two clocks, both the store's. Lease time never steps: locks, leases, delays and deadlines.
+/// Calendar time is the time on the wall: timers, and what is shown to people. Only durations of lease time
+/// cross this interface. A caller counts a lease from before its request was sent: that can only end it
+/// early.
+///
+/// *Locks.* Rows stay until they are answered. A lock is a token that the caller made, and a lease. Once the
+/// lease is over, anyone may take the row, with the delivery one higher; until somebody does, the token still
+/// counts, and renewing it brings it back to life.
+///
+/// *Names* were checked by the caller (detail/names.hpp). A store is opened for one namespace and sees
+/// nothing of the others.
+///
+/// *Ready.* A running instance is ready while it has a message other than a delivery or news, or one of these
+/// for an address that it waits for. A suspended or parked one: only by control messages. One that has ended:
+/// only by start messages; all others are dropped when they come. An instance is in the hands of one worker
+/// at a time.
+///
+/// *Order.* Ready instances and items are given out in the order in which they became ready, items of higher
+/// priority first.
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  /// The namespace that it was opened for.
+  [[nodiscard]] virtual const std::string& ns() const noexcept = 0;
+  /// The clock that deadlines of Listener::wait() belong to.
+  [[nodiscard]] virtual const Clock& clock() const noexcept = 0;
+  /// What it is, for people: "sqlite app.db (synchronous=FULL)".
+  [[nodiscard]] virtual std::string description() const = 0;
+
+  // ---- workers --------------------------------------------------------------------------------
+
+  /// Registers a process, as a new incarnation of its node. Calls of older incarnations of the node are
+  /// answered `superseded` from now on: fetches, renewals, claims, saves and releases of sessions; their
+  /// hand-off wishes are queued. Their locks stay as they are, and answers with a valid token still count.
+  /// Sessions of older incarnations that are not draining: those that may be re-claimed become unclaimed at
+  /// once (the first claim of the new incarnation is `taken_back`), `fail` ones are lost (`owner_restarted`).
+  virtual StoreResult<WorkerKey> join(const store::WorkerInfo& info) = 0;
+  /// It lives, and says so. `not_found` when its registration was removed as stale: join again.
+  virtual StoreResult<void> refresh(WorkerKey worker, bool draining) = 0;
+  /// Removes the registration. What it has locked stays locked until its leases end.
+  virtual StoreResult<void> leave(WorkerKey worker) = 0;
+  virtual StoreResult<std::vector<store::WorkerView>> workers() = 0;
+
+  // ---- turns ----------------------------------------------------------------------------------
+
+  /// Locks up to `max` ready instances whose code the worker has, and returns them with their messages: for
+  /// an instance that is fetched anew all of them, in the order of their ids; for one in `held` that got
+  /// news, those after `seen`. Held instances don't count towards `max`, and are returned only if their token
+  /// is still the lock. Timers and delayed messages that are due become messages first, earliest first.
+  virtual StoreResult<store::FetchedTurns> fetch_turns(const store::TurnRequest& request) = 0;
+
+  /// Commits turns. `lost` when the lock or the stamp is not the one named, or a row of `completed` is not
+  /// locked by the token given: then nothing of this turn has happened. Otherwise all of it has, in this
+  /// order: the segment; messages consumed and set aside; local completions (rows deleted, sessions saved or
+  /// aborted); cancelled activities (rows deleted; for those that run a cancel record, and their worker is
+  /// woken) and timers; sessions opened; new activities; new timers; values; sessions closed and watched;
+  /// messages, starts and answers; custom status; waits; status; the end.
+  ///
+  /// *Hand-off.* A new activity with the wish is locked at once if a fetch by this worker could have taken it
+  /// now: handler, queue, and for a session that this worker owns it, with an unexpired lease and room under
+  /// its concurrency limit. Never past a ready item of the same session, nor past a ready item of higher
+  /// priority that this worker could take. It never claims a session.
+  ///
+  /// *Sessions.* An activity whose session is closed, expired or failed is not queued: the instance gets
+  /// `taken` in this commit. One whose session is missing begins it, unless its policy forbids: then the item
+  /// waits for the session.
+  ///
+  /// *The end.* With InstanceEnd or NextExecution, all activities and timers of the execution that are left
+  /// go as if cancelled by this commit, with the reason that fits. InstanceEnd drops all unread messages
+  /// except starts, closes the sessions that the instance opened (unless they outlive it) and releases the
+  /// lock. NextExecution drops outcomes, timers and answers of the old execution; deliveries and controls
+  /// stay.
+  virtual std::vector<StoreResult<store::Committed>> commit_turns(
+      const store::CommitRequest& request, std::span<const store::TurnCommit> commits) = 0;
+
+  /// Gives locks back without a commit. `lost` when the token is not the lock.
+  virtual std::vector<StoreResult<void>> release_turns(std::span<const store::TurnRelease> releases) = 0;
+
+  /// History of one execution after `after`, in order, up to about `max_bytes` and at least one segment;
+  /// empty when there is no more. `not_found` when there is no such instance.
+  virtual StoreResult<std::vector<store::Segment>> read_history(InstanceKey key, ExecutionNumber execution,
+                                                                EventId after, std::size_t max_bytes) = 0;
+
+  /// Parked instances of these versions become running and ready: their code may have changed.
+  virtual StoreResult<std::uint64_t> wake_parked(const store::Code& code) = 0;
+
+  // ---- activities -----------------------------------------------------------------------------
+
+  /// Locks up to `max` items that this worker may take: free ones of its handlers and queues; those of
+  /// sessions that it owns; and those of sessions that it claims here: unclaimed or lapsed under `reclaim`,
+  /// requirements covered, below the worker's session limit (sessions owned with an unexpired lease), at most
+  /// its share of the claimable sessions among the live workers (rounded up). A claim happens only together
+  /// with the lock of an item. An item is admitted by queue, then requirements, then session, then the
+  /// session's concurrency limit (unexpired locks of all generations).
+  virtual StoreResult<store::FetchedActivities> fetch_activities(const store::ActivityRequest& request) = 0;
+
+  /// Answers attempts. `gone` when the row was taken away (the reason is known for as long as the cancel
+  /// record is), `lost` when it is locked by another token.
+  virtual std::vector<StoreResult<void>> finish_activities(
+      std::span<const store::ActivityResult> results) = 0;
+
+  /// Keeps locks for `lease` from now on. An activity of a session's current generation extends the session's
+  /// lease too. Turns: `lost`. Activities: `gone` or `lost`. Only these mean that the lock is no longer the
+  /// caller's.
+  virtual std::vector<StoreResult<void>> renew_turns(WorkerKey worker, Duration lease,
+                                                     std::span<const store::TurnRenewal> turns) = 0;
+  virtual std::vector<StoreResult<void>> renew_activities(
+      WorkerKey worker, Duration lease, std::span<const store::ActivityRenewal> activities) = 0;
+
+  /// Activities of this worker that were taken away while they ran, and that it has not acknowledged.
+  virtual StoreResult<std::vector<store::CancelRecord>> cancel_records(WorkerKey worker) = 0;
+  /// `acknowledged` and `abandoned` are shown until the lease that the activity had is over.
+  virtual StoreResult<void> acknowledge_cancels(std::span<const store::CancelAcknowledgement> cancels) = 0;
+
+  virtual StoreResult<std::vector<store::QueueDepth>> queue_depths() = 0;
+
+  // ---- sessions -------------------------------------------------------------------------------
+
+  /// Claims a session before there is any work for it.
+  virtual StoreResult<store::Acquired> acquire_session(WorkerKey worker, const store::Abilities& abilities,
+                                                       std::string_view id,
+                                                       const store::SessionPolicy& policy) = 0;
+  /// `lost` when the hold is not current or its lease is over (under `fail`, the same worker may renew it
+  /// until the session is declared lost), `gone` when the session ended.
+  virtual std::vector<StoreResult<void>> renew_sessions(WorkerKey worker,
+                                                        std::span<const store::SessionRenewal> holds) = 0;
+  /// `lost` and `gone` as above. `conflict` when the reason is idle or displaced and something of the session
+  /// is queued or in flight; when it is drained or handed_over and something is in flight; or when a `fail`
+  /// session that has run an activity in this generation is released without a save. Work that is queued
+  /// makes it claimable.
+  virtual std::vector<StoreResult<void>> release_sessions(
+      WorkerKey worker, std::span<const store::SessionRelease> releases) = 0;
+  /// Ends a session: queued items fail with session_closed, what is in flight may finish. False when it had
+  /// ended already; `not_found` when there is none.
+  virtual StoreResult<bool> close_session(std::string_view id, store::SessionReason reason) = 0;
+  /// A `fail` session of this worker that can't be handed over is lost now, with this reason.
+  virtual StoreResult<void> fail_session(WorkerKey worker, const store::SessionHold& hold,
+                                         store::SessionReason reason) = 0;
+  virtual StoreResult<store::SessionView> session(std::string_view id) = 0;
+  /// By id, after `after`.
+  virtual StoreResult<std::vector<store::SessionView>> sessions(std::string_view after,
+                                                                std::size_t limit) = 0;
+  /// Oldest first, after entry number `after`; of one session, or of all when `id` is empty.
+  virtual StoreResult<std::vector<store::SessionLogEntry>> session_log(std::string_view id,
+                                                                       std::uint64_t after,
+                                                                       std::size_t limit) = 0;
+
+  // ---- clients --------------------------------------------------------------------------------
+
+  /// Starts instances. For an id that exists: the same request, or the same fingerprint and `never`, answers
+  /// the key that is there; else `conflict`, unless `reuse` allows a new life. Early deliveries for the id
+  /// become its messages.
+  virtual std::vector<StoreResult<store::StartAnswer>> start(
+      std::span<const store::StartRequest> requests) = 0;
+  /// Sends control messages and deliveries. Key 0: kept for an instance that doesn't exist yet. `not_found`
+  /// when there is none and it isn't kept; `conflict` when the instance has ended.
+  virtual std::vector<StoreResult<InstanceKey>> send(std::span<const store::ClientMessage> messages) = 0;
+  virtual StoreResult<store::InstanceView> find(std::string_view instance) = 0;
+  /// One answer per key, in order; none for those that don't exist.
+  virtual StoreResult<std::vector<std::optional<store::InstanceView>>> look(
+      std::span<const InstanceKey> keys) = 0;
+  virtual StoreResult<store::InstanceDetail> describe(std::string_view instance) = 0;
+  virtual StoreResult<store::InstancePage> list(const store::InstanceFilter& filter) = 0;
+  virtual StoreResult<std::vector<store::ExecutionView>> executions(InstanceKey key) = 0;
+  /// A value of an instance; none when it has no such value.
+  virtual StoreResult<std::optional<std::string>> value(std::string_view instance, std::string_view key) = 0;
+  /// Removes an instance and all that belongs to it; its running activities get a cancel record. `conflict`
+  /// when it has not ended and `force` is false.
+  virtual StoreResult<void> delete_instance(std::string_view instance, bool force) = 0;
+  /// Removes the history of executions before the last `keep`; answers how many. The current one stays.
+  virtual StoreResult<std::uint64_t> prune_executions(std::string_view instance, std::uint64_t keep) = 0;
+  virtual StoreResult<std::vector<store::SetAsideRow>> set_aside(std::uint64_t after, std::size_t limit) = 0;
+
+  // ---- keeping order --------------------------------------------------------------------------
+
+  /// Does what is due and nobody else does: fails items past their deadlines, expires sessions, declares
+  /// `fail` sessions lost, removes stale workers, old records, early deliveries past their time and the
+  /// remains of deleted instances; repairs. Any worker may call it at any time. A `fail` session is declared
+  /// lost only when sweeps of this handle saw it lapsed for half its lease, without an error in between.
+  virtual StoreResult<store::Swept> sweep(const store::SweepRequest& request) = 0;
+
+  /// A listener for `mask`; `worker` says whose cancels it wants (0: nobody's).
+  virtual std::unique_ptr<store::Listener> listen(store::WorkMask mask, WorkerKey worker) = 0;
+
+  /// Everything, as of one moment.
+  virtual StoreResult<store::StoreState> state() = 0;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,172 @@
+// Activities in a store: queued, locked by a worker, answered.
+#pragma once
+
+#include <holdfast/cancel_reason.hpp>
+#include <holdfast/ids.hpp>
+#include <holdfast/options.hpp>
+#include <holdfast/store/sessions.hpp>
+#include <holdfast/store/workers.hpp>
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace holdfast::store {
+
+struct ActivityId {
+  InstanceKey instance{};
+  ExecutionNumber execution{};
+  EventId event{};
+  friend auto operator<=>(const ActivityId&, const ActivityId&) = default;
+};
+
+/// The session that an activity belongs to, and the policy that comes with it if the session begins here.
+struct SessionUse {
+  std::string id{};
+  SessionPolicy policy{};
+  friend bool operator==(const SessionUse&, const SessionUse&) = default;
+};
+
+/// An activity that a turn schedules.
+struct NewActivity {
+  EventId event{};
+  std::string name{};
+  std::string queue{};            ///< empty: the session's, else the default one
+  int priority = 0;               ///< higher goes first
+  Duration start_within = never;  ///< each time that it is queued, a worker must take it within this
+  Duration total = never;         ///< no attempt starts later than this after the commit
+  std::optional<SessionUse> session{};
+  std::string body{};
+  bool hand_off = false;  ///< the wish to run it in this process at once
+  friend bool operator==(const NewActivity&, const NewActivity&) = default;
+};
+
+/// The session of a locked activity, as it is at the moment of locking.
+struct SessionGrant {
+  SessionHold hold{};
+  bool claimed = false;     ///< this call claimed the session
+  bool same_owner = false;  ///< when claimed: the last owner was this worker, with no other in between
+  Duration lease{};         ///< until the session's lease ends
+  Duration idle_timeout = never;
+  std::optional<std::string> saved{};  ///< when claimed: the state that the last owner saved
+  friend bool operator==(const SessionGrant&, const SessionGrant&) = default;
+};
+
+/// An activity that the caller may run now.
+struct LockedActivity {
+  ActivityId id{};
+  std::string instance{};  ///< the instance's id
+  std::string name{};
+  std::string queue{};
+  int priority = 0;
+  std::uint32_t attempt = 1;
+  std::uint32_t delivery = 1;
+  std::string body{};
+  std::string last_failure{};  ///< of the attempt before, if any
+  std::string progress{};      ///< of the last heartbeat that had details, also of earlier attempts
+  std::optional<SessionGrant> session{};
+  Duration total_left = never;
+  friend bool operator==(const LockedActivity&, const LockedActivity&) = default;
+};
+
+struct ActivityRequest {
+  WorkerKey worker{};
+  const Abilities* abilities = nullptr;
+  LockToken token{};  ///< new and random; locks all that this call fetches
+  Duration lease{};
+  std::size_t max = 1;
+};
+
+struct FetchedActivities {
+  std::vector<LockedActivity> activities{};  ///< higher priority first, then those that waited longest
+  Duration next_due = never;  ///< until something that this worker could take becomes due, lapses or backs on
+  bool left_behind = false;   ///< ready items that this worker may take were left, because of `max`
+  /// How long the oldest ready item waits whose session this worker could claim if it were not at its limit.
+  std::optional<Duration> wants_capacity{};
+  /// Sessions of this worker with ready items that it has no handler or queue for, nothing in flight, and a
+  /// live worker registered that could take them.
+  std::vector<SessionHold> to_hand_over{};
+};
+
+/// The outcome of an attempt.
+struct Finished {
+  std::string body{};  ///< becomes an outcome message for the instance
+};
+struct Retry {
+  Duration delay{};
+  std::string failure{};
+};
+/// Nothing was tried: put it back. Neither attempt nor delivery grows.
+struct PutBack {
+  Duration delay{};
+};
+/// Its body can't be read: kept aside with its bytes; the instance gets `taken(unreadable)`.
+struct SetAside {
+  std::string problem{};
+};
+
+struct ActivityResult {
+  ActivityId id{};
+  LockToken token{};
+  std::variant<Finished, Retry, PutBack, SetAside> result{};
+  std::optional<SessionSave> save{};           ///< saved with it, if the generation is still current
+  std::optional<std::string> abort_session{};  ///< the reason: its session fails, its own result counts
+};
+
+struct ActivityRenewal {
+  ActivityId id{};
+  LockToken token{};
+  std::optional<std::string> progress{};  ///< a heartbeat with details
+};
+
+/// An activity that was running when it was taken away.
+struct CancelRecord {
+  enum class State : std::uint8_t { requested, acknowledged, abandoned };
+  ActivityId id{};
+  LockToken token{};
+  std::string name{};
+  CancelReason reason = CancelReason::dropped;
+  State state = State::requested;
+  friend bool operator==(const CancelRecord&, const CancelRecord&) = default;
+};
+
+struct CancelAcknowledgement {
+  ActivityId id{};
+  LockToken token{};
+  CancelRecord::State state = CancelRecord::State::acknowledged;
+};
+
+/// An activity as clients see it.
+struct ActivityView {
+  ActivityId id{};
+  std::string name{};
+  std::string queue{};
+  std::string session{};
+  int priority = 0;
+  bool running = false;
+  std::string owner{};  ///< node, when it runs
+  std::uint32_t attempt = 1;
+  std::uint32_t delivery = 0;
+  Duration due_in{};  ///< until it may start; 0 = now or running
+  std::string last_failure{};
+  std::string progress{};
+  friend bool operator==(const ActivityView&, const ActivityView&) = default;
+};
+
+/// Queued work of one kind. `workers` = 0: nobody alive can serve it.
+struct QueueDepth {
+  std::string queue{};
+  std::string name{};
+  std::uint64_t ready = 0;
+  std::uint64_t delayed = 0;
+  std::uint64_t running = 0;
+  Duration oldest_wait{};
+  std::uint32_t workers = 0;
+  friend bool operator==(const QueueDepth&, const QueueDepth&) = default;
+};
+
+}  // namespace holdfast::store

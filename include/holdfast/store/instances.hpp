@@ -1,0 +1,139 @@
+// Instances as clients and operators ask for them.
+#pragma once
+
+#include <holdfast/clock.hpp>
+#include <holdfast/ids.hpp>
+#include <holdfast/options.hpp>
+#include <holdfast/store/activities.hpp>
+#include <holdfast/store/messages.hpp>
+#include <holdfast/store/turns.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace holdfast::store {
+
+/// When an id that exists may begin a new life.
+enum class Reuse : std::uint8_t {
+  never,
+  after_failure,  ///< when the former life ended other than completed
+  after_end,
+};
+
+struct StartRequest {
+  std::string instance{};
+  CodeVersion code{};
+  std::string body{};         ///< of the start message
+  RequestId request{};        ///< a repeated request is answered like the first
+  Fingerprint fingerprint{};  ///< of orchestration, version and input: equal ones are the same wish
+  Reuse reuse = Reuse::never;
+  Duration delay{};  ///< of the start message
+};
+
+struct StartAnswer {
+  InstanceKey key{};
+  bool is_new = false;
+  friend bool operator==(const StartAnswer&, const StartAnswer&) = default;
+};
+
+struct ClientMessage {
+  std::string instance{};
+  NewMessage message{};  ///< control or delivery
+  RequestId request{};   ///< a repeated request is answered like the first, and takes effect once
+  Duration delay{};
+  Duration keep_early = std::chrono::hours(24);  ///< a delivery for an id that doesn't exist yet
+  bool cancels = false;                          ///< the instance shows "cancel requested" from now on
+};
+
+struct InstanceView {
+  InstanceKey key{};
+  std::string instance{};
+  CodeVersion code{};
+  ExecutionNumber execution{};
+  InstanceStatus status = InstanceStatus::running;
+  std::string output{};  ///< once it has ended
+  std::string parked_because{};
+  std::optional<std::string> custom_status{};
+  std::uint64_t custom_status_version = 0;  ///< grows with each change
+  InstanceKey parent{};
+  std::uint64_t build = 0;
+  CalendarTime created_at{};
+  CalendarTime updated_at{};  ///< of its last status change, start included
+  std::optional<CalendarTime> cancel_requested_at{};
+  friend bool operator==(const InstanceView&, const InstanceView&) = default;
+};
+
+/// What it waits for, and who could serve it.
+struct InstanceDetail {
+  InstanceView view{};
+  std::string locked_by{};  ///< node; empty when nobody runs it now
+  std::uint32_t delivery = 0;
+  std::vector<Address> waits{};
+  std::vector<ActivityView> activities{};
+  std::vector<NewTimer> timers{};
+  std::uint64_t unread = 0;  ///< messages that no turn has consumed
+  friend bool operator==(const InstanceDetail&, const InstanceDetail&) = default;
+};
+
+struct InstanceFilter {
+  std::set<InstanceStatus> statuses{};  ///< empty: any
+  std::string orchestration{};          ///< empty: any
+  std::string prefix{};                 ///< of the instance's id
+  std::optional<InstanceKey> parent{};
+  std::optional<CalendarTime> created_from{};
+  std::optional<CalendarTime> created_before{};
+  InstanceKey after{};  ///< where the page before ended
+  std::size_t limit = 100;
+};
+
+/// Ordered by key, that is by age. A page may be short of its limit; there is more while `next` is set.
+struct InstancePage {
+  std::vector<InstanceView> instances{};
+  std::optional<InstanceKey> next{};
+};
+
+struct ExecutionView {
+  ExecutionNumber execution{};
+  std::uint64_t segments = 0;
+  std::uint64_t bytes = 0;
+  friend bool operator==(const ExecutionView&, const ExecutionView&) = default;
+};
+
+/// What was put out of the way because nobody could read it.
+struct SetAsideRow {
+  std::uint64_t number = 0;
+  InstanceKey key{};
+  std::string what{};  ///< "message 17 (outcome)", "activity 3/1/8 (charge)"
+  std::string problem{};
+  std::string bytes{};
+  CalendarTime at{};
+  friend bool operator==(const SetAsideRow&, const SetAsideRow&) = default;
+};
+
+struct SweepRequest {
+  WorkerKey worker{};
+  Duration worker_stale_after = std::chrono::seconds(60);
+  Duration session_state_retention = std::chrono::hours(24);
+  Duration session_record_retention = std::chrono::hours(24);
+  std::size_t max = 1000;  ///< rows of each kind: keeps the transaction short
+};
+
+struct Swept {
+  std::uint64_t activities_timed_out = 0;
+  std::uint64_t sessions_expired = 0;
+  std::uint64_t sessions_lost = 0;
+  std::uint64_t sessions_removed = 0;
+  std::uint64_t workers_removed = 0;
+  std::uint64_t early_dropped = 0;    ///< early deliveries past their time
+  std::uint64_t remains_removed = 0;  ///< rows of deleted instances, old requests, cancel records
+  std::uint64_t repaired = 0;  ///< ready rows that disagreed with their instance or session: 0 in health
+  Duration next_due = never;
+  friend bool operator==(const Swept&, const Swept&) = default;
+};
+
+}  // namespace holdfast::store

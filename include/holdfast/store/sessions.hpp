@@ -1,0 +1,160 @@
+// Sessions in a store: one record, one claim rule and one sweeper, under the policies of three doors.
+#pragma once
+
+#include <holdfast/clock.hpp>
+#include <holdfast/ids.hpp>
+#include <holdfast/options.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::store {
+
+/// What may happen to a session. Fixed when the session begins.
+struct SessionPolicy {
+  enum class WhenLost : std::uint8_t {
+    reclaim,  ///< another worker may claim it
+    fail,     ///< its work fails with session_lost; nobody else may ever claim this generation
+  };
+  std::string queue{};       ///< of its activities that name none
+  std::string connection{};  ///< stored and echoed
+  std::vector<std::string> requirements{};
+  std::optional<Duration> lease{};         ///< unset: what the claimer says
+  std::optional<Duration> idle_timeout{};  ///< unset: what the claimer says; `never`: none
+  Duration ttl = never;                    ///< from its beginning, never extended
+  std::uint32_t max_concurrent = 0;        ///< activities at once; 0 = no limit
+  WhenLost when_lost = WhenLost::reclaim;
+  bool create_if_missing = true;
+  bool outlives_opener = false;
+  bool on_record = false;  ///< it was opened or given a policy: listed for a while after its end
+  friend bool operator==(const SessionPolicy&, const SessionPolicy&) = default;
+};
+
+enum class SessionState : std::uint8_t {
+  unclaimed,
+  active,   ///< owned, with an unexpired lease
+  lapsed,   ///< owned, the lease is over
+  expired,  ///< its time to live passed
+  closed,
+  failed,  ///< lost under `fail`, or aborted
+};
+
+/// Why a session changed, in the log and in its record.
+enum class SessionReason : std::uint8_t {
+  none,
+  work,         ///< claimed for an item
+  acquired,     ///< claimed by acquire_session
+  taken_back,   ///< by a new incarnation of the same node
+  idle,         ///< released: nothing to do for its idle timeout
+  drained,      ///< released: its owner stops
+  displaced,    ///< released to make room for one that waits
+  handed_over,  ///< released: another worker has the handler that its work needs
+  operated,     ///< released or closed by a person
+  owner_lost,   ///< the lease of a `fail` session was over for too long
+  owner_restarted,
+  drain_deadline,
+  ttl,
+  closed_by_code,
+  opener_ended,
+  aborted,
+  swept,  ///< the record was removed
+};
+std::string_view to_string(SessionReason reason) noexcept;
+
+/// Proves ownership: the current generation of a session.
+struct SessionHold {
+  std::string id{};
+  Generation generation{};
+  friend bool operator==(const SessionHold&, const SessionHold&) = default;
+};
+
+/// The state that a worker saves for the next owner.
+struct SessionSave {
+  std::string bytes{};
+  friend bool operator==(const SessionSave&, const SessionSave&) = default;
+};
+
+struct SessionView {
+  std::string id{};
+  SessionState state = SessionState::unclaimed;
+  bool orphaned = false;  ///< lapsed, and the owner's registration is stale or missing
+  SessionReason reason = SessionReason::none;
+  std::string note{};   ///< what an activity said when it aborted
+  std::string owner{};  ///< node
+  WorkerKey worker{};
+  Generation generation{};
+  SessionPolicy policy{};
+  Duration lease_left{};  ///< 0 when over
+  std::optional<Duration> ttl_left{};
+  Duration quiet_for{};      ///< since its last activity
+  std::string opened_by{};   ///< instance id, may be empty
+  std::uint64_t queued = 0;  ///< ready or backing off
+  std::uint64_t in_flight = 0;
+  std::optional<std::string> saved{};
+  std::uint64_t saved_version = 0;
+  CalendarTime created_at{};
+  CalendarTime updated_at{};
+  friend bool operator==(const SessionView&, const SessionView&) = default;
+};
+
+/// One line of the append-only session log.
+struct SessionLogEntry {
+  enum class Kind : std::uint8_t {
+    claimed,
+    reclaimed,
+    released,
+    displaced,
+    moved,
+    lost,
+    closed,
+    expired,
+    aborted,
+    swept
+  };
+  std::uint64_t number = 0;  ///< grows; for paging
+  std::string session{};
+  Kind kind = Kind::claimed;
+  SessionReason reason = SessionReason::none;
+  std::string owner{};
+  std::string previous_owner{};
+  Generation generation{};
+  CalendarTime at{};
+  Duration quiet_for{};
+  friend bool operator==(const SessionLogEntry&, const SessionLogEntry&) = default;
+};
+
+/// What acquire_session did.
+struct Acquired {
+  enum class Kind : std::uint8_t {
+    created,
+    reused,      ///< the caller owned it already; its lease begins anew
+    reacquired,  ///< it was unclaimed, lapsed, or failed under `reclaim`
+    closed,      ///< it has ended, by close or by its time to live
+    missing,     ///< there is none, and the policy says not to create it
+    owned_by_another,
+    requirements_not_met,
+    limit_exceeded,
+    reacquire_not_allowed,
+  };
+  Kind kind = Kind::created;
+  SessionView session{};
+  friend bool operator==(const Acquired&, const Acquired&) = default;
+};
+
+/// A hold to renew.
+struct SessionRenewal {
+  SessionHold hold{};
+  Duration quiet_for{};  ///< since the last fetch, renewal, heartbeat or answer of its activities
+};
+
+/// A hold to give up.
+struct SessionRelease {
+  SessionHold hold{};
+  SessionReason reason = SessionReason::idle;  ///< idle, displaced, drained, handed_over or operated
+  std::optional<SessionSave> save{};
+};
+
+}  // namespace holdfast::store

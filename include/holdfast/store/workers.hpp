@@ -1,0 +1,77 @@
+// Workers: the processes that run turns and activities, as the store knows them.
+#pragma once
+
+#include <holdfast/clock.hpp>
+#include <holdfast/ids.hpp>
+#include <holdfast/options.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace holdfast::store {
+
+using NameSet = std::set<std::string, std::less<>>;
+
+/// Which queues a worker serves.
+struct Queues {
+  bool any = false;
+  NameSet names{""};  ///< the empty name is the default queue; no names = none
+  [[nodiscard]] bool serve(std::string_view queue) const { return any || names.contains(queue); }
+  friend bool operator==(const Queues&, const Queues&) = default;
+};
+
+/// What a worker can run. Fetches, claims and hand-offs are admitted by this alone, so a worker passes to
+/// each of them what it registered.
+struct Abilities {
+  NameSet handlers{};  ///< names of activities
+  Queues queues{};
+  NameSet capabilities{};            ///< what sessions may require
+  std::uint32_t session_limit = 10;  ///< sessions it may own at once; 0 = takes no session work
+  Duration session_lease = std::chrono::seconds(30);  ///< stamped at a claim where the policy has none
+  Duration session_idle = std::chrono::minutes(5);    ///< likewise; `never` = none
+  friend bool operator==(const Abilities&, const Abilities&) = default;
+};
+
+/// One version of an orchestration. An instance whose version is not decided yet has the empty one.
+struct CodeVersion {
+  std::string name{};
+  std::string version{};
+  friend auto operator<=>(const CodeVersion&, const CodeVersion&) = default;
+};
+
+/// What orchestrations a worker can run: exact pairs, and the builds whose instances it may go on with.
+struct Code {
+  std::set<CodeVersion> orchestrations{};
+  std::uint64_t oldest_build = 0;
+  std::uint64_t newest_build = ~std::uint64_t{0};
+  friend bool operator==(const Code&, const Code&) = default;
+};
+
+/// A process that joins: one started runtime.
+struct WorkerInfo {
+  std::string node{};  ///< the user's name for it, or 128 random bits in hexadecimal digits
+  std::uint64_t build = 0;
+  std::string host{};
+  std::uint64_t pid = 0;
+  std::uint32_t slots = 0;
+  Abilities abilities{};
+  Code code{};
+  friend bool operator==(const WorkerInfo&, const WorkerInfo&) = default;
+};
+
+/// A worker as others see it.
+struct WorkerView {
+  WorkerKey key{};  ///< also its incarnation: grows with every join to the store
+  WorkerInfo info{};
+  bool draining = false;
+  std::uint32_t sessions_owned = 0;
+  CalendarTime joined_at{};
+  Duration last_seen{};  ///< how long ago
+  friend bool operator==(const WorkerView&, const WorkerView&) = default;
+};
+
+}  // namespace holdfast::store
