@@ -87,7 +87,7 @@ std::vector<Event> full_events() {
                               .version = "1.2.0",
                               .input = json(R"({"id":"o1","note":"caf\u00e9"})"),
                               .seed = std::numeric_limits<std::uint64_t>::max(),
-                              .parent = Parent{.instance = "shop", .execution = {2}, .event = {300}},
+                              .parent = Parent{.instance = "shop", .execution = {2}, .event = {300}, .key = {70}},
                               .values = {{"empty", Payload{}}, {"seen", json("[1,2]")}},
                               .cancel_requested = "closed",
                               .history_budget = 10000});
