@@ -1,5 +1,7 @@
 #include "migrations.hpp"
 
+#include "lease_clock.hpp"
+
 #include <holdfast/version.hpp>
 
 #include <algorithm>
@@ -46,6 +48,7 @@ void run(Connection& database, const Migration& migration) {
 void begin_file(Connection& database) {
   database.exec("PRAGMA application_id = " + std::to_string(kApplicationId));
   database.exec(kMetaSchema);
+  database.exec(kLeaseClockSchema);
 }
 
 // Inside a write transaction.

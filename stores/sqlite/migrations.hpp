@@ -15,7 +15,7 @@ namespace holdfast::sqlite_store {
 /// "Hldf": stands in the header of our files (PRAGMA application_id), so that others are told apart.
 inline constexpr std::int32_t kApplicationId = 0x486c6466;
 
-/// What the file says about itself, apart from the store's rows: which migrations ran, and the lease clock.
+/// What the file says about itself, apart from the store's rows: such as which migrations ran.
 inline constexpr std::string_view kMetaSchema =
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value ANY) WITHOUT ROWID, STRICT";
 
