@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace holdfast::sqlite {
+namespace holdfast::sqlite_store {
 
 /// Thrown inside the store; whoever asked for the row is answered `unavailable`, and nobody else.
 struct DamagedRow : std::runtime_error {
@@ -15,4 +15,4 @@ struct DamagedRow : std::runtime_error {
                            " is missing or unreadable; run PRAGMA integrity_check, and restore a backup") {}
 };
 
-}  // namespace holdfast::sqlite
+}  // namespace holdfast::sqlite_store

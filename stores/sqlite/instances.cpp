@@ -9,13 +9,19 @@
 #include <tuple>
 #include <utility>
 
-namespace holdfast::sqlite {
+namespace holdfast::sqlite_store {
 
 using store::InstanceStatus;
 using store::MessageKind;
 
 std::optional<Instance> load_instance(Transaction& tx, InstanceKey key) {
-  Cursor row = tx.rows(tx.sql.instance, key, tx.ns);
+  std::optional<Instance> found = load_instance_anywhere(tx, key);
+  if (found && found->ns != tx.ns) found.reset();
+  return found;
+}
+
+std::optional<Instance> load_instance_anywhere(Transaction& tx, InstanceKey key) {
+  Cursor row = tx.rows(tx.sql.instance, key);
   if (!row.next()) return std::nullopt;
   std::optional<Instance> found(std::in_place);
   Instance& instance = *found;
@@ -37,6 +43,10 @@ std::optional<Instance> load_instance(Transaction& tx, InstanceKey key) {
                          .stamp = row->token<TurnStamp>(13),
                          .lapsed = row->truth(14)};
   }
+  instance.ns = row->int64(15);
+  instance.seen = row->number<MessageId>(16);
+  instance.woken = row->truth(17);
+  instance.not_before = row->int64(18);
   return found;
 }
 
@@ -50,7 +60,8 @@ void save_instance(Transaction& tx, const Instance& instance) {
   const auto stamp = instance.stamp.empty() ? std::nullopt : std::optional(instance.stamp);
   const auto waits = instance.waits.empty() ? std::nullopt : std::optional(Blob{instance.waits});
   tx.run(tx.sql.update_instance, instance.key, instance.route, instance.execution, to_row(instance.status),
-         instance.delivery, instance.ready_at, stamp, waits, to_row(instance.updated_at));
+         instance.delivery, instance.ready_at, stamp, waits, to_row(instance.updated_at), instance.seen,
+         instance.woken, instance.not_before);
 }
 
 TurnStamp stamp_of(Transaction& tx, const Instance& instance) {
@@ -75,15 +86,11 @@ bool Waits::contains(Address::Kind kind, std::string_view name) const {
   const auto before = [](const Address& address, const std::pair<Address::Kind, std::string_view>& wanted) {
     return std::pair(address.kind, std::string_view(address.name)) < wanted;
   };
-  const auto found =
-      std::lower_bound(addresses_.begin(), addresses_.end(), std::pair(kind, name), before);
+  const auto found = std::lower_bound(addresses_.begin(), addresses_.end(), std::pair(kind, name), before);
   return found != addresses_.end() && found->kind == kind && found->name == name;
 }
 
-bool has_work(Transaction& tx, const Instance& instance, MessageId seen) {
-  for (Cursor row = tx.rows(tx.sql.message_heads, instance.key, 0, 0); row.next();) {
-    if (wakes(instance.status, static_cast<MessageKind>(row->integer(0)))) return true;
-  }
+bool has_awaited_delivery(Transaction& tx, const Instance& instance, MessageId seen) {
   if (instance.status != InstanceStatus::running || instance.waits.empty()) return false;
   const Waits waits(instance);
   for (Cursor row = tx.rows(tx.sql.message_heads, instance.key, 1, seen); row.next();) {
@@ -92,19 +99,27 @@ bool has_work(Transaction& tx, const Instance& instance, MessageId seen) {
   return false;
 }
 
-bool set_free(Transaction& tx, Instance& instance, bool ready, LeaseTime at) {
-  const auto place = ready ? std::optional(at) : std::nullopt;
-  if (ready) {
-    tx.run(tx.sql.insert_ready, instance.route, at, instance.key);
-    tx.wake(store::kTurns);
+bool needs_turn(Transaction& tx, const Instance& instance, MessageId seen) {
+  if (instance.woken) return true;
+  for (Cursor row = tx.rows(tx.sql.message_heads, instance.key, 0, 0); row.next();) {
+    if (wakes(instance.status, static_cast<MessageKind>(row->integer(0)))) return true;
   }
-  return std::exchange(instance.ready_at, place) != place;
+  return has_awaited_delivery(tx, instance, seen);
 }
 
 void take_out(Transaction& tx, const Instance& instance) {
   if (instance.is_free() && instance.ready_at) {
     tx.run(tx.sql.delete_ready, instance.route, *instance.ready_at, instance.key);
   }
+}
+
+bool place(Transaction& tx, Instance& instance, bool needs_turn) {
+  if (!needs_turn) return std::exchange(instance.ready_at, std::nullopt).has_value();
+  const bool had_place = instance.ready_at.has_value();
+  if (!had_place) instance.ready_at = std::max(tx.now, instance.not_before);
+  tx.run(tx.sql.insert_ready, instance.route, *instance.ready_at, instance.key);
+  tx.wake(store::kTurns);
+  return !had_place;
 }
 
 Letter letter(const store::NewMessage& message) noexcept {
@@ -116,22 +131,31 @@ Letter letter(const store::NewMessage& message) noexcept {
           .body = message.body};
 }
 
+store::NewMessage read_new_message(const Cursor& row, int first_column) {
+  return {.kind = static_cast<MessageKind>(row->integer(first_column)),
+          .execution = row->number<ExecutionNumber>(first_column + 1),
+          .source = row->number<EventId>(first_column + 2),
+          .address = {static_cast<Address::Kind>(row->integer(first_column + 3)),
+                      std::string(row->text(first_column + 4))},
+          .body = std::string(row->blob(first_column + 5))};
+}
+
 bool deliver(Transaction& tx, Instance& instance, const Letter& letter) {
   if (store::has_ended(instance.status) && letter.kind != MessageKind::start) return false;
   const bool waits_for_code = store::waits_for_code(letter.kind);
   const auto address = letter.address.empty() ? std::nullopt : std::optional(letter.address);
-  tx.run(tx.sql.insert_message, instance.key, waits_for_code, tx.next_message(), to_row(letter.kind),
-         letter.execution, letter.source, to_row(letter.address_kind), address, Blob{letter.body});
-  if (!instance.is_free()) {
-    tx.wake(store::kTurns);
-    return true;
-  }
-  const bool ready = waits_for_code ? instance.status == InstanceStatus::running &&
+  const MessageId id = tx.next_message();
+  tx.run(tx.sql.insert_message, instance.key, waits_for_code, id, to_row(letter.kind), letter.execution,
+         letter.source, to_row(letter.address_kind), address, Blob{letter.body});
+  const bool ready = waits_for_code ? instance.status == InstanceStatus::running && id > instance.seen &&
                                           Waits(instance).contains(letter.address_kind, letter.address)
                                     : wakes(instance.status, letter.kind);
-  if (ready && !instance.ready_at) {
-    set_free(tx, instance, true, tx.now);
-    tx.run(tx.sql.set_ready_at, instance.key, tx.now);
+  if (!ready) return true;
+  // Also when it is locked: whoever keeps the lock between turns may fetch what has come.
+  tx.wake(store::kTurns);
+  if (instance.is_free() && !instance.ready_at) {
+    place(tx, instance, true);
+    tx.run(tx.sql.set_ready_at, instance.key, instance.ready_at);
   }
   return true;
 }
@@ -162,10 +186,9 @@ std::vector<store::Message> read_messages(Transaction& tx, InstanceKey key, Mess
     }
   };
   read(0);
-  const auto waking = static_cast<std::ptrdiff_t>(messages.size());
   read(1);
-  std::inplace_merge(messages.begin(), messages.begin() + waking, messages.end(),
-                     [](const store::Message& a, const store::Message& b) { return a.id < b.id; });
+  std::sort(messages.begin(), messages.end(),
+            [](const store::Message& a, const store::Message& b) { return a.id < b.id; });
   for (const auto& [id, kind, bytes] : damaged) {
     tx.run(tx.sql.delete_message, key, store::waits_for_code(kind), id);
     set_aside(tx, key, describe_message(id, kind), "its body can't be decoded", bytes);
@@ -183,4 +206,4 @@ std::string describe_message(MessageId id, MessageKind kind) {
   return "message " + to_string(id) + " (" + std::string(holdfast::detail::enum_name(kind)) + ")";
 }
 
-}  // namespace holdfast::sqlite
+}  // namespace holdfast::sqlite_store

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace holdfast::sqlite {
+namespace holdfast::sqlite_store {
 
 /// The lock of an instance.
 struct Held {
@@ -27,6 +27,7 @@ struct Held {
 
 struct Instance {
   InstanceKey key{};
+  std::int64_t ns = 0;
   std::string name{};
   std::int64_t route = 0;
   ExecutionNumber execution{};
@@ -35,6 +36,9 @@ struct Instance {
   std::optional<LeaseTime> ready_at{};
   TurnStamp stamp{};    ///< empty when the last segment has it
   std::string waits{};  ///< encoded
+  MessageId seen{};     ///< deliveries up to this don't make it ready
+  bool woken = false;   ///< ready, whatever its messages are
+  LeaseTime not_before = 0;
   CalendarTime updated_at{};
   std::optional<Held> held{};
 
@@ -42,7 +46,10 @@ struct Instance {
   [[nodiscard]] bool is_free() const noexcept { return !held || held->lapsed; }
 };
 
+/// Of this namespace.
 std::optional<Instance> load_instance(Transaction& tx, InstanceKey key);
+/// Of any: for what is due whoever looks.
+std::optional<Instance> load_instance_anywhere(Transaction& tx, InstanceKey key);
 std::optional<InstanceKey> key_of(Transaction& tx, std::string_view name);
 /// Writes what a turn or a lock may change.
 void save_instance(Transaction& tx, const Instance& instance);
@@ -55,7 +62,7 @@ std::uint32_t delivery_of(const Instance& instance, TurnStamp stamp) noexcept;
 class Waits {
  public:
   explicit Waits(const Instance& instance);
-  [[nodiscard]] bool contains(store::Address::Kind kind, std::string_view name) const;
+  [[nodiscard]] bool contains(Address::Kind kind, std::string_view name) const;
   [[nodiscard]] bool empty() const noexcept { return addresses_.empty(); }
 
  private:
@@ -68,14 +75,16 @@ class Waits {
   return status == store::InstanceStatus::running || kind == store::MessageKind::control;
 }
 
-/// Whether it has a message that makes it ready. Deliveries up to `seen` don't count.
-bool has_work(Transaction& tx, const Instance& instance, MessageId seen);
+/// Whether it runs and has a delivery after `seen` for an address that it waits for.
+bool has_awaited_delivery(Transaction& tx, const Instance& instance, MessageId seen);
+/// Whether it was woken or has a message that makes it ready. Deliveries up to `seen` don't count.
+bool needs_turn(Transaction& tx, const Instance& instance, MessageId seen);
 
-/// It is in nobody's hands from now on, and in `ready` if there is work for it. Changes `instance` only; true
-/// when the row has to be saved.
-bool set_free(Transaction& tx, Instance& instance, bool ready, LeaseTime at);
-/// Takes it out of `ready`, if it stands there.
+/// Takes it out of `ready`, if it stands there. `ready_at` stays.
 void take_out(Transaction& tx, const Instance& instance);
+/// Puts one that is free and not in `ready` there if it needs a turn: where `ready_at` says, else at the end.
+/// Changes `ready_at`, whose row is to be saved by the caller; true when it changed.
+bool place(Transaction& tx, Instance& instance, bool needs_turn);
 
 /// A message on its way into an instance.
 struct Letter {
@@ -87,6 +96,8 @@ struct Letter {
   std::string_view body{};
 };
 Letter letter(const store::NewMessage& message) noexcept;
+/// From six columns: kind, execution, source, kind of address, address, body.
+store::NewMessage read_new_message(const Cursor& row, int first_column);
 
 /// Inserts the message, and makes the instance ready if it does. False, and nothing done, when the instance
 /// has ended and takes no such message.
@@ -101,4 +112,4 @@ void set_aside(Transaction& tx, InstanceKey key, std::string_view what, std::str
                std::string_view bytes);
 std::string describe_message(MessageId id, store::MessageKind kind);
 
-}  // namespace holdfast::sqlite
+}  // namespace holdfast::sqlite_store

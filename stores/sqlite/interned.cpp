@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace holdfast::sqlite {
+namespace holdfast::sqlite_store {
 namespace {
 
 using RouteView = std::tuple<std::string_view, std::string_view, std::uint64_t>;
@@ -100,4 +100,4 @@ void Interned::load_kinds() {
   }
 }
 
-}  // namespace holdfast::sqlite
+}  // namespace holdfast::sqlite_store

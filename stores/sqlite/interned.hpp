@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace holdfast::sqlite {
+namespace holdfast::sqlite_store {
 
 /// What code an instance needs.
 struct Route {
@@ -48,8 +48,7 @@ class Interned {
   const Kind& kind(std::int64_t number);
   /// These two write when it is the first of its like.
   std::int64_t route_number(const store::CodeVersion& code, std::uint64_t build);
-  std::int64_t kind_number(std::string_view queue,
-                           std::string_view name, std::string_view requirements);
+  std::int64_t kind_number(std::string_view queue, std::string_view name, std::string_view requirements);
 
   /// After a rollback: some of it may not be in the file.
   void forget();
@@ -73,4 +72,4 @@ class Interned {
   std::int64_t last_kind_ = 0;
 };
 
-}  // namespace holdfast::sqlite
+}  // namespace holdfast::sqlite_store

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace holdfast::sqlite {
+namespace holdfast::sqlite_store {
 
 using LeaseTime = std::int64_t;
 inline constexpr LeaseTime kNoTime = std::numeric_limits<LeaseTime>::max();
@@ -24,6 +24,8 @@ constexpr Duration left_until(LeaseTime then, LeaseTime now) noexcept {
 }
 
 constexpr std::int64_t to_row(CalendarTime time) noexcept { return time.time_since_epoch().count(); }
-constexpr CalendarTime calendar_from_row(std::int64_t value) noexcept { return CalendarTime(Duration(value)); }
+constexpr CalendarTime calendar_from_row(std::int64_t value) noexcept {
+  return CalendarTime(Duration(value));
+}
 
-}  // namespace holdfast::sqlite
+}  // namespace holdfast::sqlite_store

@@ -7,7 +7,7 @@
 
 #include <string_view>
 
-namespace holdfast::sqlite {
+namespace holdfast::sqlite_store {
 
 /// Thrown where a fault plan wants an operation to fail; ends the transaction.
 struct InjectedFault {};
@@ -30,4 +30,4 @@ class Query {
   Statement statement_{};
 };
 
-}  // namespace holdfast::sqlite
+}  // namespace holdfast::sqlite_store

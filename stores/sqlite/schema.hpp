@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-namespace holdfast::sqlite {
+namespace holdfast::sqlite_store {
 
 /// Times: `at`, `until` and the like are lease time; `due` and `..._at` of what people see are calendar time;
 /// both in microseconds. Numbers of 64 bits without a sign are kept in the same bits.
@@ -60,6 +60,9 @@ CREATE TABLE instances (
   ready_at INTEGER,            -- its place in `ready`, or NULL; of no meaning while it is held and not lapsed
   stamp BLOB,                  -- of a last commit that wrote no segment; else that segment has it
   waits BLOB,                  -- the addresses, encoded; NULL: none
+  seen INTEGER NOT NULL DEFAULT 0,        -- deliveries up to this don't make it ready: its frame had them
+  woken INTEGER NOT NULL DEFAULT 0,       -- 1: ready, whatever its messages are
+  not_before INTEGER NOT NULL DEFAULT 0,  -- not ready before this
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   request BLOB,
@@ -278,4 +281,4 @@ CREATE TABLE workers (
 CREATE INDEX workers_by_node ON workers (ns, node);
 )sql";
 
-}  // namespace holdfast::sqlite
+}  // namespace holdfast::sqlite_store

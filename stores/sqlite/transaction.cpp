@@ -2,7 +2,7 @@
 
 #include "damaged_row.hpp"
 
-namespace holdfast::sqlite {
+namespace holdfast::sqlite_store {
 
 Counters& Transaction::counters() {
   if (!memo.counters) {
@@ -43,8 +43,8 @@ std::optional<StoreError> Transaction::refuse_worker(WorkerKey worker) {
     known = memo.workers.emplace(worker.value, row->truth(0)).first;
   }
   if (!known->second) return std::nullopt;
-  return store_error(StoreError::Kind::superseded, "a newer process of the node of worker " +
-                                                       to_string(worker) + " has joined");
+  return store_error(StoreError::Kind::superseded,
+                     "a newer process of the node of worker " + to_string(worker) + " has joined");
 }
 
-}  // namespace holdfast::sqlite
+}  // namespace holdfast::sqlite_store

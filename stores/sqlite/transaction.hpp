@@ -16,7 +16,7 @@
 #include <string_view>
 #include <unordered_map>
 
-namespace holdfast::sqlite {
+namespace holdfast::sqlite_store {
 
 /// The row of `counters`.
 struct Counters {
@@ -67,7 +67,12 @@ struct Link {
 class Transaction {
  public:
   Transaction(Link& link, LeaseTime lease_now, CalendarTime calendar)
-      : sql(link.statements), memo(link.memo), ns(link.ns), now(lease_now), calendar_now(calendar), link_(link) {}
+      : sql(link.statements),
+        memo(link.memo),
+        ns(link.ns),
+        now(lease_now),
+        calendar_now(calendar),
+        link_(link) {}
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
 
@@ -93,15 +98,11 @@ class Transaction {
     return Cursor(query.use(link_.connection, link_.faults), values...);
   }
 
-  const Route& route(std::int64_t number) {
-    return link_.interned.route(number);
-  }
+  const Route& route(std::int64_t number) { return link_.interned.route(number); }
   std::int64_t route_number(const store::CodeVersion& code, std::uint64_t build) {
     return link_.interned.route_number(code, build);
   }
-  const Kind& kind(std::int64_t number) {
-    return link_.interned.kind(number);
-  }
+  const Kind& kind(std::int64_t number) { return link_.interned.kind(number); }
   std::int64_t kind_number(std::string_view queue, std::string_view name, std::string_view requirements) {
     return link_.interned.kind_number(queue, name, requirements);
   }
@@ -133,4 +134,4 @@ inline StoreError store_error(StoreError::Kind kind, std::string message) {
   return StoreError{.kind = kind, .message = std::move(message)};
 }
 
-}  // namespace holdfast::sqlite
+}  // namespace holdfast::sqlite_store
