@@ -1,5 +1,7 @@
 #include "side_file.hpp"
 
+#include "futex.hpp"
+
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -90,8 +92,11 @@ bool SharedPage::is_at(const std::string& path) const noexcept {
          mine.st_dev == there.st_dev && static_cast<std::size_t>(there.st_size) >= kSize;
 }
 
-SideFile::SideFile(const std::string& database, Logger* logger)
-    : database_(database), path_(database.empty() ? "" : database + "-wake"), logger_(logger) {
+SideFile::SideFile(const std::string& database, Logger* logger, std::chrono::milliseconds look_every)
+    : database_(database),
+      path_(database.empty() ? "" : database + "-wake"),
+      logger_(logger),
+      look_every_(look_every) {
   attach();
 }
 
@@ -103,11 +108,14 @@ std::shared_ptr<SharedPage> SideFile::page() const {
 bool SideFile::look_after() {
   const std::lock_guard lock(mutex_);
   const auto now = std::chrono::steady_clock::now();
-  if (path_.empty() || now - looked_ < std::chrono::seconds{1}) return false;
+  if (path_.empty() || now - looked_ < look_every_) return false;
   const auto before = page_;
   if (page_->file() < 0 || !page_->is_at(path_)) attach();
   looked_ = now;
-  return page_ != before;
+  if (page_ == before) return false;
+  before->words().sequence.fetch_add(1);  // so that who sleeps there comes over
+  futex_wake_all(before->words().sequence);
+  return true;
 }
 
 void SideFile::attach() {

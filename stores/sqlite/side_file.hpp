@@ -62,10 +62,12 @@ class SharedPage {
 class SideFile {
  public:
   /// Beside `database`; without one (in memory) there is never a file. `logger` may be null.
-  SideFile(const std::string& database, Logger* logger);
+  SideFile(const std::string& database, Logger* logger,
+           std::chrono::milliseconds look_every = std::chrono::seconds{1});
 
   [[nodiscard]] std::shared_ptr<SharedPage> page() const;
-  /// Looks whether the file is still there, at most once per second. True when page() is another than before.
+  /// Looks whether the file is still there, at most once per `look_every`. True when page() is another than
+  /// before.
   bool look_after();
 
  private:
@@ -74,6 +76,7 @@ class SideFile {
   const std::string database_;
   const std::string path_;
   Logger* const logger_;
+  const std::chrono::milliseconds look_every_;
   mutable std::mutex mutex_{};
   std::shared_ptr<SharedPage> page_{};
   std::chrono::steady_clock::time_point looked_{};
