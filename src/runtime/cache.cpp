@@ -47,6 +47,15 @@ bool InstanceCache::has_ready() const {
   return !ready_.empty();
 }
 
+void InstanceCache::begin_execution(CachedInstance& instance, std::string version) {
+  const std::lock_guard lock(mutex_);
+  instance.frame.reset();
+  instance.waits.reset();
+  instance.given = {};
+  instance.code.version = std::move(version);
+  ++instance.execution.value;
+}
+
 std::vector<LocalDone> InstanceCache::put_back(CachedInstance& instance, bool still_held) {
   const std::lock_guard lock(mutex_);
   instance.busy = false;
@@ -188,11 +197,6 @@ void InstanceCache::add_locked(store::LockedTurn&& turn) {
   } else {
     begin_lock(instance, turn);
   }
-  instance.code = std::move(turn.code);
-  instance.build = turn.build;
-  instance.execution = turn.execution;
-  instance.status = turn.status;
-  instance.delivery = turn.delivery;
   for (store::Message& message : turn.messages) {
     if (message.id <= instance.fetched) continue;
     instance.fetched = message.id;
@@ -216,6 +220,11 @@ void InstanceCache::begin_lock(CachedInstance& instance, store::LockedTurn& turn
   }
   instance.fetched = instance.given;
   instance.stamp = turn.stamp;
+  instance.code = std::move(turn.code);
+  instance.build = turn.build;
+  instance.execution = turn.execution;
+  instance.status = turn.status;
+  instance.delivery = turn.delivery;
 }
 
 void InstanceCache::list(CachedInstance& instance) {

@@ -84,6 +84,8 @@ class InstanceCache {
   std::vector<Taken> take_ready(std::size_t max);
   [[nodiscard]] bool has_ready() const;
 
+  /// After a commit that ended one execution and began the next.
+  void begin_execution(CachedInstance& instance, std::string version);
   /// After a commit. When it is no longer held, what came in the meantime is returned: the store must be
   /// told.
   std::vector<LocalDone> put_back(CachedInstance& instance, bool still_held);

@@ -218,11 +218,7 @@ void TurnStep::settle(Prepared& turn, store::TurnCommit& commit, StoreResult<sto
       std::holds_alternative<store::InstanceEnd>(commit.end) || store::has_ended(instance.status);
   if (ended) return desk_.tell_store(cache_.drop(instance));
   if (const auto* next = std::get_if<store::NextExecution>(&commit.end)) {
-    instance.frame.reset();
-    instance.given = {};
-    instance.waits.reset();
-    instance.code.version = next->version;
-    ++instance.execution.value;
+    cache_.begin_execution(instance, next->version);
     want();
   }
   if (turn.forget) {
