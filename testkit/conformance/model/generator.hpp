@@ -1,0 +1,16 @@
+// The generator of programs. It looks at what the model has said so far, so that most of its steps do
+// something, and deep states are reached; some are wrong on purpose.
+#pragma once
+
+#include "testkit/conformance/model/operations.hpp"
+#include "testkit/conformance/model/world.hpp"
+
+#include <holdfast/random.hpp>
+
+#include <cstdint>
+
+namespace holdfast::testing::model {
+
+Step next_step(const World& world, Random& random, std::uint32_t number);
+
+}  // namespace holdfast::testing::model
