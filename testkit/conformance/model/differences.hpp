@@ -118,7 +118,11 @@ namespace detail {
 template <class T>
 struct Comparer {
   static void run(const std::string& where, const T& model, const T& subject, Differences& found) {
-    if constexpr (Struct<T> && !std::is_same_v<T, StoreError>) {
+    if constexpr (Struct<T>) {
+      // Most are equal: the text of each member's place is made only for those that are not.
+      if constexpr (std::equality_comparable<T>) {
+        if (model == subject) return;
+      }
       compare_members(where, model, subject, found);
     } else if (model != subject) {
       found.push_back({where, words(model), words(subject)});
@@ -175,9 +179,6 @@ struct Comparer<StoreResult<T>> {
 /// Adds what differs; nothing when the two are equal.
 template <class T>
 void compare(const std::string& where, const T& model, const T& subject, Differences& found) {
-  if constexpr (Struct<T> && std::equality_comparable<T>) {
-    if (model == subject) return;
-  }
   detail::Comparer<T>::run(where, model, subject, found);
 }
 
