@@ -12,7 +12,8 @@ namespace holdfast::testing::model {
 
 class Chooser {
  public:
-  Chooser(const World& world, On on, Random& random) : dice(random), space(world.space(on)) {}
+  Chooser(const World& world, On on, Random& random, bool with_sessions)
+      : dice(random), space(world.space(on)), sessions(with_sessions) {}
 
   using Wanted = std::function<bool(const store::InstanceRow&)>;
   /// Mostly one of those that are wanted, if there are any.
@@ -39,6 +40,7 @@ class Chooser {
   // How a step of this namespace uses its luck, and what is there.
   Dice dice;           // NOLINT(misc-non-private-member-variables-in-classes)
   const Space& space;  // NOLINT(misc-non-private-member-variables-in-classes)
+  bool sessions;       // NOLINT(misc-non-private-member-variables-in-classes)
 };
 
 /// A turn of this instance, sensible for the most part.

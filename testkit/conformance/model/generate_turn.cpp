@@ -22,7 +22,7 @@ class TurnMaker {
     if (dice_.chance(30)) settle_activities();
     if (dice_.chance(25)) set_timers();
     if (dice_.chance(35)) send();
-    if (dice_.chance(25)) use_sessions();
+    if (choose_.sessions && dice_.chance(25)) use_sessions();
     set_status();
     return std::move(turn_);
   }
@@ -55,7 +55,7 @@ class TurnMaker {
       if (dice_.chance(30)) spec.priority = dice_.pick({-1, 1, 5});
       if (dice_.chance(20)) spec.start_within = dice_.pick<Duration>({2s, 8s, 15s});
       if (dice_.chance(20)) spec.total = dice_.pick<Duration>({3s, 12s, 25s});
-      if (dice_.chance(45)) {
+      if (choose_.sessions && dice_.chance(45)) {
         spec.session = choose_.session();
         spec.policy = choose_.policy();
       }

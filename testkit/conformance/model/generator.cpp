@@ -18,8 +18,8 @@ bool is_gone(const store::ActivityId& /*id*/, const store::ActivityRow* row) { r
 
 class Generator {
  public:
-  Generator(const World& world, On on, Random& random)
-      : on_(on), choose_(world, on, random), dice_(choose_.dice), space_(choose_.space) {}
+  Generator(const World& world, On on, Random& random, bool sessions)
+      : on_(on), choose_(world, on, random, sessions), dice_(choose_.dice), space_(choose_.space) {}
 
   Operation make() {
     const std::vector<Choice> all = choices();
@@ -70,11 +70,11 @@ class Generator {
             {1 + some(running, 14), &Generator::finish_activities},
             {1 + some(running, 4), &Generator::renew_activities},
             {1 + some(!state.cancels.empty(), 5), &Generator::acknowledge_cancels},
-            {3, &Generator::acquire_session},
-            {1 + some(owned, 4), &Generator::renew_sessions},
-            {1 + some(owned, 4), &Generator::release_sessions},
-            {1, &Generator::close_session},
-            {1 + some(owned, 1), &Generator::fail_session},
+            {some(choose_.sessions, 3), &Generator::acquire_session},
+            {some(choose_.sessions, 1) + some(owned, 4), &Generator::renew_sessions},
+            {some(choose_.sessions, 1) + some(owned, 4), &Generator::release_sessions},
+            {some(choose_.sessions, 1), &Generator::close_session},
+            {some(choose_.sessions, 1) + some(owned, 1), &Generator::fail_session},
             {2, &Generator::delete_instance},
             {1, &Generator::prune},
             {3, &Generator::look_around},
@@ -299,9 +299,9 @@ class Generator {
 
 }  // namespace
 
-Step next_step(const World& world, Random& random, std::uint32_t number) {
+Step next_step(const World& world, Random& random, std::uint32_t number, bool sessions) {
   const On on = Dice(random).weighted<On>({{50, On::left}, {35, On::right}, {15, On::other}});
-  return {number, Generator(world, on, random).make()};
+  return {number, Generator(world, on, random, sessions).make()};
 }
 
 }  // namespace holdfast::testing::model

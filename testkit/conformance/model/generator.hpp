@@ -11,6 +11,7 @@
 
 namespace holdfast::testing::model {
 
-Step next_step(const World& world, Random& random, std::uint32_t number);
+/// Without `sessions`: nothing that has to do with them.
+Step next_step(const World& world, Random& random, std::uint32_t number, bool sessions);
 
 }  // namespace holdfast::testing::model

@@ -23,13 +23,14 @@ using model::Differences;
 using model::Program;
 
 // The program that a seed makes, up to the step that shows a difference, or nothing when none does.
-std::optional<Program> find_failing(const StoreSubject& subject, std::uint64_t seed, std::size_t steps) {
+std::optional<Program> find_failing(const StoreSubject& subject, std::uint64_t seed,
+                                    const ModelOptions& options) {
   Comparison comparison(memory_subject(), subject);
   SeededRandom random(seed);
   Program program;
-  while (program.size() < steps) {
+  while (program.size() < options.steps) {
     const auto number = static_cast<std::uint32_t>(program.size() + 1);
-    program.push_back(model::next_step(comparison.world(), random, number));
+    program.push_back(model::next_step(comparison.world(), random, number, options.sessions));
     if (!comparison.run(program.back()).empty()) return program;
   }
   return std::nullopt;
@@ -85,7 +86,8 @@ ModelDifference shrink_and_explain(const StoreSubject& subject, const ModelOptio
   difference.program = to_text(program);
   explain(subject, program, difference);
   difference.repeat = "HOLDFAST_MODEL_SEED=" + std::to_string(seed) + " HOLDFAST_MODEL_PROGRAMS=1" +
-                      " HOLDFAST_MODEL_STEPS=" + std::to_string(options.steps) + " " + options.command;
+                      " HOLDFAST_MODEL_STEPS=" + std::to_string(options.steps) +
+                      (options.sessions ? " " : " HOLDFAST_MODEL_SESSIONS=0 ") + options.command;
   return difference;
 }
 
@@ -115,6 +117,9 @@ ModelOptions from_environment(ModelOptions options) {
   read_variable("HOLDFAST_MODEL_SEED", options.seed);
   read_variable("HOLDFAST_MODEL_PROGRAMS", options.programs);
   read_variable("HOLDFAST_MODEL_STEPS", options.steps);
+  int sessions = options.sessions ? 1 : 0;
+  read_variable("HOLDFAST_MODEL_SESSIONS", sessions);
+  options.sessions = sessions != 0;
   std::int64_t seconds = options.at_most.count();
   read_variable("HOLDFAST_MODEL_SECONDS", seconds);
   options.at_most = std::chrono::seconds(seconds);
@@ -125,7 +130,7 @@ std::optional<ModelDifference> compare_with_model(const StoreSubject& subject, c
   const BootTime end = real_clock().boot_now() + options.at_most;
   for (std::size_t i = 0; i < options.programs && real_clock().boot_now() < end; ++i) {
     const std::uint64_t seed = options.seed + i;
-    std::optional<Program> failing = find_failing(subject, seed, options.steps);
+    std::optional<Program> failing = find_failing(subject, seed, options);
     if (failing) return shrink_and_explain(subject, options, seed, *std::move(failing));
   }
   return std::nullopt;
