@@ -1,5 +1,6 @@
 #include "testkit/conformance/model/chooser.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace holdfast::testing::model {
@@ -30,11 +31,16 @@ Id Chooser::any_instance() {
 
 Life Chooser::life() { return dice.chance(4) ? Life::before : Life::now; }
 
-Made Chooser::activity(const WantedActivity& wanted) {
+std::vector<Made> Chooser::activities(const WantedActivity& wanted) const {
   std::vector<Made> found;
   for (const auto& [made, id] : space.activities()) {
     if (wanted(id, space.row(id))) found.push_back(made);
   }
+  return found;
+}
+
+Made Chooser::activity(const WantedActivity& wanted) {
+  std::vector<Made> found = activities(wanted);
   if (!found.empty() && dice.chance(95)) return dice.pick(found);
   found.clear();
   for (const auto& [made, id] : space.activities()) found.push_back(made);
@@ -48,13 +54,16 @@ Who Chooser::worker(std::optional<WorkerKey> key) {
       if (space.worker(who).key == *key) return who;
     }
   }
-  const WorkerKey nobody = space.worker(Who::stranger).key;
   std::vector<Who> there;
   for (const Who who : {Who::ada, Who::bob, Who::cyd}) {
-    if (space.worker(who).key != nobody) there.push_back(who);
+    const auto& all = space.state().workers;
+    const bool registered = std::any_of(
+        all.begin(), all.end(), [&](const auto& worker) { return worker.key == space.worker(who).key; });
+    if (registered) there.push_back(who);
   }
-  if (there.empty() || dice.chance(6)) {
-    return dice.weighted<Who>({{3, Who::former_ada}, {2, Who::former_bob}, {1, Who::stranger}});
+  if (there.empty() || dice.chance(5)) {
+    return dice.weighted<Who>(
+        {{2, Who::ada}, {2, Who::bob}, {3, Who::former_ada}, {2, Who::former_bob}, {1, Who::stranger}});
   }
   return dice.pick(there);
 }

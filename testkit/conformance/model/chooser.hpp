@@ -26,6 +26,7 @@ class Chooser {
   using WantedActivity = std::function<bool(const store::ActivityId&, const store::ActivityRow*)>;
   /// The row is null for those that are gone. Mostly one that is wanted, if there is one.
   Made activity(const WantedActivity& wanted);
+  [[nodiscard]] std::vector<Made> activities(const WantedActivity& wanted) const;
 
   /// Mostly a worker that is there; `key` in particular, if it is set.
   Who worker(std::optional<WorkerKey> key = {});

@@ -18,8 +18,8 @@ class TurnMaker {
     turn_.token = choose_.which();
     turn_.expected = choose_.which();
     take_messages();
-    if (dice_.chance(50)) schedule_activities();
-    if (dice_.chance(30)) settle_activities();
+    if (dice_.chance(60)) schedule_activities();
+    if (dice_.chance(45)) settle_activities();
     if (dice_.chance(25)) set_timers();
     if (dice_.chance(35)) send();
     if (choose_.sessions && dice_.chance(25)) use_sessions();
@@ -69,10 +69,10 @@ class TurnMaker {
   }
 
   void settle_activities() {
-    if (dice_.chance(60)) {
-      const auto locked = [&](const store::ActivityId& id, const store::ActivityRow* row) {
-        return is_mine(id) && row != nullptr && !row->token.empty();
-      };
+    const auto locked = [&](const store::ActivityId& id, const store::ActivityRow* row) {
+      return is_mine(id) && row != nullptr && !row->token.empty();
+    };
+    if (dice_.chance(choose_.activities(locked).empty() ? 3 : 60)) {
       for (std::size_t n = 1 + dice_.below(2); n > 0; --n) {
         turn_.completed.push_back({.activity = choose_.activity(locked),
                                    .token = choose_.which(),

@@ -55,18 +55,21 @@ class Generator {
                                     [](const auto& row) { return !row.view.running; });
     const bool owned = std::any_of(state.sessions.begin(), state.sessions.end(),
                                    [](const auto& session) { return session.worker.value != 0; });
-    return {{2 + some(state.workers.empty(), 60), &Generator::join},
-            {2, &Generator::refresh},
+    const bool lapsed = std::any_of(state.sessions.begin(), state.sessions.end(), [](const auto& session) {
+      return session.state == store::SessionState::lapsed;
+    });
+    return {{2 + some(state.workers.empty(), 90) + some(state.workers.size() < 2, 15), &Generator::join},
+            {3, &Generator::refresh},
             {1, &Generator::leave},
             {4 + some(state.instances.size() < 2, 20), &Generator::start},
             {9, &Generator::send},
-            {4 + some(ready, 18), &Generator::fetch_turns},
-            {2 + some(locked, 30), &Generator::commit_turns},
+            {3 + some(ready, 24), &Generator::fetch_turns},
+            {1 + some(locked, 36), &Generator::commit_turns},
             {1 + some(locked, 3), &Generator::release_turns},
             {1 + some(locked, 3), &Generator::renew_turns},
             {1, &Generator::read_history},
             {1 + some(parked, 4), &Generator::wake_parked},
-            {3 + some(queued, 16), &Generator::fetch_activities},
+            {2 + some(queued, 18), &Generator::fetch_activities},
             {1 + some(running, 14), &Generator::finish_activities},
             {1 + some(running, 4), &Generator::renew_activities},
             {1 + some(!state.cancels.empty(), 5), &Generator::acknowledge_cancels},
@@ -78,7 +81,7 @@ class Generator {
             {2, &Generator::delete_instance},
             {1, &Generator::prune},
             {3, &Generator::look_around},
-            {4, &Generator::sweep},
+            {4 + some(lapsed, 10), &Generator::sweep},
             {10, &Generator::advance},
             {1, &Generator::step_calendar},
             {1, &Generator::reopen}};
@@ -97,7 +100,7 @@ class Generator {
   Operation fetch_turns() {
     FetchTurns op{.on = on_, .who = choose_.worker()};
     op.holding = dice_.weighted<Holding>({{5, Holding::none}, {8, Holding::own}, {1, Holding::stale}});
-    op.max = dice_.pick<std::size_t>({0, 1, 2, 10, 10});
+    op.max = dice_.pick<std::size_t>({0, 1, 1, 2, 2, 10, 10, 10, 10});
     op.lease = dice_.pick<Duration>({2s, 5s, 5s, 20s});
     return op;
   }
@@ -155,7 +158,7 @@ class Generator {
 
   Operation fetch_activities() {
     FetchActivities op{.on = on_, .who = choose_.worker()};
-    op.max = dice_.pick<std::size_t>({0, 1, 1, 2, 10});
+    op.max = dice_.pick<std::size_t>({0, 1, 1, 1, 2, 2, 10, 10, 10});
     op.lease = dice_.pick<Duration>({3s, 10s, 10s, 40s});
     return op;
   }
@@ -277,7 +280,7 @@ class Generator {
 
   Operation sweep() {
     Sweep op{.on = on_, .who = choose_.worker()};
-    if (dice_.chance(30)) op.worker_stale_after = 5s;
+    if (dice_.chance(10)) op.worker_stale_after = 5s;
     if (dice_.chance(30)) op.session_state_retention = 10s;
     if (dice_.chance(30)) op.session_record_retention = 10s;
     return op;

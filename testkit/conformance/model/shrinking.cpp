@@ -67,6 +67,37 @@ struct Simpler<std::optional<T>> {
   }
 };
 
+// Everywhere in a program, one name becomes another.
+template <class E>
+struct Renaming {
+  E from;
+  E to;
+
+  void in(Program& program) const {
+    for (Step& step : program) {
+      std::visit([this](auto& operation) { this->in(operation); }, step.operation);
+    }
+  }
+
+ private:
+  template <class T>
+  void in(T& value) const {
+    if constexpr (std::is_same_v<T, E>) {
+      if (value == from) value = to;
+    } else if constexpr (std::is_class_v<T> && std::is_aggregate_v<T>) {
+      std::apply([this](auto&... member) { (this->in(member), ...); }, holdfast::detail::fields_of(value));
+    }
+  }
+  template <class T>
+  void in(std::vector<T>& values) const {
+    for (T& value : values) in(value);
+  }
+  template <class T>
+  void in(std::optional<T>& value) const {
+    if (value) in(*value);
+  }
+};
+
 class Shrinker {
  public:
   Shrinker(Program program, const Fails& fails, std::size_t runs)
@@ -76,6 +107,7 @@ class Shrinker {
     bool progress = true;
     while (progress && runs_ > 0) {
       progress = remove_steps();
+      progress = use_fewer_names() || progress;
       progress = simplify_steps() || progress;
     }
     return std::move(program_);
@@ -107,6 +139,29 @@ class Shrinker {
       }
     }
     return progress;
+  }
+
+  // What can't be changed in one step alone, because others name the same.
+  bool use_fewer_names() {
+    bool progress = rename(Renaming<On>{On::right, On::left});
+    progress = rename(Renaming<On>{On::other, On::left}) || progress;
+    for (const Id id : {Id::b, Id::c, Id::d, Id::e}) {
+      progress = rename(Renaming<Id>{id, Id::a}) || progress;
+    }
+    progress = rename(Renaming<Sid>{Sid::t, Sid::s}, Renaming<At>{At::session_t, At::session_s}) || progress;
+    progress = rename(Renaming<Sid>{Sid::u, Sid::s}) || progress;
+    progress = rename(Renaming<Node>{Node::cyd, Node::ada}, Renaming<Who>{Who::cyd, Who::ada}) || progress;
+    progress = rename(Renaming<Node>{Node::cyd, Node::bob}, Renaming<Who>{Who::cyd, Who::bob}) || progress;
+    return rename(Renaming<Node>{Node::bob, Node::ada}, Renaming<Who>{Who::bob, Who::ada},
+                  Renaming<Who>{Who::former_bob, Who::former_ada}) ||
+           progress;
+  }
+
+  template <class... E>
+  bool rename(const Renaming<E>&... renamings) {
+    Program candidate = program_;
+    (renamings.in(candidate), ...);
+    return candidate != program_ && take(std::move(candidate));
   }
 
   bool simplify_steps() {
