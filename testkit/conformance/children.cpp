@@ -59,9 +59,13 @@ STORE_TEST(Children, OfAnIdThatHasEndedTheEndedOneAnswers) {
 
 STORE_TEST(Children, StartedByATurnThatEndsItsInstanceLive) {
   const Worker a = join("a");
-  a.commit(a.begin("completes").starts_detached("one").ends());
-  a.commit(a.begin("continues-1").starts_detached("two").continues_as_new("again"));
-  EXPECT_EQ(names(a.fetch_turns()), (Texts{"one", "continues-1", "two"}));
+  Turn completes = a.begin("completes");
+  Turn continues = a.begin("continues");
+  a.commit(completes.starts_detached("one").ends());
+  a.commit(continues.starts_detached("two").continues_as_new("again"));
+  Texts ready = names(a.fetch_turns());
+  std::ranges::sort(ready);
+  EXPECT_EQ(ready, (Texts{"continues", "one", "two"}));
 }
 
 STORE_TEST(Children, TheSameIdTwiceInOneTurnIsOneInstanceWithTwoStarts) {

@@ -9,13 +9,13 @@ HOLDFAST_CONFORMANCE_FILE(queues);
 namespace holdfast::testing::conformance {
 namespace {
 
-WorkerInfo with_handlers(NameSet handlers) {
-  WorkerInfo info = worker_info("picky");
+WorkerInfo with_handlers(std::string node, NameSet handlers) {
+  WorkerInfo info = worker_info(std::move(node));
   info.abilities.handlers = std::move(handlers);
   return info;
 }
-WorkerInfo with_queues(Queues queues) {
-  WorkerInfo info = worker_info("picky");
+WorkerInfo with_queues(std::string node, Queues queues) {
+  WorkerInfo info = worker_info(std::move(node));
   info.abilities.queues = std::move(queues);
   return info;
 }
@@ -46,8 +46,7 @@ STORE_TEST(Queues, HigherPriorityGoesFirst) {
 }
 
 STORE_TEST(Queues, PriorityCountsAcrossQueues) {
-  WorkerInfo info = with_queues({.names = {"", "slow"}});
-  const Worker a = join(info);
+  const Worker a = join(with_queues("a", {.names = {"", "slow"}}));
   a.commit(a.begin("order-1")
                .schedules("charge")
                .schedules({.name = "ship", .queue = "slow", .priority = 5})
@@ -79,8 +78,8 @@ STORE_TEST(Queues, AnItemWhoseLockLapsedWaitsSinceThen) {
 
 STORE_TEST(Queues, AWorkerGetsOnlyWhatItHasAHandlerFor) {
   const Worker a = join("a");
-  const Worker picky = join(with_handlers({"ship"}));
-  const Worker useless = join(with_handlers({}));
+  const Worker picky = join(with_handlers("picky", {"ship"}));
+  const Worker useless = join(with_handlers("useless", {}));
   a.commit(a.begin("order-1").schedules("charge").schedules("ship").schedules("fly"));
   EXPECT_EQ(names(useless.fetch_activities()), Texts{});
   EXPECT_EQ(names(picky.fetch_activities()), Texts{"ship"});
@@ -90,10 +89,8 @@ STORE_TEST(Queues, AWorkerGetsOnlyWhatItHasAHandlerFor) {
 
 STORE_TEST(Queues, AWorkerGetsOnlyWhatIsInItsQueues) {
   const Worker a = join("a");
-  const Worker gpu = join(with_queues({.names = {"gpu"}}));
-  WorkerInfo both_info = with_queues({.names = {"", "cpu"}});
-  both_info.node = "both";
-  const Worker both = join(both_info);
+  const Worker gpu = join(with_queues("gpu", {.names = {"gpu"}}));
+  const Worker both = join(with_queues("both", {.names = {"", "cpu"}}));
   a.commit(a.begin("order-1")
                .schedules("charge")
                .schedules({.name = "render", .queue = "gpu"})
@@ -108,10 +105,8 @@ STORE_TEST(Queues, AWorkerGetsOnlyWhatIsInItsQueues) {
 
 STORE_TEST(Queues, AWorkerMayServeAllQueuesOrNone) {
   const Worker a = join("a");
-  WorkerInfo any_info = with_queues({.any = true, .names = {}});
-  any_info.node = "any";
-  const Worker any = join(any_info);
-  const Worker none = join(with_queues({.names = {}}));
+  const Worker any = join(with_queues("any", {.any = true, .names = {}}));
+  const Worker none = join(with_queues("none", {.names = {}}));
   a.commit(a.begin("order-1").schedules("charge").schedules({.name = "render", .queue = "gpu"}));
   EXPECT_EQ(names(none.fetch_activities()), Texts{});
   EXPECT_EQ(names(any.fetch_activities()), (Texts{"charge", "render"}));
@@ -130,7 +125,7 @@ STORE_TEST(Queues, AFetchTakesNoMoreThanItAsksFor) {
 
 STORE_TEST(Queues, WhatAWorkerMayNotTakeIsNotLeftBehind) {
   const Worker a = join("a");
-  const Worker picky = join(with_handlers({"ship"}));
+  const Worker picky = join(with_handlers("picky", {"ship"}));
   a.commit(a.begin("order-1").schedules("charge").schedules("ship").schedules("charge"));
   const Works fetched = picky.fetch_activities(1);
   EXPECT_EQ(names(fetched), Texts{"ship"});

@@ -284,6 +284,7 @@ STORE_TEST(Sessions, AnActivityMaySaveItsState) {
   must(a.answer_with({works.works[1].id(), works.works[1].token, Finished{"y"}, SessionSave{"state 2"}, {}}));
   EXPECT_EQ(session("gpu").saved, "state 2");
   EXPECT_EQ(session("gpu").saved_version, 2U);
+  a.commit(a.fetch_turn());
   pass(a.info.abilities.session_lease);
   b.commit(b.begin("order-2").schedules(of_session("gpu")));
   EXPECT_EQ(b.fetch_activity()->session->saved, "state 2");

@@ -13,6 +13,7 @@ STORE_TEST(SetAside, AMessageIsKeptOutOfTheWay) {
   start("order-1");
   tell("order-1", kDamaged);
   Turn turn = a.fetch_turn();
+  const MessageId damaged = turn->messages.at(1).id;
   a.commit(turn.sets_aside(1));
   EXPECT_TRUE(row("order-1").messages.empty());
   EXPECT_EQ(names(a.fetch_turns()), Texts{});
@@ -21,7 +22,7 @@ STORE_TEST(SetAside, AMessageIsKeptOutOfTheWay) {
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].number, 1U);
   EXPECT_EQ(rows[0].key, turn.key());
-  EXPECT_EQ(rows[0].what, "message " + to_string(turn->messages.at(1).id) + " (control)");
+  EXPECT_EQ(rows[0].what, "message " + to_string(damaged) + " (control)");
   EXPECT_EQ(rows[0].bytes, kDamaged);
   EXPECT_EQ(rows[0].at, clock().calendar_now());
 }
