@@ -1,0 +1,80 @@
+// Activities: their rows, and the calls about them, inside a transaction.
+#pragma once
+
+#include "instances.hpp"
+#include "transaction.hpp"
+
+#include <holdfast/cancel_reason.hpp>
+#include <holdfast/store/activities.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace holdfast::sqlite_store {
+
+/// A row of `running` or of `queued`.
+struct Activity {
+  store::ActivityId id{};
+  std::int64_t kind = 0;
+  WorkerKey worker{};   ///< 0 when it has no lock
+  LockToken token{};    ///< empty when it has no lock
+  LeaseTime until = 0;  ///< of the lock
+  std::string body{};
+  int priority = 0;
+  std::uint32_t attempt = 1;
+  std::uint32_t delivery = 0;
+  std::int64_t session = 0;  ///< its number; 0 = none
+  Generation generation{};   ///< of the session, at its last lock
+  Duration start_within = never;
+  LeaseTime total_until = kNoTime;
+  std::string last_failure{};
+  std::string progress{};
+  std::int64_t lane = 0;  ///< of a queued one
+  LeaseTime at = 0;       ///< of a queued one
+  bool queued = false;
+};
+
+/// Reads a row of one of the queries that give whole rows.
+Activity read_activity(const Cursor& row, bool queued);
+std::optional<Activity> find_activity(Transaction& tx, const store::ActivityId& id);
+void insert_running(Transaction& tx, const Activity& activity);
+/// In its lane, ready at `at`.
+void insert_queued(Transaction& tx, const Activity& activity);
+/// From whichever table it is in.
+void erase_activity(Transaction& tx, const Activity& activity);
+
+/// Where it waits once it is queued.
+std::int64_t lane_of(Transaction& tx, const Activity& activity);
+
+/// Locks it: it leaves the queue, with one more delivery.
+store::LockedActivity lock_activity(Transaction& tx, Activity activity, WorkerKey worker, LockToken token,
+                                    Duration lease);
+
+/// Takes a row away that its own turn or the deletion of its instance has no more use for. One that has an
+/// owner leaves a cancel record, and its worker is woken.
+void cancel_activity(Transaction& tx, const Activity& activity, CancelReason reason);
+/// All of an instance.
+void cancel_all_activities(Transaction& tx, InstanceKey key, CancelReason reason);
+/// Takes a row away for another reason: its instance is told.
+void take_away(Transaction& tx, const Activity& activity, CancelReason reason, std::string_view session);
+
+/// Locked rows whose leases are over go to the queue. How long until the next lock may end.
+Duration let_activities_lapse(Transaction& tx);
+
+/// Whether a worker with those abilities may take free items of that kind.
+bool serves(const store::Abilities& abilities, const Kind& kind);
+/// Whether an item of higher priority than this waits that the worker could take.
+bool must_yield(Transaction& tx, WorkerKey worker, const store::Abilities& abilities, int priority);
+
+StoreResult<store::FetchedActivities> fetch_activities(Transaction& tx,
+                                                       const store::ActivityRequest& request);
+StoreResult<void> finish_activity(Transaction& tx, const store::ActivityResult& result);
+StoreResult<void> renew_activity(Transaction& tx, WorkerKey worker, Duration lease,
+                                 const store::ActivityRenewal& renewal);
+
+/// Why there is no such lock: `gone` or `lost`.
+StoreError why_not_locked(Transaction& tx, const store::ActivityId& id, LockToken token, bool row_is_there);
+
+}  // namespace holdfast::sqlite_store
