@@ -20,7 +20,7 @@ inline constexpr BootTime kNever = BootTime::max();
   return std::max(moment - now, Duration{});
 }
 [[nodiscard]] constexpr Duration left(CalendarTime moment, CalendarTime now) noexcept {
-  return std::max(Duration(moment - now), Duration{});
+  return std::max(moment - now, Duration{});
 }
 
 }  // namespace holdfast::memory_store
