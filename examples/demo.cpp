@@ -191,18 +191,19 @@ class Timeline {
   /// Follows a worker until it has said `what` of each of these steps.
   void follow(WorkerProcess& worker, const std::string& what, const std::string& order,
               std::vector<std::string> steps) {
-    std::vector<Line> lines;
+    // Steps that run side by side begin and end as they like. Told in one order, the output can be compared.
+    std::multimap<int, Line> in_order;
     while (!steps.empty()) {
-      lines.push_back(worker.next());
-      const Line& line = lines.back();
+      const Line line = worker.next();
       if (line.what.empty()) throw std::runtime_error(worker.name() + " has died");
       if (line.what == what && line.order == order) std::erase(steps, line.step);
-      if (on_terminal) show(worker, line);
+      if (on_terminal) {
+        show(worker, line);
+      } else {
+        in_order.emplace(place(line), line);
+      }
     }
-    if (on_terminal) return;
-    // Steps that run side by side begin and end as they like. Told in one order, the output can be compared.
-    std::ranges::stable_sort(lines, {}, [](const Line& line) { return place(line); });
-    for (const Line& line : lines) show(worker, line);
+    for (const auto& [place, line] : in_order) show(worker, line);
   }
 
   /// How often each step of each order began; once under each key, if all is well.

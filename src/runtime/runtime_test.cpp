@@ -221,6 +221,30 @@ TEST_F(RuntimeTest, ContinuesAsNew) {
   EXPECT_EQ(run.info().execution, ExecutionNumber{10});
 }
 
+Task<std::vector<int>> a_life_per_message(Context& ctx, std::vector<int> got) {
+  const Future<void> beside = ctx.activity<void>("slow").start();
+  if (got.empty()) co_await ctx.event<int>("go");
+  got.push_back(co_await ctx.mailbox<int>("numbers").receive());
+  if (got.size() < 3) co_await ctx.continue_as_new(got);
+  co_return got;
+}
+
+TEST_F(RuntimeTest, UnreadMessagesReachTheNextExecutionAlsoWhileAnActivityRuns) {
+  std::atomic<bool> begun{false};
+  Runtime rt(store, quiet());
+  rt.orchestration("lives", a_life_per_message);
+  rt.activity("slow", [&](ActivityContext& ctx) {
+    begun = true;
+    while (!ctx.stop_token().stop_requested()) std::this_thread::sleep_for(1ms);
+  });
+  rt.start();
+  const auto run = rt.client().start("lives", "l", std::vector<int>{});
+  while (!begun) std::this_thread::yield();
+  for (const int number : {1, 2, 3}) run.send("numbers", number);
+  run.raise("go", 1);
+  EXPECT_EQ(run.wait<std::vector<int>>(kSoon), (std::vector<int>{1, 2, 3}));
+}
+
 TEST_F(RuntimeTest, AFailureIsRetriedAndThenThrown) {
   Runtime rt(store, quiet());
   add_code(rt);

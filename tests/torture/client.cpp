@@ -99,6 +99,10 @@ int run_client(const Place& place, std::uint64_t seed) {
   struct sigaction finish{};
   finish.sa_handler = [](int) { finishing = 1; };
   sigaction(SIGTERM, &finish, nullptr);
+  sigset_t end;
+  sigemptyset(&end);
+  sigaddset(&end, SIGTERM);
+  pthread_sigmask(SIG_UNBLOCK, &end, nullptr);
   return Caller(place, seed).run() ? 0 : 2;
 }
 

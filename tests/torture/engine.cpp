@@ -16,8 +16,6 @@ int run_engine(const Place& place, const std::string& node) {
   sigset_t end;
   sigemptyset(&end);
   sigaddset(&end, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &end, nullptr);  // by all threads that come: this one waits for it
-
   const auto logger = stderr_logger();
   Runtime runtime(sqlite(place.database(), {.logger = logger.get()}),
                   {.node_id = node,

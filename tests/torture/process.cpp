@@ -15,7 +15,13 @@ Process::Process(const std::vector<std::string>& arguments, const std::string& l
   std::vector<char*> argv{const_cast<char*>("torture")};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
+  sigset_t end;
+  sigemptyset(&end);
+  sigaddset(&end, SIGTERM);
+  sigset_t before;
+  sigprocmask(SIG_BLOCK, &end, &before);  // it may come before the new process is ready for it
   pid_ = fork();
+  if (pid_ != 0) sigprocmask(SIG_SETMASK, &before, nullptr);
   if (pid_ < 0) throw std::runtime_error("can't start a process");
   if (pid_ > 0) return;
   prctl(PR_SET_PDEATHSIG, SIGKILL);

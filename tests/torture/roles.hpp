@@ -1,5 +1,5 @@
 // What the processes do that get killed. Each returns the exit status of its process, and ends in peace at a
-// SIGTERM.
+// SIGTERM, which is blocked when it begins.
 #pragma once
 
 #include "place.hpp"
