@@ -1,18 +1,18 @@
 // A runtime with its threads on the memory store: what a user sees of it.
+#include "base/lines_test.hpp"
+#include "base/outage_test.hpp"
+
 #include <holdfast/client.hpp>
 #include <holdfast/context.hpp>
 #include <holdfast/fault.hpp>
-#include <holdfast/log.hpp>
 #include <holdfast/memory.hpp>
 #include <holdfast/runtime.hpp>
 #include <holdfast/saga.hpp>
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <mutex>
 #include <set>
 #include <string>
@@ -71,48 +71,6 @@ Task<void> waits_for_ever(Context& ctx) { co_await ctx.event<int>("never"); }
 Task<int> fails(Context& ctx) {
   co_return co_await ctx.activity<int>("broken", {.retry = {.max_attempts = 3, .first_delay = 1ms}});
 }
-
-/// Keeps what was logged.
-class Lines final : public Logger {
- public:
-  [[nodiscard]] bool enabled(LogLevel level) const noexcept override { return level >= LogLevel::info; }
-  void write(const LogRecord& record) noexcept override {
-    const std::lock_guard lock(mutex_);
-    lines_.push_back(format_line(record));
-    changed_.notify_all();
-  }
-  bool wait_for(std::string_view text) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kSoon, [&] {
-      return std::any_of(lines_.begin(), lines_.end(),
-                         [&](const std::string& line) { return line.find(text) != std::string::npos; });
-    });
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<std::string> lines_;
-};
-
-/// Everything fails while it lasts, with or without having happened.
-class Outage final : public FaultPlan {
- public:
-  Fault at(std::string_view) override {
-    if (!down_) return Fault::none;
-    return ++met_ % 2 == 0 ? Fault::fail_before : Fault::lose_answer;
-  }
-  void begin() { down_ = true; }
-  void end() { down_ = false; }
-  /// Until so many calls failed.
-  void wait_for(int calls) const {
-    while (met_ < calls) std::this_thread::sleep_for(1ms);
-  }
-
- private:
-  std::atomic<bool> down_{false};
-  std::atomic<int> met_{0};
-};
 
 std::vector<StartItem> many(int count, int input, const std::string& prefix = "i") {
   std::vector<StartItem> items;
