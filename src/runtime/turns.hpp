@@ -36,6 +36,7 @@ class TurnStep {
   };
 
   bool fetch();
+  bool fetch_alone();
   std::vector<store::TurnCommit> run(std::vector<InstanceCache::Taken>&& taken,
                                      std::vector<Prepared>& prepared);
   bool prepare(Prepared& turn, store::TurnCommit& commit);
