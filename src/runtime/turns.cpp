@@ -16,12 +16,28 @@ using namespace std::chrono_literals;
 constexpr std::size_t kBatch = 64;
 constexpr std::size_t kHistoryBytes = 1U << 20U;
 
+template <class F>
+class OnExit {
+ public:
+  explicit OnExit(F action) : action_(std::move(action)) {}
+  ~OnExit() { action_(); }
+  OnExit(const OnExit&) = delete;
+  OnExit& operator=(const OnExit&) = delete;
+
+ private:
+  F action_;
+};
+
 }  // namespace
 
 Progress TurnStep::step() {
-  const bool fetched = fetch();
+  const Fetched fetched = fetch();
   std::vector<InstanceCache::Taken> taken = cache_.take_ready(kBatch);
-  if (taken.empty()) return {fetched || wanted_, due_};
+  if (taken.empty()) {
+    // Nothing to fetch, or another thread does: it looks again when there is more.
+    if (!worker_.accepting || fetched == Fetched::elsewhere) return {};
+    return {fetched == Fetched::some || wanted_, due_};
+  }
   if (cache_.has_ready()) worker_.poke(Step::turns);  // another thread may go on with the rest
 
   const BootTime asked = worker_.now();
@@ -39,10 +55,10 @@ Progress TurnStep::step() {
 }
 
 // One thread fetches; the others go on with what is there.
-bool TurnStep::fetch() {
-  if (!worker_.accepting || (!wanted_ && worker_.now() < due_.load())) return false;
-  const std::unique_lock lock(fetching_, std::try_to_lock);
-  if (!lock) return false;
+TurnStep::Fetched TurnStep::fetch() {
+  if (!worker_.accepting || (!wanted_ && worker_.now() < due_.load())) return Fetched::nothing;
+  if (fetching_.exchange(true)) return Fetched::elsewhere;
+  const OnExit done([this] { fetching_ = false; });
   wanted_ = false;
   const std::vector<store::HeldInstance> held = cache_.held();
   const store::TurnRequest request{.worker = WorkerKey{worker_.key},
@@ -57,7 +73,7 @@ bool TurnStep::fetch() {
     if (fetched.error().kind == StoreError::Kind::superseded) worker_.superseded = true;
     due_ = trouble_.failed("fetch turns", fetched.error());
     worker_.poke(Step::keep);
-    return false;
+    return Fetched::nothing;
   }
   trouble_.worked();
   calendar_ = fetched->now;
@@ -67,7 +83,7 @@ bool TurnStep::fetch() {
   const bool any = !fetched->turns.empty();
   for (store::LockedTurn& turn : fetched->turns) cache_.add(std::move(turn));
   if (any) worker_.keep_by(after(asked, worker_.options.instance_lease / 3));
-  return any;
+  return any ? Fetched::some : Fetched::nothing;
 }
 
 CalendarTime TurnStep::turn_time() const {

@@ -9,6 +9,7 @@
 #include <holdfast/store/turns.hpp>
 
 #include <atomic>
+#include <cstdint>
 #include <mutex>
 #include <vector>
 
@@ -35,7 +36,9 @@ class TurnStep {
     bool forget = false;  ///< the frame was not given all that came: the next turn begins from history
   };
 
-  bool fetch();
+  enum class Fetched : std::uint8_t { nothing, some, elsewhere };
+
+  Fetched fetch();
   std::vector<store::TurnCommit> run(std::vector<InstanceCache::Taken>&& taken,
                                      std::vector<Prepared>& prepared);
   bool prepare(Prepared& turn, store::TurnCommit& commit);
@@ -56,7 +59,7 @@ class TurnStep {
   StoreTrouble trouble_;
   std::atomic<bool> wanted_{true};
   std::atomic<BootTime> due_{BootTime{}};  // when a fetch is worth its while without being asked for
-  std::mutex fetching_;
+  std::atomic<bool> fetching_{false};
   // The store's calendar at the last fetch, and when that was: local turns go on from there.
   std::atomic<CalendarTime> calendar_{CalendarTime{}};
   std::atomic<BootTime> calendar_read_{BootTime{}};
