@@ -75,7 +75,7 @@ void ActivityDesk::begin(store::LockedActivity&& locked, LockToken token, BootTi
                             Entry{call, after(asked, worker_.options.activity_lease)});
   }
   worker_.keep_by(std::min(call->deadline(), after(asked, worker_.options.activity_lease / 3)));
-  executor_.post([this, call] { run(call); });
+  executor_.post([this, call, owner = owner_.lock()] { run(call); });
 }
 
 void ActivityDesk::run(const CallPointer& call) {

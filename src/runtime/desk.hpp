@@ -26,6 +26,9 @@ class ActivityDesk {
   ActivityDesk(Worker& worker, InstanceCache& cache, Executor& executor)
       : worker_(worker), cache_(cache), executor_(executor) {}
 
+  /// What must live as long as code of activities runs, also after this worker has stopped waiting for it.
+  void keep_alive(std::weak_ptr<const void> owner) { owner_ = std::move(owner); }
+
   // ---- slots ----------------------------------------------------------------------------------
 
   /// A slot for an activity that a turn would like to run here. False when none is free, or when it is
@@ -96,6 +99,7 @@ class ActivityDesk {
   Worker& worker_;
   InstanceCache& cache_;
   Executor& executor_;
+  std::weak_ptr<const void> owner_;
   mutable std::mutex mutex_;
   std::map<Key, Entry> calls_;
   std::vector<store::ActivityResult> answers_;

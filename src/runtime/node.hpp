@@ -27,6 +27,9 @@ class Node {
   Node(std::shared_ptr<Store> store, RuntimeOptions options, Registry registry, Executor& executor,
        Random& random, Poke poke);
 
+  /// Code of activities may outlive the worker that gave up on it; then it keeps this alive.
+  void keep_alive(std::weak_ptr<const void> self) { desk_.keep_alive(std::move(self)); }
+
   /// Registers with the store; it accepts work from then on.
   StoreResult<void> join();
   Progress run(Step step);

@@ -259,6 +259,31 @@ TEST_F(RuntimeTest, StopLetsRunningActivitiesFinish) {
   EXPECT_EQ(run.wait<std::string>(kSoon), "Bye, Ada");
 }
 
+TEST_F(RuntimeTest, StopDoesNotWaitForCodeThatIgnoresIt) {
+  std::atomic<bool> begun{false};
+  std::atomic<bool> may_end{false};
+  std::atomic<bool> ended{false};
+  {
+    RuntimeOptions options = quiet();
+    options.cancel_grace = 10ms;
+    Runtime rt(store, options);
+    rt.orchestration("hello", hello);
+    rt.activity("greet", [&](ActivityContext&, std::string who) {
+      begun = true;
+      while (!may_end) std::this_thread::yield();
+      ended = true;
+      return who;
+    });
+    rt.start();
+    rt.client().start("hello", "h", "Ada");
+    while (!begun) std::this_thread::yield();
+    EXPECT_FALSE(rt.drain(1ms));
+  }
+  EXPECT_FALSE(ended);
+  may_end = true;
+  while (!ended) std::this_thread::yield();
+}
+
 TEST_F(RuntimeTest, RegistrationAfterStartIsRefused) {
   Runtime rt(store, quiet());
   add_code(rt);
