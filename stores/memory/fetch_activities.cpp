@@ -85,7 +85,7 @@ class Fetch {
 
   /// An item of a session that another worker holds may be taken when that lease is over.
   void note_lapse(const Activity& activity) {
-    if (!activity.session) return;
+    if (!activity.session || !can_run(abilities_, activity)) return;
     const Session* const session = find_session(tx_.space, *activity.session);
     if (session == nullptr || !is_held(tx_, *session) || session->worker == request_.worker) return;
     if (session->policy.when_lost == SessionPolicy::WhenLost::fail) return;
