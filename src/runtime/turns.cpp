@@ -19,9 +19,13 @@ constexpr std::size_t kHistoryBytes = 1U << 20U;
 }  // namespace
 
 Progress TurnStep::step() {
-  const bool fetched = fetch();
+  const Fetched fetched = fetch();
   std::vector<InstanceCache::Taken> taken = cache_.take_ready(kBatch);
-  if (taken.empty()) return {fetched, due_};
+  if (taken.empty()) {
+    // Nothing to fetch, or another thread does: it looks again when there is more.
+    if (!worker_.accepting || fetched == Fetched::elsewhere) return {};
+    return {fetched == Fetched::some, due_};
+  }
   if (cache_.has_ready()) worker_.poke(Step::turns);  // another thread may go on with the rest
 
   const BootTime asked = worker_.now();
@@ -39,14 +43,15 @@ Progress TurnStep::step() {
 }
 
 // One thread fetches; the others go on with what is there.
-bool TurnStep::fetch() {
-  if (!worker_.accepting || (!wanted_ && worker_.now() < due_.load())) return false;
+TurnStep::Fetched TurnStep::fetch() {
+  if (!worker_.accepting || (!wanted_ && worker_.now() < due_.load())) return Fetched::nothing;
   std::unique_lock lock(fetching_, std::try_to_lock);
-  if (!lock) return false;
+  if (!lock) return Fetched::elsewhere;
   const bool any = fetch_alone();
   lock.unlock();
-  if (wanted_) worker_.poke(Step::turns);  // whoever was asked meanwhile left it to this thread
-  return any;
+  // This thread will be busy; whoever left the fetch to it has to know when the next one is due.
+  if (any || wanted_) worker_.poke(Step::turns);
+  return any ? Fetched::some : Fetched::nothing;
 }
 
 bool TurnStep::fetch_alone() {

@@ -40,6 +40,9 @@ StoreError to_store_error(const SqlError& error) {
     return StoreError{.kind = StoreError::Kind::unavailable,
                       .message = "SQLite: " + error.message + std::string(advice)};
   };
+  if (error.code == SQLITE_READONLY_DBMOVED) {
+    return say("; nothing is accepted until it is back where it was, or this process is started again");
+  }
   switch (error.primary()) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
@@ -117,6 +120,14 @@ void Connection::rollback() noexcept {
   if (!in_transaction()) return;
   sqlite3_step(rollback_.get());
   rollback_.reset();
+}
+
+void Connection::require_in_place() const {
+  int moved = 0;
+  const int code = sqlite3_file_control(get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+  if (code == SQLITE_OK && moved != 0) {
+    throw SqlError(SQLITE_READONLY_DBMOVED, "the file has been moved or deleted");
+  }
 }
 
 std::int64_t Connection::data_version() {

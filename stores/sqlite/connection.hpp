@@ -231,6 +231,8 @@ class Connection {
 
   /// Changes when another connection has changed the file, and only then. Exact within a transaction.
   [[nodiscard]] std::int64_t data_version();
+  /// Throws when the file is no longer where it was opened: whatever is written then goes with this process.
+  void require_in_place() const;
   /// Rows that the last statement changed.
   [[nodiscard]] std::int64_t changes() const noexcept { return sqlite3_changes64(get()); }
 

@@ -88,6 +88,7 @@ SqliteStore::SqliteStore(const std::filesystem::path& path, SqliteOptions option
                         [this] {
                           turnstile_->enter(options_.busy_timeout);
                           link_->connection.begin_immediate();
+                          link_->connection.require_in_place();
                         },
                     .lease_now = [this] { return lease_clock_->now(); },
                     .settle = [](Transaction& tx) { settle(tx); },
@@ -126,6 +127,7 @@ StoreResult<Answer> SqliteStore::read(Call call) {
   try {
     std::unique_ptr<Link> link = take_reader();
     link->statements.begin_read.use(link->connection, options_.faults).run();
+    link->connection.require_in_place();
     link->memo = Memo{};
     Transaction tx(*link, lease_clock_->look(), clock().calendar_now());
     StoreResult<Answer> answer = call(tx);
@@ -234,7 +236,7 @@ StoreResult<std::vector<store::CancelRecord>> SqliteStore::cancel_records(Worker
 StoreResult<void> SqliteStore::acknowledge_cancels(std::span<const store::CancelAcknowledgement> cancels) {
   return write<void>([=](Transaction& tx) -> StoreResult<void> {
     for (const store::CancelAcknowledgement& item : cancels) {
-      tx.run(tx.sql.acknowledge_cancel, item.id.instance, item.id.execution, item.id.event, item.token,
+      tx.run(tx.sql.acknowledge_cancel, item.id.instance, item.id.execution, item.id.event, item.token, tx.ns,
              to_row(item.state));
     }
     return {};

@@ -1,10 +1,10 @@
 // The store goes away for a while: nothing fails, and somebody says so.
 #include "base/outage_test.hpp"
+
 #include "program_test.hpp"
 #include "stores/sqlite/processes_test.hpp"
 
 #include <gtest/gtest.h>
-
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -78,8 +78,8 @@ TEST(OutageTest, AFullDiskFailsNoInstance) {
   disk.fill();
   EXPECT_TRUE(lines->wait_for(kTrouble));
   EXPECT_TRUE(lines->wait_for("full"));
-  EXPECT_THROW(
-      Client(sqlite(folder / "app.db"), {.retry_for = 10ms}).start("hello", "refused", "x"), ClientError);
+  EXPECT_THROW(Client(sqlite(folder / "app.db"), {.retry_for = 10ms}).start("hello", "refused", "x"),
+               ClientError);
   disk.make_room();
   for (const auto& run : runs) EXPECT_EQ(run.wait<int>(kSoon), 14);
   EXPECT_EQ(client.start("hello", "h", "Ada").wait<std::string>(kSoon), "Hello, Ada!");

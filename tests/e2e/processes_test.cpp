@@ -1,10 +1,10 @@
 // Engines and clients in processes of their own, on one file.
-#include "program_test.hpp"
 #include "stores/sqlite/processes_test.hpp"
+
+#include "program_test.hpp"
 #include "stores/sqlite/shared_test.hpp"
 
 #include <gtest/gtest.h>
-
 #include <unistd.h>
 
 #include <array>
@@ -133,14 +133,12 @@ TEST_F(ProcessesTest, AnotherEngineTakesOverFromOneThatWasKilled) {
       return 0;
     });
   });
-  pid_t client_process = processes.start([this] {
-    EXPECT_EQ(Client(sqlite(file)).start("waiting", "w").wait<int>(kSoon), 42);
-  });
+  pid_t client_process =
+      processes.start([this] { EXPECT_EQ(Client(sqlite(file)).start("waiting", "w").wait<int>(kSoon), 42); });
   ASSERT_TRUE(eventually([this] { return board->begun == 1; }));
   processes.crash(first);
-  start_engine([](Runtime& rt) {
-    rt.activity("wait", [](ActivityContext& ctx) { return 40 + ctx.delivery(); });
-  });
+  start_engine(
+      [](Runtime& rt) { rt.activity("wait", [](ActivityContext& ctx) { return 40 + ctx.delivery(); }); });
   EXPECT_TRUE(processes.succeeds(client_process));
   end_engines();
 }

@@ -85,15 +85,15 @@ TEST_F(StoppingTest, NothingIsLeftLockedAfterAStop) {
 
 TEST_F(StoppingTest, ARuntimeWhoseFileVanishedSaysSoAcceptsNothingAndStops) {
   const auto lines = std::make_shared<Lines>();
-  Runtime rt(sqlite(file, {.logger = lines.get()}), quick(lines));
+  const auto store = sqlite(file, {.logger = lines.get()});
+  Runtime rt(store, quick(lines));
   add_program(rt);
   rt.start();
   const auto waits = rt.client().start("told", "t");
   std::filesystem::rename(file, folder / "elsewhere.db");
   EXPECT_TRUE(lines->wait_for("has been moved or deleted")) << lines->all();
-  Client client(rt.client());
   try {
-    Client(sqlite_handle(rt), {.retry_for = 10ms}).start("hello", "lost", "x");
+    Client(store, {.retry_for = 10ms}).start("hello", "lost", "x");
     FAIL() << "it was accepted, and would be lost";
   } catch (const ClientError& e) {
     EXPECT_EQ(e.kind(), ClientError::Kind::unavailable);
