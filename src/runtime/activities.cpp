@@ -20,8 +20,7 @@ Progress FetchStep::step() {
   auto fetched = worker_.store->fetch_activities(request);
   if (!fetched) {
     desk_.unreserve(slots);
-    if (fetched.error().kind == StoreError::Kind::superseded) worker_.superseded = true;
-    worker_.poke(Step::keep);
+    worker_.heed(fetched.error());
     due_ = trouble_.failed("fetch activities", fetched.error());
     return {false, due_};
   }

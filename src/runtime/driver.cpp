@@ -19,8 +19,7 @@ void Driver::poke(Step step) {
 }
 
 void Driver::start(Node& node, std::size_t turn_threads) {
-  listener_ = node.worker().store->listen(
-      store::kTurns | store::kActivities | store::kCancels | store::kSweep, WorkerKey{node.worker().key});
+  register_listener(node);
   for (std::size_t i = 0; i < turn_threads; ++i) {
     threads_.emplace_back([this, &node] { drive(node, Step::turns); });
   }
@@ -32,7 +31,10 @@ void Driver::start(Node& node, std::size_t turn_threads) {
 
 void Driver::stop() {
   stopping_ = true;
-  if (listener_) listener_->interrupt();
+  {
+    const std::lock_guard lock(listener_mutex_);
+    if (listener_) listener_->interrupt();
+  }
   for (Signal& signal : signals_) {
     const std::lock_guard lock(signal.mutex);
     signal.changed.notify_all();
@@ -61,9 +63,20 @@ void Driver::sleep(Signal& signal, BootTime due) {
   signal.pokes = 0;
 }
 
+void Driver::register_listener(const Node& node) {
+  const std::lock_guard lock(listener_mutex_);
+  listens_as_ = node.worker().key;
+  listener_ = node.worker().store->listen(
+      store::kTurns | store::kActivities | store::kCancels | store::kSweep, WorkerKey{listens_as_});
+}
+
 // News that gets lost on its way between processes is made up for once per second.
 void Driver::listen(Node& node) {
   while (!stopping_) {
+    if (listens_as_ != node.worker().key) {  // it had to join again
+      register_listener(node);
+      node.look_again();
+    }
     const store::Wake wake = listener_->wait(clock_.boot_now() + 1s);
     if (stopping_) return;
     if (wake.work.empty()) {

@@ -37,12 +37,15 @@ class Driver {
 
   void drive(Node& node, Step step);
   void listen(Node& node);
+  void register_listener(const Node& node);
   void sleep(Signal& signal, BootTime due);
 
   const Clock& clock_;
   std::array<Signal, kSteps> signals_;
   std::atomic<bool> stopping_{false};
+  std::mutex listener_mutex_;  // of the pointer
   std::unique_ptr<store::Listener> listener_;
+  std::uint64_t listens_as_ = 0;  // the worker's key
   std::vector<std::thread> threads_;
 };
 

@@ -9,10 +9,20 @@ namespace holdfast::runtime {
 
 using namespace std::chrono_literals;
 
+namespace {
+
+// Says nothing about a lock: the store doesn't know this worker any more, or not as the newest of its name.
+bool is_about_worker(const StoreError& error) {
+  return error.kind == StoreError::Kind::not_found || error.kind == StoreError::Kind::superseded;
+}
+
+}  // namespace
+
 Progress KeepStep::step() {
   const BootTime now = worker_.now();
   worker_.keep_due = BootTime::max();  // whoever needs it earlier than it will say says so from here on
   retry_due_ = BootTime::max();
+  if (worker_.forgotten) join_again();
   renew();
   if (cancels_wanted_.exchange(false)) look_for_cancels();
   desk_.enforce_limits();
@@ -33,7 +43,6 @@ Progress KeepStep::step() {
 }
 
 bool KeepStep::failed(std::string_view what, const StoreError& error) {
-  if (error.kind == StoreError::Kind::superseded) worker_.superseded = true;
   if (error.kind != StoreError::Kind::unavailable) return false;
   retry_due_ = std::min(retry_due_, trouble_.failed(what, error));
   return true;
@@ -75,6 +84,8 @@ void KeepStep::renew_activities(BootTime asked) {
     const StoreError& error = answers[i].error();
     if (failed("renew activities", error)) {
       activities_due_ = retry_due_;
+    } else if (is_about_worker(error)) {
+      worker_.heed(error);
     } else if (error.kind == StoreError::Kind::gone || error.kind == StoreError::Kind::lost) {
       const bool gone = error.kind == StoreError::Kind::gone;
       desk_.cancel(renewals[i].id, renewals[i].token, gone ? error.reason : CancelReason::lease_lost);
@@ -93,6 +104,8 @@ void KeepStep::renew_turns() {
     if (answers[i]) continue;
     if (failed("renew turns", answers[i].error())) {
       turns_due_ = retry_due_;
+    } else if (is_about_worker(answers[i].error())) {
+      worker_.heed(answers[i].error());
     } else {
       desk_.tell_store(cache_.lost(renewals[i].key, renewals[i].token));
     }
@@ -145,7 +158,27 @@ void KeepStep::acknowledge() {
 void KeepStep::refresh() {
   refresh_due_ = after(worker_.now(), worker_.options.worker_stale_after / 4);
   const auto answer = worker_.store->refresh(WorkerKey{worker_.key}, !worker_.accepting);
-  if (!answer && failed("refresh", answer.error())) refresh_due_ = retry_due_;
+  if (answer) return;
+  if (failed("refresh", answer.error())) {
+    refresh_due_ = retry_due_;
+  } else {
+    worker_.heed(answer.error());
+  }
+}
+
+// All else that this worker has is still its own: locks are kept by their tokens.
+void KeepStep::join_again() {
+  const StoreResult<void> joined = worker_.join_again();
+  if (!joined) {
+    failed("join again", joined.error());
+    return;
+  }
+  worker_.forgotten = false;
+  activities_due_ = std::min(activities_due_, worker_.now());
+  turns_due_ = std::min(turns_due_, worker_.now());
+  turns_.want();
+  worker_.poke(Step::turns);
+  worker_.poke(Step::activities);
 }
 
 void KeepStep::sweep() {

@@ -1,20 +1,8 @@
 #include "runtime/node.hpp"
 
-#include <unistd.h>
-
-#include <array>
 #include <utility>
 
 namespace holdfast::runtime {
-namespace {
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
-
-}  // namespace
-
 Node::Node(std::shared_ptr<Store> store, RuntimeOptions options, Registry registry, Executor& executor,
            Random& random, Poke poke)
     : worker_(std::move(store), std::move(options), std::move(registry), random, std::move(poke)),
@@ -26,16 +14,7 @@ Node::Node(std::shared_ptr<Store> store, RuntimeOptions options, Registry regist
       keep_(worker_, cache_, desk_, turns_) {}
 
 StoreResult<void> Node::join() {
-  const store::WorkerInfo info{.node = worker_.node,
-                               .build = worker_.options.build,
-                               .host = host_name(),
-                               .pid = static_cast<std::uint64_t>(getpid()),
-                               .slots = static_cast<std::uint32_t>(worker_.slots),
-                               .abilities = worker_.abilities,
-                               .code = worker_.code};
-  auto key = worker_.store->join(info);
-  if (!key) return Unexpected(std::move(key).error());
-  worker_.key = key->value;
+  if (auto joined = worker_.join(); !joined) return joined;
   worker_.accepting = true;
   // Code that could not go on may be another by now.
   if (const auto woken = worker_.store->wake_parked(worker_.code); woken && *woken > 0) {

@@ -70,9 +70,8 @@ TurnStep::Fetched TurnStep::fetch() {
   const BootTime asked = worker_.now();
   auto fetched = worker_.store->fetch_turns(request);
   if (!fetched) {
-    if (fetched.error().kind == StoreError::Kind::superseded) worker_.superseded = true;
+    worker_.heed(fetched.error());
     due_ = trouble_.failed("fetch turns", fetched.error());
-    worker_.poke(Step::keep);
     return Fetched::nothing;
   }
   trouble_.worked();

@@ -60,6 +60,13 @@ struct Worker {
   }
   [[nodiscard]] BootTime now() const noexcept { return store->clock().boot_now(); }
 
+  /// Registers with the store.
+  StoreResult<void> join();
+  /// The same after the store has forgotten it, unless another process goes by its name by now.
+  StoreResult<void> join_again();
+  /// What an error says about this worker's registration: any thread.
+  void heed(const StoreError& error);
+
   const std::shared_ptr<Store> store;
   const RuntimeOptions options;
   const std::string node;
@@ -75,6 +82,7 @@ struct Worker {
   std::atomic<std::uint64_t> key{0};    ///< given by the store at join
   std::atomic<bool> accepting{false};   ///< takes new work
   std::atomic<bool> superseded{false};  ///< another process runs under this node's name
+  std::atomic<bool> forgotten{false};   ///< the store took it for gone: it has to join again
 
   std::atomic<BootTime> keep_due{BootTime{}};  ///< when the keep step runs next
 
