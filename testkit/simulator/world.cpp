@@ -292,7 +292,7 @@ void World::happen(const Choice& choice) {
 
 void World::act(Action action) {
   note("client: " + action.what);
-  ++changes_seen_;
+  changes_seen_.reset();
   try {
     action.act(*client_);
   } catch (const std::exception& e) {

@@ -20,9 +20,8 @@ namespace {
 Task<int> ticking(Context& ctx, int ticks, int every_ms) {
   int done = 0;
   for (int i = 0; i < ticks; ++i) {
-    const CalendarTime before = ctx.now();
     co_await ctx.sleep(std::chrono::milliseconds(every_ms));
-    if (ctx.now() >= before + std::chrono::milliseconds(every_ms)) ++done;
+    ++done;  // ctx.now() tells nothing here: somebody may have set the wall clock back
   }
   co_return done;
 }
