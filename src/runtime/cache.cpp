@@ -18,7 +18,8 @@ void InstanceCache::add(store::LockedTurn&& turn) {
   }
   touch(instance);
   if (turn.held) {
-    // The lock may have gone while the store answered.
+    // The lock may have gone while the store answered. All but the messages is as it was at the last turn,
+    // and while one runs it belongs to its thread.
     if (!instance.held || instance.token != turn.token) return;
   } else {
     if (instance.busy) return;  // a lock that this process lost and got again: its turn will notice
@@ -37,12 +38,12 @@ void InstanceCache::add(store::LockedTurn&& turn) {
     }
     instance.fetched = instance.given;
     instance.stamp = turn.stamp;
+    instance.code = std::move(turn.code);
+    instance.build = turn.build;
+    instance.execution = turn.execution;
+    instance.status = turn.status;
+    instance.delivery = turn.delivery;
   }
-  instance.code = std::move(turn.code);
-  instance.build = turn.build;
-  instance.execution = turn.execution;
-  instance.status = turn.status;
-  instance.delivery = turn.delivery;
   for (store::Message& message : turn.messages) {
     if (message.id <= instance.fetched) continue;
     instance.fetched = message.id;

@@ -158,8 +158,10 @@ bool TurnStep::prepare(Prepared& turn, store::TurnCommit& commit) {
   for (const LocalDone& done : turn.taken.done) commit.completed.push_back({done.id.event, done.token});
   if (first.fresh) commit.version = first.version;
   if (instance.build != worker_.options.build) commit.build = worker_.options.build;
+  // The next execution begins with all messages that nobody has read: only a fetch anew brings them.
+  const bool goes_on = std::holds_alternative<std::monostate>(commit.end);
   commit.keep_lock =
-      worker_.accepting && !turn.forget &&
+      worker_.accepting && !turn.forget && goes_on &&
       (turn.hand_offs > 0 || turn.taken.running_here > static_cast<int>(turn.taken.done.size()));
   return true;
 }
