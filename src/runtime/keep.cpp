@@ -73,8 +73,8 @@ void KeepStep::renew_activities(BootTime asked) {
   const std::vector<store::ActivityRenewal> renewals = desk_.renewals();
   activities_due_ = after(asked, worker_.options.activity_lease / 3);
   if (renewals.empty()) return;
-  const auto answers =
-      worker_.store->renew_activities(WorkerKey{worker_.key}, worker_.options.activity_lease, renewals);
+  const WorkerKey self{worker_.key};
+  const auto answers = worker_.store->renew_activities(self, worker_.options.activity_lease, renewals);
   std::vector<store::ActivityRenewal> kept;
   for (std::size_t i = 0; i < renewals.size(); ++i) {
     if (answers[i]) {
@@ -85,7 +85,7 @@ void KeepStep::renew_activities(BootTime asked) {
     if (failed("renew activities", error)) {
       activities_due_ = retry_due_;
     } else if (is_about_worker(error)) {
-      worker_.heed(error);
+      worker_.heed(error, self);
     } else if (error.kind == StoreError::Kind::gone || error.kind == StoreError::Kind::lost) {
       const bool gone = error.kind == StoreError::Kind::gone;
       desk_.cancel(renewals[i].id, renewals[i].token, gone ? error.reason : CancelReason::lease_lost);
@@ -98,14 +98,14 @@ void KeepStep::renew_turns() {
   const std::vector<store::TurnRenewal> renewals = cache_.locks();
   turns_due_ = after(worker_.now(), worker_.options.instance_lease / 3);
   if (renewals.empty()) return;
-  const auto answers =
-      worker_.store->renew_turns(WorkerKey{worker_.key}, worker_.options.instance_lease, renewals);
+  const WorkerKey self{worker_.key};
+  const auto answers = worker_.store->renew_turns(self, worker_.options.instance_lease, renewals);
   for (std::size_t i = 0; i < renewals.size(); ++i) {
     if (answers[i]) continue;
     if (failed("renew turns", answers[i].error())) {
       turns_due_ = retry_due_;
     } else if (is_about_worker(answers[i].error())) {
-      worker_.heed(answers[i].error());
+      worker_.heed(answers[i].error(), self);
     } else {
       desk_.tell_store(cache_.lost(renewals[i].key, renewals[i].token));
     }
@@ -157,12 +157,13 @@ void KeepStep::acknowledge() {
 
 void KeepStep::refresh() {
   refresh_due_ = after(worker_.now(), worker_.options.worker_stale_after / 4);
-  const auto answer = worker_.store->refresh(WorkerKey{worker_.key}, !worker_.accepting);
+  const WorkerKey self{worker_.key};
+  const auto answer = worker_.store->refresh(self, !worker_.accepting);
   if (answer) return;
   if (failed("refresh", answer.error())) {
     refresh_due_ = retry_due_;
   } else {
-    worker_.heed(answer.error());
+    worker_.heed(answer.error(), self);
   }
 }
 

@@ -70,7 +70,7 @@ TurnStep::Fetched TurnStep::fetch() {
   const BootTime asked = worker_.now();
   auto fetched = worker_.store->fetch_turns(request);
   if (!fetched) {
-    worker_.heed(fetched.error());
+    worker_.heed(fetched.error(), request.worker);
     due_ = trouble_.failed("fetch turns", fetched.error());
     return Fetched::nothing;
   }

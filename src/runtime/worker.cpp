@@ -155,7 +155,8 @@ StoreResult<void> Worker::join_again() {
   return join();
 }
 
-void Worker::heed(const StoreError& error) {
+void Worker::heed(const StoreError& error, WorkerKey asked_as) {
+  if (asked_as.value != key) return;
   if (error.kind == StoreError::Kind::superseded) superseded = true;
   if (error.kind == StoreError::Kind::not_found) forgotten = true;
   poke(Step::keep);
