@@ -38,7 +38,6 @@ class Driver {
   void drive(Node& node, Step step);
   void listen_as(Node& node);
   void listen(Node& node);
-  void register_listener(const Node& node);
   void sleep(Signal& signal, BootTime due);
 
   const Clock& clock_;

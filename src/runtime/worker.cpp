@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <stdexcept>
 #include <thread>
@@ -49,11 +48,6 @@ store::Abilities abilities_of(const RuntimeOptions& options, const Registry& reg
     }
   }
   return abilities;
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
 std::string node_of(const RuntimeOptions& options, Random& random) {

@@ -62,14 +62,6 @@ struct Worker {
   /// Notes what an error says about this worker's registration; the keep step acts on it.
   void note_standing(const StoreError& error);
 
-  /// Registers with the store.
-  StoreResult<void> join();
-  /// The same after the store has forgotten it, unless another process goes by its name by now.
-  StoreResult<void> join_again();
-  /// What an error says about this worker's registration. `asked_as` is the key that the call was made with:
-  /// it may have joined again since. Any thread.
-  void heed(const StoreError& error, WorkerKey asked_as);
-
   const std::shared_ptr<Store> store;
   const RuntimeOptions options;
   const std::string node;
