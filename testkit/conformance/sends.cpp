@@ -152,6 +152,15 @@ STORE_TEST(EarlyDeliveries, AreDroppedOnceTheirTimeIsOver) {
   EXPECT_EQ(sweep().early_dropped, 1U);
 }
 
+STORE_TEST(EarlyDeliveries, PastTheirTimeAreNotGivenAlsoBeforeTheyAreSwept) {
+  const Worker a = join("a");
+  ClientMessage message = message_to("order-1", delivery(event("decision"), "early"));
+  message.keep_early = 1min;
+  send(message);
+  pass(1min);
+  EXPECT_EQ(a.begin("order-1").messages(), Texts{"start: order-1 input"});
+}
+
 STORE_TEST(EarlyDeliveries, WithoutTimeToBeKeptAreNotFound) {
   ClientMessage message = message_to("order-1", delivery(event("decision"), "now or never"));
   message.keep_early = 0s;
