@@ -32,5 +32,16 @@ std::optional<InstanceKey> create_instance(Transaction& tx, const Birth& birth);
 void deliver_at(Transaction& tx, InstanceKey key, LeaseTime visible, const Letter& letter);
 
 StoreResult<store::StartAnswer> start(Transaction& tx, const store::StartRequest& request);
+StoreResult<InstanceKey> send(Transaction& tx, const store::ClientMessage& message);
+StoreResult<void> delete_instance(Transaction& tx, std::string_view instance, bool force);
+StoreResult<std::uint64_t> prune_executions(Transaction& tx, std::string_view instance, std::uint64_t keep);
+
+/// Removes an instance and all that belongs to it. Long histories are left to sweeps.
+void remove_instance(Transaction& tx, InstanceKey key);
+
+/// How long a request of a client is remembered.
+inline constexpr Duration kRequestsKept = std::chrono::hours(1);
+/// Requests are kept by the period in which they came, and dropped with it.
+inline constexpr Duration kRequestPeriod = std::chrono::minutes(30);
 
 }  // namespace holdfast::sqlite_store

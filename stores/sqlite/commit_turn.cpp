@@ -1,6 +1,7 @@
 #include "activities.hpp"
 #include "clients.hpp"
 #include "contract/rows.hpp"
+#include "sessions.hpp"
 #include "turns.hpp"
 
 #include <algorithm>
@@ -33,19 +34,19 @@ class Commit {
       : tx_(tx), request_(request), commit_(commit) {}
 
   StoreResult<store::Committed> run() {
-    if (!load() || !find_completed()) {
-      return Unexpected(store_error(
-          StoreError::Kind::lost, "instance " + to_string(commit_.key) + " was changed or taken by another"));
-    }
+    if (auto refused = objection()) return Unexpected(*std::move(refused));
     begin();
     append_segment();
     remove_messages();
     complete_local();
     cancel();
+    open_sessions();
     schedule_activities();
     schedule_timers();
     change_values();
+    close_and_watch_sessions();
     send();
+    answer();
     show();
     end();
     settle_lock();
@@ -55,11 +56,26 @@ class Commit {
  private:
   // ---- what must hold -------------------------------------------------------------------------
 
-  bool load() {
+  std::optional<StoreError> objection() {
+    using Kind = StoreError::Kind;
     std::optional<Instance> found = load_instance(tx_, commit_.key);
-    if (!found || !found->held || found->held->token != commit_.token) return false;
+    if (!found || !found->held || found->held->token != commit_.token) {
+      return store_error(Kind::lost, "instance " + to_string(commit_.key) + " is not locked by this token");
+    }
     instance_ = *std::move(found);
-    return stamp_of(tx_, instance_) == commit_.expected && instance_.execution == commit_.execution;
+    if (stamp_of(tx_, instance_) != commit_.expected) {
+      return store_error(Kind::lost, "instance '" + instance_.name + "' has another stamp");
+    }
+    if (instance_.execution != commit_.execution) {
+      return store_error(Kind::invalid, "instance '" + instance_.name + "' is in execution " +
+                                            to_string(instance_.execution) + ", not " +
+                                            to_string(commit_.execution));
+    }
+    if (!find_completed()) {
+      return store_error(Kind::lost, "an activity of instance '" + instance_.name +
+                                         "' is not locked by the token of its completion");
+    }
+    return std::nullopt;
   }
 
   // All rows of the local completions must be locked by their tokens.
@@ -71,17 +87,19 @@ class Commit {
     first_completed_ = first->event;
     last_completed_ = last->event;
     std::vector<std::pair<EventId, LockToken>> rows;
+    bool sessions = false;
     for (Cursor row = tx_.rows(tx_.sql.running_tokens, commit_.key, commit_.execution, first_completed_,
                                last_completed_);
          row.next();) {
       rows.emplace_back(row->number<EventId>(0), row->token<LockToken>(1));
+      sessions = sessions || !row->is_null(2);
     }
-    completed_are_range_ = rows.size() == commit_.completed.size();
+    completed_are_range_ = !sessions && rows.size() == commit_.completed.size();
     for (const store::LocalCompletion& done : commit_.completed) {
       if (std::binary_search(rows.begin(), rows.end(), std::pair(done.event, done.token))) continue;
       completed_are_range_ = false;
       const std::optional<Activity> lapsed = find_activity(tx_, id_of(done.event));
-      if (!lapsed || lapsed->token != done.token) return false;
+      if (!lapsed || done.token.empty() || lapsed->token != done.token) return false;
     }
     return true;
   }
@@ -107,12 +125,12 @@ class Commit {
   }
 
   void remove_messages() {
-    for (const MessageId id : commit_.set_aside) put_aside(id);
     for (const MessageId id : commit_.consumed) {
       if (tx_.change(tx_.sql.delete_message, commit_.key, 0, id) == 0) {
         tx_.run(tx_.sql.delete_message, commit_.key, 1, id);
       }
     }
+    for (const MessageId id : commit_.set_aside) put_aside(id);
   }
 
   void put_aside(MessageId id) {
@@ -126,7 +144,7 @@ class Commit {
         body = row->blob(1);
       }
       tx_.run(tx_.sql.delete_message, commit_.key, waits, id);
-      set_aside(tx_, commit_.key, describe_message(id, kind), "could not be decoded", body);
+      set_aside(tx_, commit_.key, describe_message(id, kind), "can't be decoded", body);
     }
   }
 
@@ -137,9 +155,20 @@ class Commit {
               last_completed_);
       return;
     }
+    // All rows first: an activity that aborts its session must not take those away that ended with it.
+    std::vector<SessionResults> results;
     for (const store::LocalCompletion& done : commit_.completed) {
-      if (const auto row = find_activity(tx_, id_of(done.event))) erase_activity(tx_, *row);
+      const std::optional<Activity> row = find_activity(tx_, id_of(done.event));
+      if (!row) continue;  // named twice
+      results.push_back({.session = row->session,
+                         .worker = row->worker,
+                         .generation = row->generation,
+                         .save = &done.save,
+                         .abort = &done.abort_session});
+      erase_activity(tx_, *row);
+      if (row->session != 0) tx_.wake(store::kActivities);  // there is room for another one
     }
+    for (const SessionResults& result : results) result.apply(tx_);
   }
 
   void cancel() {
@@ -153,69 +182,44 @@ class Commit {
     }
   }
 
+  void open_sessions() {
+    for (const store::SessionOpen& open : commit_.open_sessions) {
+      const std::optional<Session> session = session_now(tx_, open.id);
+      const bool exists = session && !session->ended;
+      if (!exists) begin_session(tx_, open.id, open.policy, &instance_);
+      tx_.run(tx_.sql.watch, tx_.ns, open.id, commit_.key);
+      note_answer(open.source,
+                  exists ? store::SessionAnswer::Kind::existed : store::SessionAnswer::Kind::opened);
+    }
+  }
+
   void schedule_activities() {
     out_.handed_off.resize(commit_.activities.size());
+    const bool goes_on = std::holds_alternative<std::monostate>(commit_.end);
     for (std::size_t i = 0; i < commit_.activities.size(); ++i) {
-      const store::NewActivity& activity = commit_.activities[i];
-      const std::int64_t kind = tx_.kind_number(activity.queue, activity.name, {});
-      if (may_hand_off(activity, kind)) {
-        out_.handed_off[i] = hand_off(activity, kind);
+      const store::NewActivity& wanted = commit_.activities[i];
+      std::optional<Activity> activity = new_activity(tx_, instance_, wanted);
+      if (!activity) continue;
+      if (wanted.hand_off && goes_on && may_hand_off(*activity)) {
+        out_.handed_off[i] = hand_off(*std::move(activity));
       } else {
-        enqueue(activity, kind);
+        insert_queued(tx_, *activity);
       }
     }
   }
 
-  bool may_hand_off(const store::NewActivity& activity, std::int64_t kind) {
-    if (!activity.hand_off || request_.abilities == nullptr) return false;
+  bool may_hand_off(const Activity& activity) {
+    if (request_.abilities == nullptr) return false;
     if (!worker_may_take_) {
-      worker_may_take_ = !tx_.refuse_worker(request_.worker);
-      let_activities_lapse(tx_);
+      worker_may_take_ = !tx_.refuse_worker(request_.worker, WorkerCall::takes_work);
     }
-    return *worker_may_take_ && serves(*request_.abilities, tx_.kind(kind)) &&
-           !must_yield(tx_, request_.worker, *request_.abilities, activity.priority);
+    return *worker_may_take_ &&
+           sqlite_store::may_hand_off(tx_, request_.worker, *request_.abilities, activity);
   }
 
-  store::LockedActivity hand_off(const store::NewActivity& activity, std::int64_t kind) {
-    const LeaseTime until = later(tx_.now, request_.activity_lease);
-    if (activity.priority == 0 && activity.start_within == never && activity.total == never) {
-      tx_.run(tx_.sql.insert_running_plain, commit_.key, commit_.execution, activity.event, kind,
-              request_.worker, commit_.activity_token, until, Blob{activity.body});
-      LeaseTime& horizon = tx_.counters().activity_horizon;
-      horizon = std::min(horizon, until);
-    } else {
-      Activity row = row_of(activity, kind);
-      row.worker = request_.worker;
-      row.token = commit_.activity_token;
-      row.until = until;
-      row.delivery = 1;
-      insert_running(tx_, row);
-    }
-    return {.id = id_of(activity.event),
-            .instance = instance_.name,
-            .name = activity.name,
-            .queue = activity.queue,
-            .priority = activity.priority,
-            .body = activity.body,
-            .total_left = activity.total};
-  }
-
-  void enqueue(const store::NewActivity& activity, std::int64_t kind) {
-    Activity row = row_of(activity, kind);
-    row.lane = lane_of(tx_, row);
-    row.at = tx_.now;
-    insert_queued(tx_, row);
-  }
-
-  Activity row_of(const store::NewActivity& activity, std::int64_t kind) {
-    Activity row;
-    row.id = id_of(activity.event);
-    row.kind = kind;
-    row.body = activity.body;
-    row.priority = activity.priority;
-    row.start_within = activity.start_within;
-    row.total_until = later(tx_.now, activity.total);
-    return row;
+  store::LockedActivity hand_off(Activity activity) {
+    return lock_activity(tx_, std::move(activity), request_.worker, commit_.activity_token,
+                         request_.activity_lease, instance_.name);
   }
 
   void schedule_timers() {
@@ -235,6 +239,17 @@ class Commit {
     }
   }
 
+  void close_and_watch_sessions() {
+    for (const store::SessionClose& item : commit_.close_sessions) {
+      std::optional<Session> session = session_now(tx_, item.id);
+      const bool exists = session && !session->ended;
+      if (exists) close_session(tx_, *session, store::SessionReason::closed_by_code);
+      note_answer(item.source,
+                  exists ? store::SessionAnswer::Kind::closed : store::SessionAnswer::Kind::missing);
+    }
+    for (const std::string& id : commit_.watch_sessions) tx_.run(tx_.sql.watch, tx_.ns, id, commit_.key);
+  }
+
   void send() {
     for (const store::Outgoing& outgoing : commit_.messages) {
       std::optional<InstanceKey> key = outgoing.key;
@@ -242,7 +257,23 @@ class Commit {
       if (!key || !deliver_to(*key, letter(outgoing.message))) ++out_.dropped;
     }
     for (const store::NewInstance& start : commit_.starts) start_child(start);
+  }
+
+  void answer() {
     for (const store::ValueRequest& read : commit_.value_reads) answer_value(read);
+    for (const auto& [source, kind] : session_answers_) {
+      deliver_answer(store::MessageKind::session, source, store::SessionAnswer{kind});
+    }
+  }
+
+  void note_answer(EventId source, store::SessionAnswer::Kind kind) {
+    if (source != EventId{}) session_answers_.emplace_back(source, kind);
+  }
+
+  void deliver_answer(store::MessageKind kind, EventId source, const store::MessageBody& body) {
+    deliver(
+        tx_, instance_,
+        {.kind = kind, .execution = commit_.execution, .source = source, .body = store::encode_body(body)});
   }
 
   // This instance is changed in memory: its row is written at the end.
@@ -265,11 +296,7 @@ class Commit {
       answer.instance_found = true;
       if (Cursor row = tx_.rows(tx_.sql.value, *key, read.key); row.next()) answer.value = row->blob(0);
     }
-    deliver(tx_, instance_,
-            {.kind = store::MessageKind::value,
-             .execution = commit_.execution,
-             .source = read.source,
-             .body = store::encode_body(answer)});
+    deliver_answer(store::MessageKind::value, read.source, answer);
   }
 
   void show() {
@@ -284,10 +311,15 @@ class Commit {
       if (number != instance_.route) change_instance().route = number;
     }
     if (commit_.waits) {
-      std::string waits = commit_.waits->empty() ? std::string() : store::to_bytes(*commit_.waits);
+      std::vector<Address> sorted = *commit_.waits;
+      std::ranges::sort(sorted);
+      std::string waits = sorted.empty() ? std::string() : store::to_bytes(sorted);
       if (waits != instance_.waits) change_instance().waits = std::move(waits);
     }
-    if (commit_.status && *commit_.status != instance_.status) {
+    if (commit_.status && *commit_.status != instance_.status && !store::has_ended(instance_.status)) {
+      if (instance_.status == InstanceStatus::parked) {
+        tx_.run(tx_.sql.set_parked_because, commit_.key, nullptr);
+      }
       change_instance().status = *commit_.status;
       touch();
     }
@@ -318,6 +350,7 @@ class Commit {
   void end_instance(const store::InstanceEnd& ended) {
     const Leftovers left = look_for_leftovers();
     end_execution(left, reason_of_end(ended.status));
+    if (left.sessions) leave_sessions(tx_, commit_.key);
     if (left.messages) tx_.run(tx_.sql.drop_unread, commit_.key);
     if (left.delayed) tx_.run(tx_.sql.drop_delayed, commit_.key);
     instance_.status = ended.status;
@@ -331,6 +364,7 @@ class Commit {
     bool timers = false;
     bool messages = false;
     bool delayed = false;
+    bool sessions = false;
   };
   Leftovers look_for_leftovers() {
     Cursor row = tx_.rows(tx_.sql.leftovers, commit_.key);
@@ -338,7 +372,8 @@ class Commit {
     return {.activities = row->truth(0) || row->truth(1),
             .timers = row->truth(2),
             .messages = row->truth(3),
-            .delayed = row->truth(4)};
+            .delayed = row->truth(4),
+            .sessions = row->truth(5) || row->truth(6)};
   }
 
   void end_execution(const Leftovers& left, CancelReason reason) {
@@ -347,20 +382,24 @@ class Commit {
   }
 
   void settle_lock() {
+    if (std::exchange(instance_.woken, false)) changed_ = true;
     out_.ready = needs_turn(tx_, instance_, seen_);
+    instance_.ready_at.reset();
     if (!commit_.keep_lock || output_ != nullptr) {
       tx_.run(tx_.sql.unhold, commit_.key);
       instance_.held.reset();
-      instance_.ready_at.reset();
       if (std::exchange(instance_.delivery, 0) != 0) changed_ = true;
-    } else {
-      instance_.held->lapsed = lapsed_;
-    }
-    if (instance_.is_free()) {
+      const MessageId seen = seen_to_keep();
+      if (std::exchange(instance_.seen, seen) != seen) changed_ = true;
       place(tx_, instance_, out_.ready);
-      if (instance_.ready_at != place_in_row_) changed_ = true;
-      if (const MessageId seen = seen_to_keep(); seen != instance_.seen) change_instance().seen = seen;
+    } else if (lapsed_) {
+      instance_.held->lapsed = true;
+      instance_.seen = {};  // as when the lease ends while nothing happens
+      place(tx_, instance_, needs_turn(tx_, instance_, {}));
+    } else {
+      instance_.ready_at = place_in_row_;  // of no meaning
     }
+    if (instance_.ready_at != place_in_row_) changed_ = true;
     if (output_ != nullptr) {
       const auto stamp = instance_.stamp.empty() ? std::nullopt : std::optional(instance_.stamp);
       tx_.run(tx_.sql.end_instance, commit_.key, instance_.route, to_row(instance_.status),
@@ -398,6 +437,7 @@ class Commit {
   std::optional<LeaseTime> place_in_row_{};
   bool lapsed_ = false;
   MessageId seen_{};
+  std::vector<std::pair<EventId, store::SessionAnswer::Kind>> session_answers_{};
   EventId first_completed_{};
   EventId last_completed_{};
   bool completed_are_range_ = false;

@@ -37,13 +37,9 @@ class Fetch {
     std::optional<Instance> instance = load_instance(tx_, held.key);
     if (!instance || !instance->held || instance->held->token != held.token) return;
     if (!has_news(*instance, held.seen)) return;
-    const TurnStamp stamp = stamp_of(tx_, *instance);
-    LockedTurn turn = describe(*instance, stamp, held.token);
-    turn.delivery = delivery_of(*instance, stamp) + 1;
-    turn.held = true;
-    tx_.run(tx_.sql.count_hand_out, held.key, turn.delivery, stamp);
-    turn.messages = read_messages(tx_, held.key, held.seen);
-    out_.turns.push_back(std::move(turn));
+    take_out(tx_, *instance);
+    hand_out(*instance, held.token, held.seen);
+    out_.turns.back().held = true;
   }
 
   // Whether a message after `seen` makes it ready.
@@ -78,30 +74,37 @@ class Fetch {
 
   void take(const Candidate& candidate) {
     tx_.run(tx_.sql.delete_ready, candidate.lane, candidate.at, candidate.key);
-    std::optional<Instance> instance = load_instance(tx_, candidate.key);
-    if (!instance) return;
-    const TurnStamp stamp = stamp_of(tx_, *instance);
-    LockedTurn turn = describe(*instance, stamp, request_.token);
-    turn.delivery = delivery_of(*instance, stamp) + 1;
-    const LeaseTime until = later(tx_.now, request_.lease);
-    tx_.run(instance->held ? tx_.sql.hold_again : tx_.sql.hold, candidate.key, request_.worker,
-            request_.token, until, turn.delivery, stamp);
-    LeaseTime& horizon = tx_.counters().turn_horizon;
-    horizon = std::min(horizon, until);
-    turn.messages = read_messages(tx_, candidate.key, {});
-    out_.turns.push_back(std::move(turn));
+    if (std::optional<Instance> instance = load_instance(tx_, candidate.key)) {
+      hand_out(*instance, request_.token, {});
+    }
   }
 
-  LockedTurn describe(Instance& instance, TurnStamp stamp, LockToken token) {
+  // It stands in `ready` no more.
+  void hand_out(Instance& instance, LockToken token, MessageId seen) {
+    const TurnStamp stamp = stamp_of(tx_, instance);
+    const std::uint32_t delivery = delivery_of(instance, stamp) + 1;
+    const LeaseTime until = later(tx_.now, request_.lease);
+    const auto stamp_or_null = stamp.empty() ? std::nullopt : std::optional(stamp);
+    tx_.run(instance.held ? tx_.sql.hold_again : tx_.sql.hold, instance.key, request_.worker, token, until,
+            delivery, stamp_or_null);
+    LeaseTime& horizon = tx_.counters().turn_horizon;
+    horizon = std::min(horizon, until);
+    if (instance.woken || instance.not_before != 0) {
+      instance.woken = false;
+      instance.not_before = 0;
+      save_instance(tx_, instance);
+    }
     const Route& route = tx_.route(instance.route);
-    return {.key = instance.key,
-            .instance = std::move(instance.name),
-            .token = token,
-            .stamp = stamp,
-            .code = route.code,
-            .build = route.build,
-            .execution = instance.execution,
-            .status = instance.status};
+    out_.turns.push_back({.key = instance.key,
+                          .instance = std::move(instance.name),
+                          .token = token,
+                          .stamp = stamp,
+                          .code = route.code,
+                          .build = route.build,
+                          .execution = instance.execution,
+                          .status = instance.status,
+                          .delivery = delivery,
+                          .messages = read_messages(tx_, instance.key, seen)});
   }
 
   Transaction& tx_;
@@ -117,7 +120,8 @@ bool serves(const store::Code& code, const Route& route) {
 }
 
 StoreResult<store::FetchedTurns> fetch_turns(Transaction& tx, const store::TurnRequest& request) {
-  if (auto refused = tx.refuse_worker(request.worker)) return Unexpected(*std::move(refused));
+  if (auto refused = tx.refuse_worker(request.worker, WorkerCall::takes_work))
+    return Unexpected(*std::move(refused));
   return Fetch(tx, request).run();
 }
 

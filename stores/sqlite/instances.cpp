@@ -165,10 +165,14 @@ bool deliver(Transaction& tx, InstanceKey key, const Letter& letter) {
   return instance && deliver(tx, *instance, letter);
 }
 
-std::vector<store::Message> read_messages(Transaction& tx, InstanceKey key, MessageId seen) {
+namespace {
+
+using DamagedMessage = std::tuple<MessageId, MessageKind, std::string>;
+
+std::vector<store::Message> decode_messages(Transaction& tx, InstanceKey key, MessageId seen,
+                                            std::vector<DamagedMessage>& damaged) {
   std::vector<store::Message> messages;
-  std::vector<std::tuple<MessageId, MessageKind, std::string>> damaged;
-  const auto read = [&](int waits) {
+  for (const int waits : {0, 1}) {
     for (Cursor row = tx.rows(tx.sql.messages_after, key, waits, seen); row.next();) {
       const auto id = row->number<MessageId>(0);
       const auto kind = static_cast<MessageKind>(row->integer(1));
@@ -184,14 +188,25 @@ std::vector<store::Message> read_messages(Transaction& tx, InstanceKey key, Mess
                           .address = {static_cast<Address::Kind>(row->integer(4)), std::string(row->text(5))},
                           .body = *std::move(body)});
     }
-  };
-  read(0);
-  read(1);
+  }
   std::sort(messages.begin(), messages.end(),
             [](const store::Message& a, const store::Message& b) { return a.id < b.id; });
+  return messages;
+}
+
+}  // namespace
+
+std::vector<store::Message> peek_messages(Transaction& tx, InstanceKey key) {
+  std::vector<DamagedMessage> damaged;
+  return decode_messages(tx, key, {}, damaged);
+}
+
+std::vector<store::Message> read_messages(Transaction& tx, InstanceKey key, MessageId seen) {
+  std::vector<DamagedMessage> damaged;
+  std::vector<store::Message> messages = decode_messages(tx, key, seen, damaged);
   for (const auto& [id, kind, bytes] : damaged) {
     tx.run(tx.sql.delete_message, key, store::waits_for_code(kind), id);
-    set_aside(tx, key, describe_message(id, kind), "its body can't be decoded", bytes);
+    set_aside(tx, key, describe_message(id, kind), "can't be decoded", bytes);
   }
   return messages;
 }

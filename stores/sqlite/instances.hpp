@@ -105,6 +105,8 @@ bool deliver(Transaction& tx, Instance& instance, const Letter& letter);
 /// The same for a key; false also when there is no such instance.
 bool deliver(Transaction& tx, InstanceKey key, const Letter& letter);
 
+/// All messages of an instance, by id, but those that can't be decoded.
+std::vector<store::Message> peek_messages(Transaction& tx, InstanceKey key);
 /// Messages of an instance after `seen`, by id. What can't be decoded is set aside.
 std::vector<store::Message> read_messages(Transaction& tx, InstanceKey key, MessageId seen);
 

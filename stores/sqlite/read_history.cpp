@@ -11,10 +11,11 @@ StoreResult<std::vector<store::Segment>> read_history(Transaction& tx, InstanceK
   }
   std::vector<store::Segment> segments;
   std::size_t bytes = 0;
-  for (Cursor row = tx.rows(tx.sql.read_history, key, execution, after);
-       (segments.empty() || bytes < max_bytes) && row.next();) {
-    segments.push_back({row->number<EventId>(0), std::string(row->blob(1))});
-    bytes += segments.back().bytes.size();
+  for (Cursor row = tx.rows(tx.sql.read_history, key, execution, after); row.next();) {
+    const std::string_view segment = row->blob(1);
+    bytes += segment.size();
+    if (!segments.empty() && bytes > max_bytes) break;
+    segments.push_back({row->number<EventId>(0), std::string(segment)});
   }
   return segments;
 }

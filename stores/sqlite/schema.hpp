@@ -74,6 +74,7 @@ CREATE TABLE instances (
 );
 CREATE UNIQUE INDEX instances_by_name ON instances (ns, name);
 CREATE INDEX instances_by_parent ON instances (parent) WHERE parent IS NOT NULL;
+CREATE INDEX instances_parked ON instances (ns) WHERE status = 2;
 
 -- What instances show of themselves. Apart, because it may be long and is not read by turns.
 CREATE TABLE custom_status (
@@ -171,6 +172,7 @@ CREATE TABLE running (
   generation INTEGER,
   start_within INTEGER,
   total_until INTEGER,
+  session_over INTEGER,        -- its session has ended: this attempt may finish, and fails as this if it doesn't
   last_failure BLOB,
   progress BLOB,
   PRIMARY KEY (key, execution, event)
@@ -198,14 +200,16 @@ CREATE TABLE queued (
   generation INTEGER,
   start_within INTEGER,
   total_until INTEGER,
-  deadline INTEGER,            -- the sooner of its two deadlines
+  session_over INTEGER,        -- as in `running`
+  adopts INTEGER NOT NULL,     -- 1: it names no queue and waits for a session that will
+  deadline INTEGER,            -- when somebody must have taken it
   last_failure BLOB,
   progress BLOB,
   PRIMARY KEY (key, execution, event)
 ) WITHOUT ROWID;
 CREATE INDEX queued_by_order ON queued (lane, rank, at);
 CREATE INDEX queued_by_session ON queued (session) WHERE session IS NOT NULL;
-CREATE INDEX queued_by_deadline ON queued (deadline) WHERE deadline IS NOT NULL;
+CREATE INDEX queued_by_deadline ON queued (kind >> 32, deadline) WHERE deadline IS NOT NULL;
 
 -- Activities that were taken away while they ran, until the lease that they had is over.
 CREATE TABLE cancels (
@@ -222,6 +226,7 @@ CREATE TABLE cancels (
   PRIMARY KEY (key, execution, event, token)
 ) WITHOUT ROWID;
 CREATE INDEX cancels_by_worker ON cancels (worker);
+CREATE INDEX cancels_by_end ON cancels (ns, until);
 
 -- Deliveries for ids that don't exist yet.
 CREATE TABLE early (
@@ -238,6 +243,7 @@ CREATE TABLE early (
   body BLOB NOT NULL
 );
 CREATE INDEX early_by_instance ON early (ns, instance);
+CREATE INDEX early_by_end ON early (ns, until);
 
 -- Key/value of instances.
 CREATE TABLE kept_values (
@@ -249,12 +255,18 @@ CREATE TABLE kept_values (
 
 -- Requests of clients that took effect, by the half hour of lease time in which they came.
 CREATE TABLE requests (
+  ns INTEGER NOT NULL,
   period INTEGER NOT NULL,
   request BLOB NOT NULL,
   at INTEGER NOT NULL,
   answer INTEGER NOT NULL,
-  PRIMARY KEY (period, request)
+  PRIMARY KEY (ns, period, request)
 ) WITHOUT ROWID;
+
+-- Deleted instances whose history was too long to go with them.
+CREATE TABLE remains (
+  key INTEGER PRIMARY KEY
+);
 
 -- What could not be decoded, with its bytes.
 CREATE TABLE set_aside (
@@ -279,6 +291,66 @@ CREATE TABLE workers (
   seen INTEGER NOT NULL
 );
 CREATE INDEX workers_by_node ON workers (ns, node);
+
+-- Worker sessions. A row that is not `begun` stands for one that activities wait for, and is no session.
+CREATE TABLE sessions (
+  number INTEGER PRIMARY KEY,
+  ns INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  begun INTEGER NOT NULL,
+  open INTEGER NOT NULL,       -- 1: its items stand in the lanes of their kinds, for whoever may claim it
+  policy BLOB NOT NULL,
+  ended INTEGER,               -- expired, closed or failed
+  reason INTEGER NOT NULL,
+  note TEXT NOT NULL,
+  owner TEXT NOT NULL,         -- node
+  worker INTEGER,
+  generation INTEGER NOT NULL,
+  lease_until INTEGER NOT NULL,
+  lease INTEGER NOT NULL,      -- how long it is extended; stamped by the last claim
+  idle_timeout INTEGER NOT NULL,
+  last_owner TEXT NOT NULL,
+  last_worker INTEGER NOT NULL,
+  planned INTEGER NOT NULL,    -- 1: the last owner gave it up itself
+  restarted INTEGER NOT NULL,  -- 1: it was taken from an older incarnation of its owner's node
+  ran INTEGER NOT NULL,        -- 1: an activity was handed out in this generation
+  last_activity INTEGER NOT NULL,
+  changed INTEGER NOT NULL,    -- the lease time of updated_at
+  ttl_until INTEGER,
+  opener INTEGER,              -- the instance that opened it
+  opened_by TEXT NOT NULL,     -- its id
+  saved BLOB,
+  saved_version INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+);
+CREATE UNIQUE INDEX sessions_by_id ON sessions (ns, id);
+CREATE INDEX sessions_by_worker ON sessions (worker) WHERE worker IS NOT NULL;
+CREATE INDEX sessions_by_opener ON sessions (opener) WHERE opener IS NOT NULL;
+
+-- What became of sessions, append-only.
+CREATE TABLE session_log (
+  number INTEGER PRIMARY KEY,
+  ns INTEGER NOT NULL,
+  session TEXT NOT NULL,
+  kind INTEGER NOT NULL,
+  reason INTEGER NOT NULL,
+  owner TEXT NOT NULL,
+  previous_owner TEXT NOT NULL,
+  generation INTEGER NOT NULL,
+  at INTEGER NOT NULL,         -- calendar time
+  quiet_for INTEGER NOT NULL
+);
+CREATE INDEX session_log_by_session ON session_log (ns, session, number);
+
+-- Instances that get news of sessions, whether there is one of that id or not.
+CREATE TABLE watches (
+  ns INTEGER NOT NULL,
+  session TEXT NOT NULL,
+  key INTEGER NOT NULL,
+  PRIMARY KEY (ns, session, key)
+) WITHOUT ROWID;
+CREATE INDEX watches_by_key ON watches (key);
 )sql";
 
 }  // namespace holdfast::sqlite_store

@@ -61,16 +61,50 @@ void deliver_at(Transaction& tx, InstanceKey key, LeaseTime visible, const Lette
   tx.wake(store::kTurns);
 }
 
+namespace {
+
+struct FormerLife {
+  InstanceKey key{};
+  store::InstanceStatus status{};
+  RequestId request{};
+  Fingerprint fingerprint{};
+};
+
+std::optional<FormerLife> former_life(Transaction& tx, std::string_view name) {
+  Cursor row = tx.rows(tx.sql.former_life, tx.ns, name);
+  if (!row.next()) return std::nullopt;
+  return FormerLife{.key = row->number<InstanceKey>(0),
+                    .status = static_cast<store::InstanceStatus>(row->integer(1)),
+                    .request = row->token<RequestId>(2),
+                    .fingerprint = row->token<Fingerprint>(3)};
+}
+
+bool may_begin_anew(store::InstanceStatus former, store::Reuse reuse) {
+  if (reuse == store::Reuse::never || !store::has_ended(former)) return false;
+  return reuse == store::Reuse::after_end || former != store::InstanceStatus::completed;
+}
+
+}  // namespace
+
 StoreResult<store::StartAnswer> start(Transaction& tx, const store::StartRequest& request) {
-  if (const auto key = create_instance(tx, {.name = request.instance,
-                                            .code = &request.code,
-                                            .body = request.body,
-                                            .request = request.request,
-                                            .fingerprint = request.fingerprint,
-                                            .delay = request.delay})) {
-    return store::StartAnswer{*key, true};
+  const Birth birth{.name = request.instance,
+                    .code = &request.code,
+                    .body = request.body,
+                    .request = request.request,
+                    .fingerprint = request.fingerprint,
+                    .delay = request.delay};
+  if (const auto key = create_instance(tx, birth)) return store::StartAnswer{*key, true};
+  const std::optional<FormerLife> former = former_life(tx, request.instance);
+  const store::StartAnswer there{former->key, false};
+  if (!request.request.empty() && request.request == former->request) return there;
+  if (may_begin_anew(former->status, request.reuse)) {
+    remove_instance(tx, former->key);
+    return store::StartAnswer{*create_instance(tx, birth), true};
   }
-  return Unexpected(store_error(StoreError::Kind::conflict, "exists"));
+  if (request.fingerprint == former->fingerprint) return there;
+  return Unexpected(
+      store_error(StoreError::Kind::conflict,
+                  "instance '" + request.instance + "' exists, and was started with something else"));
 }
 
 }  // namespace holdfast::sqlite_store

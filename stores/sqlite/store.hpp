@@ -2,17 +2,21 @@
 // they do is in the files about turns, activities, sessions and clients.
 #pragma once
 
-#include "contract/wake_bus.hpp"
 #include "lease_clock.hpp"
 #include "open.hpp"
+#include "sweep.hpp"
 #include "transaction.hpp"
+#include "turnstile.hpp"
+#include "wake.hpp"
 #include "writer.hpp"
 
 #include <holdfast/sqlite.hpp>
 #include <holdfast/store.hpp>
 
 #include <memory>
+#include <mutex>
 #include <string>
+#include <vector>
 
 namespace holdfast::sqlite_store {
 
@@ -91,12 +95,22 @@ class SqliteStore final : public Store {
   template <class Answer, class Call>
   StoreResult<Answer> read(Call call);
 
+  /// A connection for one read, from the pool or new.
+  std::unique_ptr<Link> take_reader();
+
   SqliteOptions options_;
-  OpenedDatabase database_;
-  std::unique_ptr<Link> link_;
-  std::unique_ptr<LeaseClock> lease_clock_;
-  std::unique_ptr<store::WakeBus> bus_;
-  std::unique_ptr<Writer> writer_;
+  OpenedDatabase database_{};
+  std::int64_t ns_number_ = 0;
+  std::shared_ptr<SideFile> side_file_{};
+  std::unique_ptr<Turnstile> turnstile_{};
+  std::unique_ptr<FileWakes> wakes_{};
+  std::unique_ptr<Link> link_{};
+  std::unique_ptr<LeaseClock> lease_clock_{};
+  std::unique_ptr<Writer> writer_{};
+  Lapses lapses_{};  // used by jobs of the writer only, one at a time
+
+  std::mutex readers_mutex_{};
+  std::vector<std::unique_ptr<Link>> readers_{};
 };
 
 }  // namespace holdfast::sqlite_store

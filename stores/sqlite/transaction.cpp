@@ -32,19 +32,34 @@ void Transaction::finish() {
       c.turn_horizon, c.activity_horizon, c.session_horizon);
 }
 
-std::optional<StoreError> Transaction::refuse_worker(WorkerKey worker) {
+const Memo::Worker* Transaction::find_worker(WorkerKey worker) {
   auto known = memo.workers.find(worker.value);
   if (known == memo.workers.end()) {
     Cursor row = rows(sql.worker_state, worker, ns);
-    if (!row.next()) {
-      return store_error(StoreError::Kind::not_found,
-                         "worker " + to_string(worker) + " is not registered; join again");
-    }
-    known = memo.workers.emplace(worker.value, row->truth(0)).first;
+    if (!row.next()) return nullptr;
+    known = memo.workers
+                .emplace(worker.value, Memo::Worker{.superseded = row->truth(0),
+                                                    .draining = row->truth(1),
+                                                    .node = std::string(row->text(2))})
+                .first;
   }
-  if (!known->second) return std::nullopt;
+  return &known->second;
+}
+
+std::optional<StoreError> Transaction::refuse_worker(WorkerKey worker, WorkerCall call) {
+  const Memo::Worker* known = find_worker(worker);
+  if (known == nullptr) {
+    return store_error(StoreError::Kind::not_found,
+                       "worker " + to_string(worker) + " is not registered: join again");
+  }
+  if (!known->superseded || (known->draining && call == WorkerCall::keeps_what_it_has)) return std::nullopt;
   return store_error(StoreError::Kind::superseded,
-                     "a newer process of the node of worker " + to_string(worker) + " has joined");
+                     "a newer incarnation of node '" + known->node + "' has joined");
+}
+
+std::string Transaction::node_of(WorkerKey worker) {
+  const Memo::Worker* known = find_worker(worker);
+  return known == nullptr ? std::string() : known->node;
 }
 
 }  // namespace holdfast::sqlite_store

@@ -35,10 +35,20 @@ struct Counters {
 /// What this process knows of the file because it read or wrote it, and nobody else has written since: the
 /// writer drops it when the file's data version moves, and after every rollback.
 struct Memo {
+  struct Worker {
+    bool superseded = false;
+    bool draining = false;
+    std::string node{};
+  };
   std::optional<Counters> counters{};
-  std::unordered_map<std::uint64_t, bool> workers{};  ///< those that are registered: superseded?
+  std::unordered_map<std::uint64_t, Worker> workers{};  ///< some of those that are registered
   std::optional<bool> nothing_queued{};
+  std::optional<LeaseTime> next_sweep{};  ///< when this handle's last sweep said that the next is due
 };
+
+/// What a worker wants to do. One that drains may go on with what it has when a newer incarnation of its node
+/// has joined: that is what it drains for.
+enum class WorkerCall : std::uint8_t { takes_work, keeps_what_it_has };
 
 /// A connection and what belongs to it. One thread at a time.
 struct Link {
@@ -113,12 +123,22 @@ class Transaction {
   void finish();
 
   /// An error unless the worker is registered and the last incarnation of its node.
-  [[nodiscard]] std::optional<StoreError> refuse_worker(WorkerKey worker);
+  [[nodiscard]] std::optional<StoreError> refuse_worker(WorkerKey worker, WorkerCall call);
+  /// Empty when it is not registered.
+  [[nodiscard]] std::string node_of(WorkerKey worker);
 
   MessageId next_message() { return MessageId{++counters().messages}; }
   void wake(store::WorkMask work) { news.work |= work; }
+  /// A sweep has something to do at that time.
+  void sweep_by(LeaseTime time) {
+    if (time == kNoTime || (memo.next_sweep && time >= *memo.next_sweep)) return;
+    if (memo.next_sweep) memo.next_sweep = time;
+    wake(store::kSweep);
+  }
 
  private:
+  const Memo::Worker* find_worker(WorkerKey worker);
+
   Link& link_;
   Counters counters_as_read_{};
   bool counters_read_ = false;

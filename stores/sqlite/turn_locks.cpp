@@ -14,7 +14,8 @@ StoreError lost(InstanceKey key) {
 
 StoreResult<void> renew_turn(Transaction& tx, WorkerKey worker, Duration lease,
                              const store::TurnRenewal& renewal) {
-  if (auto refused = tx.refuse_worker(worker)) return Unexpected(*std::move(refused));
+  if (auto refused = tx.refuse_worker(worker, WorkerCall::keeps_what_it_has))
+    return Unexpected(*std::move(refused));
   const std::optional<Instance> instance = load_instance(tx, renewal.key);
   if (!instance || !instance->held || instance->held->token != renewal.token) {
     return Unexpected(lost(renewal.key));
@@ -35,7 +36,7 @@ StoreResult<void> release_turn(Transaction& tx, const store::TurnRelease& releas
   take_out(tx, *instance);
   const std::uint32_t delivery = delivery_of(*instance, stamp_of(tx, *instance));
   instance->delivery = release.counts || delivery == 0 ? delivery : delivery - 1;
-  if (release.park) {
+  if (release.park && !store::has_ended(instance->status)) {
     instance->status = store::InstanceStatus::parked;
     instance->updated_at = tx.calendar_now;
     tx.run(tx.sql.set_parked_because, release.key, *release.park);
@@ -49,6 +50,31 @@ StoreResult<void> release_turn(Transaction& tx, const store::TurnRelease& releas
   place(tx, *instance, needs_turn(tx, *instance, {}));
   save_instance(tx, *instance);
   return {};
+}
+
+StoreResult<std::uint64_t> wake_parked(Transaction& tx, const store::Code& code) {
+  std::vector<InstanceKey> parked;
+  for (Cursor row = tx.rows(tx.sql.parked, tx.ns); row.next();) parked.push_back(row->number<InstanceKey>(0));
+  std::uint64_t woken = 0;
+  for (const InstanceKey key : parked) {
+    std::optional<Instance> instance = load_instance(tx, key);
+    if (!serves(code, tx.route(instance->route))) continue;
+    take_out(tx, *instance);
+    instance->status = store::InstanceStatus::running;
+    instance->woken = true;
+    instance->not_before = 0;
+    instance->updated_at = tx.calendar_now;
+    if (instance->is_free()) {
+      instance->ready_at.reset();
+      place(tx, *instance, true);
+    }
+    save_instance(tx, *instance);
+    tx.run(tx.sql.set_parked_because, key, nullptr);
+    tx.news.instances.push_back(key);
+    tx.wake(store::kTurns);
+    ++woken;
+  }
+  return woken;
 }
 
 }  // namespace holdfast::sqlite_store

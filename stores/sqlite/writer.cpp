@@ -107,33 +107,42 @@ void Writer::commit_alone(const Item& item) {
 
 void Writer::commit(std::span<const Item> items) {
   try {
-    hooks_.begin();
-    if (const std::int64_t version = link_.connection.data_version(); version != data_version_) {
-      link_.memo = Memo{};
-      data_version_ = version;
-    }
-    Transaction tx(link_, hooks_.lease_now(), clock_.calendar_now());
-    for (const Item& item : items) item.job->run(tx, item.index);
-    tx.finish();
-    const Fault fault = fault_at(link_.faults, "sqlite.commit");
-    if (fault == Fault::fail_before) throw InjectedFault{};
-    link_.connection.commit();
-    hooks_.publish(tx.news);
-    if (fault == Fault::lose_answer) throw InjectedFault{};
+    run_transaction(items);
   } catch (const InjectedFault&) {
-    link_.connection.rollback();
-    link_.forget();
-    throw Unavailable{store_error(StoreError::Kind::unavailable, "injected fault")};
+    undo();
+    throw Unavailable{store_error(StoreError::Kind::unavailable, "an injected fault")};
   } catch (const SqlError& error) {
-    link_.connection.rollback();
-    link_.forget();
+    undo();
     if (concerns_everybody(error)) throw Unavailable{to_store_error(error)};
     throw;
   } catch (...) {
-    link_.connection.rollback();
-    link_.forget();
+    undo();
     throw;
   }
+}
+
+void Writer::run_transaction(std::span<const Item> items) {
+  hooks_.begin();
+  if (const std::int64_t version = link_.connection.data_version(); version != data_version_) {
+    link_.memo = Memo{};
+    data_version_ = version;
+  }
+  Transaction tx(link_, hooks_.lease_now(), clock_.calendar_now());
+  hooks_.settle(tx);
+  for (const Item& item : items) item.job->run(tx, item.index);
+  tx.finish();
+  const Fault fault = fault_at(link_.faults, "sqlite.commit");
+  if (fault == Fault::fail_before) throw InjectedFault{};
+  link_.connection.commit();
+  hooks_.over();
+  hooks_.publish(tx.news);
+  if (fault == Fault::lose_answer) throw InjectedFault{};
+}
+
+void Writer::undo() noexcept {
+  link_.connection.rollback();
+  link_.forget();
+  hooks_.over();
 }
 
 void Writer::fail_all(std::span<const Item> items, const StoreError& error) {

@@ -50,6 +50,8 @@ class Writer {
   struct Hooks {
     std::function<void()> begin{};                      ///< takes the write lock
     std::function<LeaseTime()> lease_now{};             ///< asked after the write lock was granted
+    std::function<void(Transaction&)> settle{};         ///< what time alone has done comes first
+    std::function<void()> over{};                       ///< the write lock is free again
     std::function<void(const store::News&)> publish{};  ///< after the commit
     std::function<void()> after_batch{};                ///< with no transaction open: checkpoints
   };
@@ -75,6 +77,8 @@ class Writer {
   void commit_together(std::span<const Item> items);
   void commit_alone(const Item& item);
   void commit(std::span<const Item> items);
+  void run_transaction(std::span<const Item> items);
+  void undo() noexcept;
   static void fail_all(std::span<const Item> items, const StoreError& error);
 
   Link& link_;
