@@ -16,7 +16,7 @@
 //   HOLDFAST_MODEL_PROGRAMS=100000   how many programs
 //   HOLDFAST_MODEL_SECONDS=600       stop after this time, however many programs were asked for
 //   HOLDFAST_MODEL_STEPS=200         how long each of them is
-//   HOLDFAST_MODEL_SESSIONS=0        no sessions
+//   HOLDFAST_MODEL_WITHOUT=sessions,sweep   what a store doesn't know yet; see ModelOptions::without
 //   HOLDFAST_MODEL_SEED=17           the seed of the first; the next one has 18, ...
 #pragma once
 
@@ -29,6 +29,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -52,7 +53,10 @@ struct ModelOptions {
   std::uint64_t seed = 1;     ///< of the first program; each one more is of the next seed
   std::size_t programs = 50;  ///< how many
   std::size_t steps = 80;     ///< calls of each program
-  bool sessions = true;       ///< false: for a store that doesn't know them yet
+  /// For a store that is not finished: names of calls that programs leave out. "sessions" stands for all that
+  /// has to do with them, "look_around" for all calls that only read, and without "state" only the answers
+  /// are compared.
+  std::set<std::string> without{};
   std::chrono::seconds at_most = std::chrono::hours(1);  ///< no program begins later than this
   std::size_t shrink_runs = 3000;  ///< how many simpler programs are tried once a difference was found
   /// What a person types to run this comparison again, without the environment: it is printed.

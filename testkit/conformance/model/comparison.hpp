@@ -22,7 +22,8 @@ namespace holdfast::testing::model {
 /// Both stores begin empty, and share one clock. For one thread.
 class Comparison {
  public:
-  Comparison(const StoreSubject& model, const StoreSubject& subject);
+  /// Without `states` only answers are compared.
+  Comparison(const StoreSubject& model, const StoreSubject& subject, bool states);
 
   /// Runs a step on both. Nothing more may be run once something differed.
   Differences run(const Step& step);
@@ -93,6 +94,7 @@ class Comparison {
   Side subject_;
   std::uint32_t step_ = 0;
   Differences found_{};
+  bool compares_states_;
   bool keeps_answers_ = false;
   std::string answer_{};
 };

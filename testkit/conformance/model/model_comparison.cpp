@@ -20,24 +20,31 @@ namespace {
 using model::Comparison;
 using model::Difference;
 using model::Differences;
+
 using model::Program;
+
+bool compares_states(const ModelOptions& options) { return !options.without.contains("state"); }
 
 // The program that a seed makes, up to the step that shows a difference, or nothing when none does.
 std::optional<Program> find_failing(const StoreSubject& subject, std::uint64_t seed,
                                     const ModelOptions& options) {
-  Comparison comparison(memory_subject(), subject);
+  Comparison comparison(memory_subject(), subject, compares_states(options));
+  const bool sessions = !options.without.contains("sessions");
   SeededRandom random(seed);
   Program program;
   while (program.size() < options.steps) {
     const auto number = static_cast<std::uint32_t>(program.size() + 1);
-    program.push_back(model::next_step(comparison.world(), random, number, options.sessions));
+    model::Step step = model::next_step(comparison.world(), random, number, sessions);
+    if (options.without.contains(name_of(step))) continue;
+    program.push_back(std::move(step));
     if (!comparison.run(program.back()).empty()) return program;
   }
   return std::nullopt;
 }
 
-std::optional<std::size_t> steps_until_difference(const StoreSubject& subject, const Program& program) {
-  Comparison comparison(memory_subject(), subject);
+std::optional<std::size_t> steps_until_difference(const StoreSubject& subject, const ModelOptions& options,
+                                                  const Program& program) {
+  Comparison comparison(memory_subject(), subject, compares_states(options));
   for (std::size_t i = 0; i < program.size(); ++i) {
     if (!comparison.run(program[i]).empty()) return i + 1;
   }
@@ -62,8 +69,9 @@ std::string text_of(const Differences& found, const std::string& subject) {
 }
 
 // Runs it once more, and keeps what is said.
-void explain(const StoreSubject& subject, const Program& program, ModelDifference& difference) {
-  Comparison comparison(memory_subject(), subject);
+void explain(const StoreSubject& subject, const ModelOptions& options, const Program& program,
+             ModelDifference& difference) {
+  Comparison comparison(memory_subject(), subject, compares_states(options));
   comparison.keep_answers();
   for (const model::Step& step : program) {
     const Differences found = comparison.run(step);
@@ -77,18 +85,39 @@ void explain(const StoreSubject& subject, const Program& program, ModelDifferenc
   }
 }
 
+std::string repeat(std::uint64_t seed, const ModelOptions& options) {
+  std::string text = "HOLDFAST_MODEL_SEED=" + std::to_string(seed) + " HOLDFAST_MODEL_PROGRAMS=1" +
+                     " HOLDFAST_MODEL_STEPS=" + std::to_string(options.steps);
+  if (!options.without.empty()) {
+    std::string names;
+    for (const std::string& name : options.without) names.append(names.empty() ? "" : ",").append(name);
+    text += " HOLDFAST_MODEL_WITHOUT=" + names;
+  }
+  return text + " " + options.command;
+}
+
 ModelDifference shrink_and_explain(const StoreSubject& subject, const ModelOptions& options,
                                    std::uint64_t seed, Program program) {
   ModelDifference difference{.seed = seed, .steps_before = program.size()};
-  const auto fails = [&](const Program& candidate) { return steps_until_difference(subject, candidate); };
+  const auto fails = [&](const Program& candidate) {
+    return steps_until_difference(subject, options, candidate);
+  };
   program = model::shrink(std::move(program), fails, options.shrink_runs);
   difference.steps = program.size();
   difference.program = to_text(program);
-  explain(subject, program, difference);
-  difference.repeat = "HOLDFAST_MODEL_SEED=" + std::to_string(seed) + " HOLDFAST_MODEL_PROGRAMS=1" +
-                      " HOLDFAST_MODEL_STEPS=" + std::to_string(options.steps) +
-                      (options.sessions ? " " : " HOLDFAST_MODEL_SESSIONS=0 ") + options.command;
+  explain(subject, options, program, difference);
+  difference.repeat = repeat(seed, options);
   return difference;
+}
+
+std::set<std::string> split(std::string_view names) {
+  std::set<std::string> all;
+  while (!names.empty()) {
+    const std::size_t end = std::min(names.find(','), names.size());
+    if (end > 0) all.emplace(names.substr(0, end));
+    names.remove_prefix(std::min(end + 1, names.size()));
+  }
+  return all;
 }
 
 // Leaves `value` as it is when the variable isn't set.
@@ -117,9 +146,9 @@ ModelOptions from_environment(ModelOptions options) {
   read_variable("HOLDFAST_MODEL_SEED", options.seed);
   read_variable("HOLDFAST_MODEL_PROGRAMS", options.programs);
   read_variable("HOLDFAST_MODEL_STEPS", options.steps);
-  int sessions = options.sessions ? 1 : 0;
-  read_variable("HOLDFAST_MODEL_SESSIONS", sessions);
-  options.sessions = sessions != 0;
+  if (const char* const names = std::getenv("HOLDFAST_MODEL_WITHOUT")) {  // NOLINT(concurrency-mt-unsafe)
+    options.without = split(names);
+  }
   std::int64_t seconds = options.at_most.count();
   read_variable("HOLDFAST_MODEL_SECONDS", seconds);
   options.at_most = std::chrono::seconds(seconds);
@@ -137,7 +166,7 @@ std::optional<ModelDifference> compare_with_model(const StoreSubject& subject, c
 }
 
 std::string run_program(const StoreSubject& subject, std::string_view program) {
-  Comparison comparison(memory_subject(), subject);
+  Comparison comparison(memory_subject(), subject, true);
   for (const model::Step& step : model::program_of(program)) {
     const Differences found = comparison.run(step);
     if (!found.empty()) return "after step " + to_text(step) + "\n" + text_of(found, subject.name);

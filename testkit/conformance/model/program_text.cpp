@@ -122,16 +122,14 @@ Step step_of(std::string_view line) {
 
 }  // namespace
 
+std::string name_of(const Step& step) {
+  return std::visit([](const auto& operation) { return std::string(operation.kName); }, step.operation);
+}
+
 std::string to_text(const Step& step) {
   JsonWriter out;
-  std::string_view name;
-  std::visit(
-      [&](const auto& operation) {
-        name = operation.kName;
-        write_brief(out, operation);
-      },
-      step.operation);
-  std::string text = std::to_string(step.number) + " " + std::string(name);
+  std::visit([&](const auto& operation) { write_brief(out, operation); }, step.operation);
+  std::string text = std::to_string(step.number) + " " + name_of(step);
   if (out.text() != "{}") text.append(" ").append(out.text());
   return text;
 }

@@ -10,6 +10,8 @@
 namespace holdfast::testing::model {
 
 std::string to_text(const Step& step);
+/// What its operation is called.
+std::string name_of(const Step& step);
 std::string to_text(const Program& program);
 
 /// Lines that are empty are skipped. Throws std::invalid_argument with the line that can't be read.
