@@ -43,11 +43,13 @@ class Processes {
     return all;
   }
 
-  bool succeeds(pid_t pid) {
+  bool succeeds(pid_t pid) { return exit_code(pid) == 0; }
+  /// -1 when a signal ended it.
+  int exit_code(pid_t pid) {
     int status = 0;
     waitpid(pid, &status, 0);
     std::erase(running_, pid);
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
 
   /// As a crash would end it.
