@@ -11,6 +11,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <string>
+
 namespace holdfast::sqlite_store {
 namespace {
 

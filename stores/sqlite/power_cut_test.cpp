@@ -6,7 +6,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <chrono>
 #include <filesystem>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
 
 namespace holdfast::sqlite_store {
 namespace {

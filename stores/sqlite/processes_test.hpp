@@ -65,7 +65,7 @@ class Processes {
     try {
       work();
     } catch (const std::exception& error) {
-      std::fprintf(stderr, "process %d: %s\n", static_cast<int>(getpid()), error.what());
+      std::fprintf(stderr, "process %d: %s\n", getpid(), error.what());
       _exit(1);
     }
     _exit(testing::Test::HasFailure() ? 1 : 0);
