@@ -24,6 +24,8 @@ enum class CancelReason : std::uint8_t {
   schedule_to_start,  ///< no worker took it in time
   total_deadline,     ///< no attempt may start any more
   lease_lost,         ///< the worker could not keep its lock
+  attempt_timeout,    ///< the attempt took too long
+  worker_stopping,    ///< the worker that runs it goes away
   unreadable,         ///< its row could not be decoded, and was set aside
 };
 

@@ -48,6 +48,7 @@ struct Parent {
   std::string instance{};
   ExecutionNumber execution{};
   EventId event{};
+  InstanceKey key{};  ///< this life of the parent: an answer never reaches a later one of the same id
   friend bool operator==(const Parent&, const Parent&) = default;
 };
 

@@ -83,14 +83,15 @@ std::vector<Event> number_events(EventId first, std::vector<Body> bodies) {
 std::vector<Event> full_events() {
   std::vector<Body> bodies;
   bodies.emplace_back(TurnStarted{.time = kNoon + 250us, .build = "2030.3.1"});
-  bodies.emplace_back(Started{.name = "order",
-                              .version = "1.2.0",
-                              .input = json(R"({"id":"o1","note":"caf\u00e9"})"),
-                              .seed = std::numeric_limits<std::uint64_t>::max(),
-                              .parent = Parent{.instance = "shop", .execution = {2}, .event = {300}},
-                              .values = {{"empty", Payload{}}, {"seen", json("[1,2]")}},
-                              .cancel_requested = "closed",
-                              .history_budget = 10000});
+  bodies.emplace_back(
+      Started{.name = "order",
+              .version = "1.2.0",
+              .input = json(R"({"id":"o1","note":"caf\u00e9"})"),
+              .seed = std::numeric_limits<std::uint64_t>::max(),
+              .parent = Parent{.instance = "shop", .execution = {2}, .event = {300}, .key = {70}},
+              .values = {{"empty", Payload{}}, {"seen", json("[1,2]")}},
+              .cancel_requested = "closed",
+              .history_budget = 10000});
   bodies.emplace_back(Completed{.source = {128}, .value = json("\"paid\"")});
   bodies.emplace_back(Failed{.source = {129}, .failure = full_failure()});
   bodies.emplace_back(CancelRequested{.reason = "the customer left"});

@@ -19,7 +19,7 @@ constexpr std::chrono::seconds kLongestSleep{10};
 /// The listeners of one bus, and the mutex of all that belongs to them.
 class WakeBus::Shared {
  public:
-  explicit Shared(const Clock& clock) : clock(clock) {}
+  explicit Shared(const Clock& of_the_store) : clock(of_the_store) {}
 
   const Clock& clock;
   std::mutex mutex{};

@@ -104,6 +104,20 @@ std::vector<OpenOperation> Execution::open_operations() const {
   return operations;
 }
 
+// Values, the parent and a request to cancel that nobody has answered go along.
+history::Started Execution::next_start(std::uint64_t seed) const {
+  const auto& end = std::get<history::ContinuedAsNew>(*end_);
+  history::Started started{.name = name_,
+                           .version = end.version,
+                           .input = end.input,
+                           .seed = seed,
+                           .history_budget = history_budget_};
+  if (parent_) started.parent = *parent_;
+  if (values_) started.values = {values_->begin(), values_->end()};
+  if (cancel_request()) started.cancel_requested = cancel_request()->message;
+  return started;
+}
+
 // ---- what the code asks for ---------------------------------------------------------------------
 
 OpState* Execution::start(detail::Described described) {
@@ -265,6 +279,7 @@ const Payload* Execution::value(std::string_view key) const {
 void Execution::begin(history::Started&& started) {
   name_ = std::move(started.name);
   version_ = std::move(started.version);
+  if (started.parent) parent_ = *std::move(started.parent);
   history_budget_ = started.history_budget;
   random_ = SeededRandom(started.seed);
   for (auto& [key, value] : started.values) values_.ensure().emplace(key, std::move(value));

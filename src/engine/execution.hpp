@@ -61,6 +61,11 @@ class Execution final : private detail::Core {
   [[nodiscard]] bool ended() const noexcept { return end_.has_value(); }
   /// The id that the next event gets.
   [[nodiscard]] EventId next_event() const noexcept;
+  /// Who waits for its end, if anybody does.
+  [[nodiscard]] const history::Parent* parent() const noexcept { return parent_ ? &*parent_ : nullptr; }
+  [[nodiscard]] const std::string& version() const noexcept override { return version_; }
+  /// How the next execution begins. Precondition: this one ended as continued-as-new.
+  [[nodiscard]] history::Started next_start(std::uint64_t seed) const;
   /// What it waits for, in the order of the code.
   [[nodiscard]] std::vector<OpenOperation> open_operations() const;
 
@@ -79,7 +84,6 @@ class Execution final : private detail::Core {
   const std::string& instance() const noexcept override { return identity_.instance; }
   ExecutionNumber execution() const noexcept override { return identity_.execution; }
   const std::string& orchestration() const noexcept override { return name_; }
-  const std::string& version() const noexcept override { return version_; }
   std::uint64_t history_size() const noexcept override { return next_event().value - 1; }
   std::uint64_t history_budget() const noexcept override { return history_budget_; }
   bool replaying() const noexcept override { return replay_ != nullptr; }
@@ -129,6 +133,7 @@ class Execution final : private detail::Core {
   detail::RootFrame root_;
   std::string name_;
   std::string version_;
+  detail::Rare<history::Parent> parent_;
   std::uint64_t history_budget_ = 0;
   SeededRandom random_;
   CalendarTime now_{};

@@ -1,5 +1,6 @@
-// What `./dev run` shows: an order that takes its steps turn by turn, loses everything but its history, goes
-// on at the same place, and is undone by a saga; then what happens when somebody changes the code under it.
+// An order as a coroutine, and the history that it leaves: it takes its steps turn by turn, loses everything
+// but its history, goes on at the same place, and is undone by a saga; then what happens when somebody
+// changes the code under it.
 #include <holdfast/saga.hpp>
 #include <holdfast/testing/replay.hpp>
 

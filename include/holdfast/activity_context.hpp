@@ -1,0 +1,77 @@
+// ActivityContext: what a running activity knows about itself, and how it learns that it should stop.
+//
+//   rt.activity("resize", [](ActivityContext& ctx, Image image) {
+//     for (auto& tile : image.tiles) {
+//       if (ctx.stop_token().stop_requested()) return image;
+//       resize(tile);
+//       ctx.heartbeat(tile.number);
+//     }
+//     return image;
+//   });
+#pragma once
+
+#include <holdfast/cancel_reason.hpp>
+#include <holdfast/codec.hpp>
+#include <holdfast/ids.hpp>
+#include <holdfast/options.hpp>
+#include <holdfast/payload.hpp>
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+
+namespace holdfast {
+
+namespace detail {
+class ActivityCall;
+}
+
+/// One attempt. Valid while the activity's code runs; any of its threads may use it.
+class ActivityContext {
+ public:
+  explicit ActivityContext(detail::ActivityCall& call) noexcept : call_(call) {}
+  ActivityContext(const ActivityContext&) = delete;
+  ActivityContext& operator=(const ActivityContext&) = delete;
+
+  [[nodiscard]] const std::string& name() const noexcept;
+  [[nodiscard]] const std::string& instance() const noexcept;
+  [[nodiscard]] ExecutionNumber execution() const noexcept;
+  /// The event in history that scheduled it.
+  [[nodiscard]] EventId activity_id() const noexcept;
+  /// From 1; one more after each failure that is retried.
+  [[nodiscard]] int attempt() const noexcept;
+  /// From 1 in each attempt; one more when a worker was lost with it.
+  [[nodiscard]] int delivery() const noexcept;
+  /// The same for all attempts and deliveries, and for nothing else: what makes a repeated request harmless.
+  [[nodiscard]] std::string idempotency_key() const;
+
+  /// Fires when the result is no longer wanted, or this worker can't keep its hold on the activity.
+  [[nodiscard]] std::stop_token stop_token() const noexcept;
+  [[nodiscard]] std::optional<CancelReason> cancel_reason() const noexcept;
+  /// How long this attempt may still take; `never` when it has no limit.
+  [[nodiscard]] Duration time_left() const noexcept;
+
+  /// Tells how far it is. The details are seen by clients, and by the next attempt if this one fails. The
+  /// lock is kept without it, too.
+  template <class T>
+  void heartbeat(const T& details) {
+    set_progress(encode(details));
+  }
+  /// What the last heartbeat with details said, also of an earlier attempt.
+  template <class T>
+  [[nodiscard]] std::optional<T> last_heartbeat() const {
+    const std::optional<Payload> payload = progress();
+    if (!payload) return std::nullopt;
+    return decode<T>(*payload).value();
+  }
+
+ private:
+  void set_progress(Payload details);
+  [[nodiscard]] std::optional<Payload> progress() const;
+
+  detail::ActivityCall& call_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,121 @@
+// Client: starts instances and talks to them, in the process of a Runtime or in one of its own.
+#pragma once
+
+#include <holdfast/codec.hpp>
+#include <holdfast/random.hpp>
+#include <holdfast/run.hpp>
+#include <holdfast/store.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace holdfast {
+
+/// When an id that exists may begin a new life: never, after_failure, after_end.
+using Reuse = store::Reuse;
+
+/// How an instance is started. Write it inline; the texts are copied before the call returns.
+struct StartOptions {
+  [[no_unique_address]] detail::ByName by_name = detail::ByName();
+  std::string_view id{};       ///< empty: 128 random bits
+  std::string_view version{};  ///< empty: the newest that the worker of the first turn has
+  Reuse reuse = Reuse::never;
+  Duration delay{};  ///< it begins so much later
+};
+
+/// One of many to start: client.start_all("resize", {...}).
+struct StartItem {
+  std::string id{};
+  Payload input{};
+};
+/// With its input encoded: `start_item("img-1", url, 200)`.
+template <class... In>
+StartItem start_item(std::string id, const In&... in) {
+  return {std::move(id), encode_args(in...)};
+}
+
+struct ClientOptions {
+  /// How long a call tries again while the store is unavailable, before it throws ClientError.
+  Duration retry_for = std::chrono::seconds(10);
+  /// Where request ids and seeds come from; empty: system_random(). Outlives the client.
+  Random* random = nullptr;
+  /// What passes the time before a call tries again; empty: the thread sleeps.
+  std::function<void(Duration)> pause{};
+};
+
+/// Which instances to list. Empty members don't filter.
+struct ListFilter {
+  std::vector<Status> statuses{};
+  std::string orchestration{};
+  std::string prefix{};  ///< of the id
+  std::optional<CalendarTime> created_from{};
+  std::optional<CalendarTime> created_before{};
+  InstanceKey after{};  ///< RunPage::next of the page before
+  std::size_t limit = 100;
+};
+
+struct RunPage {
+  std::vector<RunInfo> runs{};        ///< oldest first
+  std::optional<InstanceKey> next{};  ///< there is more
+};
+
+/// Needs a store and no Runtime: the work may be done in another process. Copyable; copies share their state.
+/// Thread-safe. A thread of its own begins with the first call that waits.
+class Client {
+ public:
+  explicit Client(std::shared_ptr<Store> store, ClientOptions options = {});
+
+  /// Starts an orchestration under an id. It exists, and survives a crash, when the call returns. The same
+  /// call again gives the same instance; another orchestration or input under an id that is taken throws
+  /// ClientError (conflict).
+  template <class... In>
+  Run start(std::string_view orchestration, std::string_view id, const In&... in) {
+    return start_named(orchestration, id, encode_args(in...));
+  }
+  template <class... In>
+  Run start(std::string_view orchestration, StartOptions options, const In&... in) {
+    return start_with(orchestration, options, encode_args(in...));
+  }
+  /// Starts many in one go, sharing transactions. Throws on the first that is refused; the others have been
+  /// started.
+  std::vector<Run> start_all(std::string_view orchestration, const std::vector<StartItem>& items);
+
+  /// The instance that lives under `id` now. Throws ClientError (not_found).
+  [[nodiscard]] Run run(std::string_view id) const;
+  /// The same, or nothing.
+  [[nodiscard]] std::optional<Run> find(std::string_view id) const;
+
+  /// Raises an event for an id, also before it is started: then it is kept for 24 hours.
+  template <class T>
+  void raise(std::string_view id, std::string_view event, const T& value) const {
+    send_to(id, {Address::Kind::event, std::string(event)}, encode(value));
+  }
+  template <class T>
+  void send(std::string_view id, std::string_view mailbox, const T& value) const {
+    send_to(id, {Address::Kind::mailbox, std::string(mailbox)}, encode(value));
+  }
+  void cancel(std::string_view id, std::string_view reason) const { run(id).cancel(reason); }
+  void cancel(std::string_view id, CancelOptions options, std::string_view reason) const {
+    run(id).cancel(options, reason);
+  }
+  void terminate(std::string_view id, std::string_view reason) const { run(id).terminate(reason); }
+
+  [[nodiscard]] RunPage list(const ListFilter& filter = {}) const;
+  [[nodiscard]] RunDetail describe(std::string_view id) const { return run(id).describe(); }
+
+ private:
+  Run start_named(std::string_view orchestration, std::string_view id, Payload input);
+  Run start_with(std::string_view orchestration, StartOptions options, Payload input);
+  void send_to(std::string_view id, Address address, Payload value) const;
+
+  std::shared_ptr<detail::ClientCore> core_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,157 @@
+// Run: an instance in the hands of whoever started it, or looks for it by its id.
+//
+//   Run run = client.start("approve", "order-7", order);
+//   run.raise("decision", Decision{.approved = true});
+//   std::string result = run.wait<std::string>(5s);
+#pragma once
+
+#include <holdfast/address.hpp>
+#include <holdfast/clock.hpp>
+#include <holdfast/codec.hpp>
+#include <holdfast/errors.hpp>
+#include <holdfast/ids.hpp>
+#include <holdfast/options.hpp>
+#include <holdfast/payload.hpp>
+#include <holdfast/result.hpp>
+#include <holdfast/store/turns.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace holdfast {
+
+namespace detail {
+class ClientCore;
+}
+
+/// running, suspended, parked, completed, failed, cancelled, terminated.
+using Status = store::InstanceStatus;
+
+/// An instance as it is now.
+struct RunInfo {
+  std::string id{};
+  std::string orchestration{};
+  std::string version{};  ///< empty until its first turn, when none was asked for
+  ExecutionNumber execution{};
+  Status status = Status::running;
+  std::optional<Failure> failure{};        ///< of one that failed, was cancelled or terminated
+  std::string parked_because{};            ///< why its code can't go on
+  std::optional<Payload> custom_status{};  ///< what the code last gave to ctx.set_status()
+  CalendarTime created_at{};
+  CalendarTime updated_at{};
+  std::optional<CalendarTime> cancel_requested_at{};
+};
+
+/// Something that an instance waits for.
+struct RunWait {
+  enum class Kind : std::uint8_t { activity, timer, event, mailbox, session, worker };
+  Kind kind = Kind::activity;
+  std::string
+      name{};  ///< the activity's, event's or mailbox's; the orchestration's when no worker has taken it
+  std::string state{};  ///< in words: "running on node a, attempt 2", "due in 5 s", "not raised yet"
+  std::optional<CalendarTime> due{};  ///< of a timer
+};
+
+/// What it waits for and where.
+struct RunDetail {
+  RunInfo info{};
+  std::string running_on{};  ///< the node that has it in its hands now, if any
+  std::vector<RunWait> waits{};
+  std::uint64_t unread_messages = 0;
+};
+
+/// How a request to cancel is meant.
+struct CancelOptions {
+  [[no_unique_address]] detail::ByName by_name = detail::ByName();
+  std::optional<Duration> terminate_after{};  ///< ends it without asking if it still runs by then
+};
+
+/// A handle: copies mean the same instance, and dropping one does nothing to it. Thread-safe. Calls throw
+/// ClientError when the store refuses them; while it is unavailable, they try again for
+/// ClientOptions::retry_for.
+class Run {
+ public:
+  Run(std::shared_ptr<detail::ClientCore> core, std::string id, InstanceKey key)
+      : core_(std::move(core)), id_(std::move(id)), key_(key) {}
+
+  [[nodiscard]] const std::string& id() const noexcept { return id_; }
+  /// This life of the id.
+  [[nodiscard]] InstanceKey key() const noexcept { return key_; }
+
+  /// Waits for its end and gives its result. Throws what it failed with, Cancelled when it was cancelled, and
+  /// TimeoutError when it has not ended within `timeout`; it goes on then.
+  template <class T = void>
+  T wait(Duration timeout = never) const {
+    return result<T>(timeout).value();
+  }
+  /// The same, with failures as values.
+  template <class T = void>
+  [[nodiscard]] Result<T> result(Duration timeout = never) const {
+    Result<Payload> output = wait_for_output(timeout);
+    if (!output) return Unexpected(std::move(output).error());
+    if constexpr (std::is_void_v<T>) {
+      return {};
+    } else {
+      return decode<T>(*output);
+    }
+  }
+
+  [[nodiscard]] Status status() const { return info().status; }
+  [[nodiscard]] RunInfo info() const;
+  [[nodiscard]] RunDetail describe() const;
+  /// What the code last gave to ctx.set_status().
+  template <class T>
+  [[nodiscard]] std::optional<T> custom_status() const {
+    return decode_optional<T>(info().custom_status);
+  }
+  /// Waits until the custom status is another than when the call began, or the run ends; nothing when
+  /// `timeout` passed before.
+  [[nodiscard]] std::optional<RunInfo> wait_for_change(Duration timeout = never) const;
+  /// A value that the code set: ctx.set_value().
+  template <class T>
+  [[nodiscard]] std::optional<T> value(std::string_view key) const {
+    return decode_optional<T>(read_value(key));
+  }
+
+  /// Raises an event: kept until the code waits for it.
+  template <class T>
+  void raise(std::string_view event, const T& value) const {
+    send_to({Address::Kind::event, std::string(event)}, encode(value));
+  }
+  void raise(std::string_view event) const {
+    send_to({Address::Kind::event, std::string(event)}, {kJsonEncoding, "null"});
+  }
+  /// Puts a message into a mailbox: received in the order in which they were sent.
+  template <class T>
+  void send(std::string_view mailbox, const T& value) const {
+    send_to({Address::Kind::mailbox, std::string(mailbox)}, encode(value));
+  }
+
+  /// Asks it to stop: its awaits throw Cancelled, and its code may tidy up.
+  void cancel(std::string_view reason) const { cancel(CancelOptions{}, reason); }
+  void cancel(CancelOptions options, std::string_view reason) const;
+  /// Ends it without asking its code.
+  void terminate(std::string_view reason) const;
+
+ private:
+  template <class T>
+  static std::optional<T> decode_optional(const std::optional<Payload>& payload) {
+    if (!payload) return std::nullopt;
+    return decode<T>(*payload).value();
+  }
+  [[nodiscard]] Result<Payload> wait_for_output(Duration timeout) const;
+  [[nodiscard]] std::optional<Payload> read_value(std::string_view key) const;
+  void send_to(Address address, Payload value) const;
+
+  std::shared_ptr<detail::ClientCore> core_;
+  std::string id_;
+  InstanceKey key_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,149 @@
+// Runtime: a worker in this process. It runs orchestrations and activities of a store.
+//
+//   holdfast::Runtime rt(holdfast::sqlite("app.db"));
+//   rt.activity("greet", [](ActivityContext&, std::string who) { return "Hello, " + who + "!"; });
+//   rt.orchestration("hello", hello);
+//   rt.start();
+//   std::string text = rt.client().start("hello", "run-1", "Ada").wait<std::string>(5s);
+#pragma once
+
+#include <holdfast/activity.hpp>
+#include <holdfast/client.hpp>
+#include <holdfast/detail/activity_code.hpp>
+#include <holdfast/detail/orchestration.hpp>
+#include <holdfast/log.hpp>
+#include <holdfast/metrics.hpp>
+#include <holdfast/options.hpp>
+#include <holdfast/store.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast {
+
+/// Settings of a worker. They are checked by Runtime::start(), which names the values that don't go together.
+struct RuntimeOptions {
+  /// The name of this worker, stable over restarts; empty: 128 random bits for each start.
+  std::string node_id{};
+  /// Grows with each deployment. An instance is not run by an older build than the one that ran it last.
+  std::uint64_t build = 0;
+
+  /// The queues whose activities it runs; "" is the default one, "*" any, an empty list none.
+  std::vector<std::string> queues{""};
+  /// What it offers to sessions that have requirements.
+  std::vector<std::string> capabilities{};
+  /// Activities at once; 0: as many as the machine has threads, at least 4.
+  std::size_t activity_slots = 0;
+  std::size_t turn_threads = 2;
+
+  /// How long an activity is held without a sign of life before another worker may run it; kept by renewals
+  /// every third of it.
+  Duration activity_lease = std::chrono::seconds(30);
+  /// The same for an instance while its turn is run.
+  Duration instance_lease = std::chrono::seconds(5);
+  /// How long an instance stays locked between turns while its activities run here.
+  Duration hold_instances = std::chrono::milliseconds(100);
+  /// After a request to stop, how long an activity has before its slot is given to others.
+  Duration cancel_grace = std::chrono::seconds(10);
+  /// A turn that takes longer is reported.
+  Duration turn_time_limit = std::chrono::seconds(10);
+  /// Other workers take it for gone when it gave no sign of life for this long.
+  Duration worker_stale_after = std::chrono::seconds(60);
+
+  /// Work that was handed out so often without an answer fails as poison.
+  std::uint32_t poison_after = 10;
+  /// What an activity's own policy leaves open.
+  RetryPolicy retry{.max_attempts = 3,
+                    .backoff = Backoff::exponential,
+                    .first_delay = std::chrono::milliseconds(100),
+                    .factor = 2.0,
+                    .max_delay = std::chrono::seconds(30),
+                    .jitter = 0.2};
+
+  /// Instances whose frames are kept in memory between turns, and for how long without a turn.
+  std::size_t cached_instances = 10'000;
+  Duration cache_idle = std::chrono::minutes(10);
+  /// After so many events ctx.should_continue_as_new() is true.
+  std::uint64_t history_budget = 10'000;
+
+  /// Sessions that it owns at once, how long one is held without a sign of life, and when an unused one is
+  /// given back.
+  std::uint32_t session_limit = 10;
+  Duration session_lease = std::chrono::seconds(30);
+  Duration session_idle_timeout = std::chrono::minutes(5);
+
+  /// Where it writes what happens; empty: stderr, from `info` on.
+  std::shared_ptr<Logger> logger{};
+  /// Where it counts; empty: its own, see Runtime::metrics().
+  std::shared_ptr<Metrics> metrics{};
+};
+
+/// Options of a registration.
+struct OrchestrationOptions {
+  [[no_unique_address]] detail::ByName by_name = detail::ByName();
+  std::string_view version = "1";  ///< running executions stay on the version that they started on
+};
+
+/// Register code, then start() once. Calls may come from any thread, but registration from one at a time.
+/// Mistakes (a name twice, a name that is not allowed, registration after start) throw std::logic_error or
+/// Error and say which.
+class Runtime {
+ public:
+  explicit Runtime(std::shared_ptr<Store> store, RuntimeOptions options = {});
+  /// stop()
+  ~Runtime();
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+  /// Code with side effects: R f(ActivityContext&, Inputs...). Called by several threads at once.
+  template <class F>
+  Runtime& activity(std::string_view name, F function) {
+    return add_activity(name, detail::make_activity(std::move(function)));
+  }
+  /// The same under a typed handle.
+  template <class R, class... P, class F>
+  Runtime& activity(const Activity<R(P...)>& handle, F function) {
+    static_assert(std::is_invocable_r_v<R, const F&, ActivityContext&, P...>,
+                  "holdfast: this function doesn't fit the signature of the activity's handle");
+    return add_activity(handle.name, detail::make_activity(std::move(function)));
+  }
+  /// Code that decides: Task<R> f(Context&, Inputs...).
+  template <class F>
+  Runtime& orchestration(std::string_view name, F function) {
+    return add_orchestration(name, {}, detail::make_orchestration(function));
+  }
+  template <class F>
+  Runtime& orchestration(std::string_view name, OrchestrationOptions options, F function) {
+    return add_orchestration(name, options, detail::make_orchestration(function));
+  }
+
+  /// Checks the options, registers with the store and begins to work. Throws std::invalid_argument for
+  /// options that don't go together, ClientError when the store can't be reached.
+  void start();
+  /// Takes nothing new, lets what runs finish until `deadline` has passed, then asks it to stop; gives back
+  /// all locks. True when everything had finished by itself.
+  bool drain(Duration deadline);
+  /// drain() with the cancel grace.
+  void stop();
+
+  [[nodiscard]] Client client() const;
+  /// The name that it has, given or made.
+  [[nodiscard]] const std::string& node_id() const noexcept;
+  [[nodiscard]] Metrics& metrics() noexcept;
+
+ private:
+  Runtime& add_activity(std::string_view name, std::shared_ptr<const detail::ActivityCode> code);
+  Runtime& add_orchestration(std::string_view name, OrchestrationOptions options,
+                             std::shared_ptr<const detail::OrchestrationCode> code);
+
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,127 @@
+#include "client/bodies.hpp"
+#include "client/core.hpp"
+
+#include <holdfast/client.hpp>
+#include <holdfast/detail/names.hpp>
+#include <holdfast/random.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace holdfast {
+namespace {
+
+// FNV-1a over both halves with different offsets: equal wishes have equal ones, on every machine.
+Fingerprint fingerprint_of(std::string_view orchestration, std::string_view version, const Payload& input) {
+  Fingerprint print{0xcbf29ce484222325U, 0x84222325cbf29ce4U};
+  const auto mix = [&print](std::string_view part) {
+    for (const char c : part) {
+      const auto byte = static_cast<unsigned char>(c);
+      print.high = (print.high ^ byte) * 0x100000001b3U;
+      print.low = (print.low ^ byte ^ 0x5aU) * 0x9e3779b97f4a7c15U;
+    }
+    print.high = (print.high ^ part.size()) * 0x100000001b3U;
+    print.low = (print.low ^ part.size()) * 0x9e3779b97f4a7c15U;
+  };
+  mix(orchestration);
+  mix(version);
+  mix(input.encoding.id());
+  mix(input.bytes);
+  return print;
+}
+
+store::StartRequest request_of(Random& random, std::string_view orchestration, const StartOptions& options,
+                               Payload input) {
+  store::StartRequest request;
+  request.instance = options.id.empty() ? to_string(random_token<RequestId>(random))
+                                        : detail::checked_name("an instance", options.id);
+  request.code = {detail::checked_name("an orchestration", orchestration), std::string(options.version)};
+  request.fingerprint = fingerprint_of(orchestration, options.version, input);
+  request.request = random_token<RequestId>(random);
+  request.reuse = options.reuse;
+  request.delay = options.delay;
+  request.body = bodies::to_bytes(bodies::Start{{.name = request.code.name,
+                                                 .version = request.code.version,
+                                                 .input = std::move(input),
+                                                 .seed = random.next()},
+                                                std::nullopt});
+  return request;
+}
+
+}  // namespace
+
+Client::Client(std::shared_ptr<Store> store, ClientOptions options)
+    : core_(std::make_shared<detail::ClientCore>(std::move(store), std::move(options))) {}
+
+Run Client::start_named(std::string_view orchestration, std::string_view id, Payload input) {
+  return start_with(orchestration, {.id = detail::checked_name("an instance", id)}, std::move(input));
+}
+
+Run Client::start_with(std::string_view orchestration, StartOptions options, Payload input) {
+  const store::StartRequest request = request_of(core_->random(), orchestration, options, std::move(input));
+  const auto answer = core_->call([&] { return std::move(core_->store().start({&request, 1}).front()); });
+  return {core_, request.instance, answer.key};
+}
+
+std::vector<Run> Client::start_all(std::string_view orchestration, const std::vector<StartItem>& items) {
+  constexpr std::size_t kAtOnce = 500;  // keeps transactions short
+  std::vector<Run> runs;
+  for (std::size_t begin = 0; begin < items.size(); begin += kAtOnce) {
+    std::vector<store::StartRequest> requests;
+    for (std::size_t i = begin; i < std::min(items.size(), begin + kAtOnce); ++i) {
+      requests.push_back(request_of(core_->random(), orchestration, {.id = items[i].id}, items[i].input));
+    }
+    auto answers = core_->store().start(requests);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      bool first = true;
+      const auto answer = core_->call([&] {
+        return std::exchange(first, false) ? std::move(answers[i])
+                                           : std::move(core_->store().start({&requests[i], 1}).front());
+      });
+      runs.emplace_back(core_, requests[i].instance, answer.key);
+    }
+  }
+  return runs;
+}
+
+Run Client::run(std::string_view id) const {
+  const auto view = core_->call([&] { return core_->store().find(id); });
+  return {core_, view.instance, view.key};
+}
+
+std::optional<Run> Client::find(std::string_view id) const {
+  try {
+    return run(id);
+  } catch (const ClientError& e) {
+    if (e.kind() != ClientError::Kind::not_found) throw;
+    return std::nullopt;
+  }
+}
+
+void Client::send_to(std::string_view id, Address address, Payload value) const {
+  address.name =
+      detail::checked_name(address.kind == Address::Kind::event ? "an event" : "a mailbox", address.name);
+  const store::ClientMessage message{.instance = detail::checked_name("an instance", id),
+                                     .message = {.kind = store::MessageKind::delivery,
+                                                 .address = std::move(address),
+                                                 .body = bodies::to_bytes(value)},
+                                     .request = random_token<RequestId>(core_->random())};
+  core_->call([&] { return std::move(core_->store().send({&message, 1}).front()); });
+}
+
+RunPage Client::list(const ListFilter& filter) const {
+  const store::InstanceFilter wanted{.statuses = {filter.statuses.begin(), filter.statuses.end()},
+                                     .orchestration = filter.orchestration,
+                                     .prefix = filter.prefix,
+                                     .created_from = filter.created_from,
+                                     .created_before = filter.created_before,
+                                     .after = filter.after,
+                                     .limit = filter.limit};
+  const store::InstancePage page = core_->call([&] { return core_->store().list(wanted); });
+  RunPage runs{.next = page.next};
+  for (const store::InstanceView& view : page.instances) runs.runs.push_back(detail::to_info(view));
+  return runs;
+}
+
+}  // namespace holdfast

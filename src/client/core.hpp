@@ -1,0 +1,61 @@
+// ClientCore: what all copies of a Client and its Runs share.
+#pragma once
+
+#include "client/watcher.hpp"
+
+#include <holdfast/client.hpp>
+#include <holdfast/random.hpp>
+#include <holdfast/store.hpp>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace holdfast::detail {
+
+/// Thread-safe.
+class ClientCore {
+ public:
+  ClientCore(std::shared_ptr<Store> store, ClientOptions options)
+      : store_(std::move(store)), options_(std::move(options)), watcher_(store_) {}
+
+  [[nodiscard]] Store& store() noexcept { return *store_; }
+  [[nodiscard]] client::Watcher& watcher() noexcept { return watcher_; }
+  [[nodiscard]] Random& random() noexcept {
+    return options_.random != nullptr ? *options_.random : system_random();
+  }
+
+  /// The value of `ask()`, which is asked again while the store is unavailable; throws ClientError otherwise.
+  /// What is asked must be safe to repeat: reads, and what carries a request id.
+  template <class Ask>
+  auto call(Ask ask) -> typename std::invoke_result_t<Ask>::value_type {
+    const BootTime give_up = store_->clock().boot_now() + options_.retry_for;
+    for (std::chrono::milliseconds pause{10};; pause = std::min(pause * 2, std::chrono::milliseconds(500))) {
+      auto answer = ask();
+      if (answer) return std::move(answer).value();
+      const bool again = answer.error().kind == StoreError::Kind::unavailable &&
+                         store_->clock().boot_now() + pause < give_up;
+      if (!again) refuse(answer.error());
+      sleep(pause);
+    }
+  }
+
+ private:
+  void sleep(std::chrono::milliseconds pause) const {
+    if (options_.pause) return options_.pause(pause);
+    std::this_thread::sleep_for(pause);
+  }
+  [[noreturn]] static void refuse(const StoreError& error);
+
+  std::shared_ptr<Store> store_;
+  ClientOptions options_;
+  client::Watcher watcher_;
+};
+
+/// What the contract says of an instance, for users.
+RunInfo to_info(const store::InstanceView& view);
+
+}  // namespace holdfast::detail

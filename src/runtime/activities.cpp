@@ -1,0 +1,59 @@
+#include "runtime/activities.hpp"
+
+#include <utility>
+#include <vector>
+
+namespace holdfast::runtime {
+
+Progress FetchStep::step() {
+  if (!worker_.accepting) return {};
+  if (!wanted_ && worker_.now() < due_) return {false, due_};
+  const std::size_t slots = desk_.reserve_for_fetch();
+  if (slots == 0) return {false, BootTime::max()};  // a slot that becomes free wakes this step
+  wanted_ = false;
+  const BootTime asked = worker_.now();
+  const store::ActivityRequest request{.worker = WorkerKey{worker_.key},
+                                       .abilities = &worker_.abilities,
+                                       .token = worker_.token<LockToken>(),
+                                       .lease = worker_.options.activity_lease,
+                                       .max = slots};
+  auto fetched = worker_.store->fetch_activities(request);
+  if (!fetched) {
+    desk_.unreserve(slots);
+    worker_.note_standing(fetched.error());
+    due_ = trouble_.failed("fetch activities", fetched.error());
+    return {false, due_};
+  }
+  trouble_.worked();
+  due_ = after(asked, fetched->next_due);
+  if (fetched->left_behind) wanted_ = true;
+  desk_.set_left_behind(fetched->left_behind);
+  desk_.unreserve(slots - fetched->activities.size());
+  const bool any = !fetched->activities.empty();
+  for (store::LockedActivity& locked : fetched->activities)
+    desk_.begin(std::move(locked), request.token, asked);
+  return {any, due_};
+}
+
+Progress AnswerStep::step() {
+  if (worker_.now() < not_before_) return {false, not_before_};
+  std::vector<store::ActivityResult> answers = desk_.take_answers();
+  if (answers.empty()) return {};
+  auto results = worker_.store->finish_activities(answers);
+  std::vector<store::ActivityResult> again;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (!results[i] && results[i].error().kind == StoreError::Kind::unavailable) {
+      not_before_ = trouble_.failed("answer activities", results[i].error());
+      again.push_back(std::move(answers[i]));
+      continue;
+    }
+    trouble_.worked();
+    if (!results[i]) worker_.counters.answers_refused.add();
+    desk_.answered(answers[i]);
+  }
+  const bool trouble = !again.empty();
+  if (trouble) desk_.give_back(std::move(again));
+  return {!trouble, trouble ? not_before_ : BootTime::max()};
+}
+
+}  // namespace holdfast::runtime

@@ -1,0 +1,43 @@
+// The two steps of activities: fetching them, and telling the store how they ended.
+#pragma once
+
+#include "runtime/desk.hpp"
+#include "runtime/worker.hpp"
+
+#include <atomic>
+
+namespace holdfast::runtime {
+
+/// Fetches as many activities as there are free slots. One thread at a time.
+class FetchStep {
+ public:
+  FetchStep(Worker& worker, ActivityDesk& desk) : worker_(worker), desk_(desk), trouble_(worker) {}
+
+  Progress step();
+  /// The store may have more.
+  void want() noexcept { wanted_ = true; }
+
+ private:
+  Worker& worker_;
+  ActivityDesk& desk_;
+  StoreTrouble trouble_;
+  std::atomic<bool> wanted_{true};
+  BootTime due_{};
+};
+
+/// Sends the answers that queued up since the last call: threads that run activities never wait for a commit.
+/// One thread at a time.
+class AnswerStep {
+ public:
+  AnswerStep(Worker& worker, ActivityDesk& desk) : worker_(worker), desk_(desk), trouble_(worker) {}
+
+  Progress step();
+
+ private:
+  Worker& worker_;
+  ActivityDesk& desk_;
+  StoreTrouble trouble_;
+  BootTime not_before_{};
+};
+
+}  // namespace holdfast::runtime

@@ -1,0 +1,38 @@
+#include "client/bodies.hpp"
+#include "runtime/calls.hpp"
+
+#include <holdfast/activity_context.hpp>
+
+#include <algorithm>
+
+namespace holdfast {
+
+const std::string& ActivityContext::name() const noexcept { return call_.locked().name; }
+const std::string& ActivityContext::instance() const noexcept { return call_.locked().instance; }
+ExecutionNumber ActivityContext::execution() const noexcept { return call_.id().execution; }
+EventId ActivityContext::activity_id() const noexcept { return call_.id().event; }
+int ActivityContext::attempt() const noexcept { return static_cast<int>(call_.locked().attempt); }
+int ActivityContext::delivery() const noexcept { return static_cast<int>(call_.locked().delivery); }
+
+std::string ActivityContext::idempotency_key() const {
+  const store::ActivityId& id = call_.id();
+  return to_string(id.instance) + "-" + to_string(id.execution) + "-" + to_string(id.event);
+}
+
+std::stop_token ActivityContext::stop_token() const noexcept { return call_.stop_token(); }
+std::optional<CancelReason> ActivityContext::cancel_reason() const noexcept { return call_.reason(); }
+
+Duration ActivityContext::time_left() const noexcept {
+  if (call_.deadline() == BootTime::max()) return never;
+  return std::max(call_.deadline() - call_.now(), Duration::zero());
+}
+
+void ActivityContext::set_progress(Payload details) { call_.set_progress(bodies::to_bytes(details)); }
+
+std::optional<Payload> ActivityContext::progress() const {
+  const std::string bytes = call_.progress();
+  if (bytes.empty()) return std::nullopt;
+  return bodies::read<Payload>(bytes);
+}
+
+}  // namespace holdfast

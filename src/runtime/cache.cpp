@@ -1,0 +1,259 @@
+#include "runtime/cache.hpp"
+
+#include "runtime/steps.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace holdfast::runtime {
+
+void InstanceCache::add(store::LockedTurn&& turn) {
+  const std::lock_guard lock(mutex_);
+  add_locked(std::move(turn));
+  evict_over_capacity();
+}
+
+bool InstanceCache::add_done(LocalDone&& done) {
+  const std::lock_guard lock(mutex_);
+  const auto found = held_.find(done.id.instance);
+  if (found == held_.end()) return false;
+  CachedInstance& instance = *found->second;
+  if (instance.execution != done.id.execution) return false;
+  instance.done.push_back(std::move(done));
+  list(instance);
+  return true;
+}
+
+std::vector<InstanceCache::Taken> InstanceCache::take_ready(std::size_t max) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Taken> taken;
+  while (taken.size() < max && !ready_.empty()) {
+    const auto found = instances_.find(ready_.front());
+    ready_.pop_front();
+    if (found == instances_.end() || !found->second.listed) continue;
+    CachedInstance& instance = found->second;
+    instance.listed = false;
+    instance.busy = true;
+    instance.given = instance.fetched;
+    taken.push_back({&instance, std::exchange(instance.inbox, {}), std::exchange(instance.done, {}),
+                     instance.fetched, instance.running_here});
+  }
+  return taken;
+}
+
+bool InstanceCache::has_ready() const {
+  const std::lock_guard lock(mutex_);
+  return !ready_.empty();
+}
+
+void InstanceCache::begin_execution(CachedInstance& instance, std::string version) {
+  const std::lock_guard lock(mutex_);
+  instance.frame.reset();
+  instance.waits.reset();
+  instance.given = {};
+  instance.code.version = std::move(version);
+  ++instance.execution.value;
+}
+
+std::vector<LocalDone> InstanceCache::put_back(CachedInstance& instance, bool still_held) {
+  const std::lock_guard lock(mutex_);
+  instance.busy = false;
+  instance.idle_since = clock_.boot_now();
+  touch(instance);
+  const std::unique_ptr<store::LockedTurn> next = std::move(instance.next);
+  if (instance.held && still_held && !next) {
+    if (!instance.inbox.empty() || !instance.done.empty()) list(instance);
+    return {};
+  }
+  instance.held = false;
+  held_.erase(instance.key);
+  instance.inbox.clear();
+  std::vector<LocalDone> done = take_done(instance);
+  if (next) add_locked(std::move(*next));
+  return done;
+}
+
+std::vector<LocalDone> InstanceCache::drop(CachedInstance& instance) {
+  const std::lock_guard lock(mutex_);
+  const std::unique_ptr<store::LockedTurn> next = std::move(instance.next);
+  std::vector<LocalDone> done = take_done(instance);
+  erase(instances_.find(instance.key));
+  if (next) add_locked(std::move(*next));
+  return done;
+}
+
+std::vector<store::HeldInstance> InstanceCache::held() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<store::HeldInstance> list;
+  list.reserve(held_.size());
+  for (const auto& [key, instance] : held_) list.push_back({key, instance->token, instance->fetched});
+  return list;
+}
+
+std::vector<store::TurnRenewal> InstanceCache::locks() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<store::TurnRenewal> list;
+  list.reserve(held_.size());
+  for (const auto& [key, instance] : held_) list.push_back({key, instance->token});
+  return list;
+}
+
+InstanceCache::Released InstanceCache::release_idle(Duration hold) {
+  const std::lock_guard lock(mutex_);
+  const BootTime now = clock_.boot_now();
+  Released released;
+  for (auto it = held_.begin(); it != held_.end();) {
+    CachedInstance& instance = *it->second;
+    if (instance.busy || instance.listed || after(instance.idle_since, hold) > now) {
+      ++it;
+      continue;
+    }
+    released.releases.push_back({.key = instance.key, .token = instance.token});
+    instance.held = false;
+    std::vector<LocalDone> done = take_done(instance);
+    released.done.insert(released.done.end(), std::make_move_iterator(done.begin()),
+                         std::make_move_iterator(done.end()));
+    it = held_.erase(it);
+  }
+  return released;
+}
+
+std::vector<LocalDone> InstanceCache::lost(InstanceKey key, LockToken token) {
+  const std::lock_guard lock(mutex_);
+  const auto found = held_.find(key);
+  if (found == held_.end() || found->second->token != token) return {};
+  CachedInstance& instance = *found->second;
+  std::vector<LocalDone> done = take_done(instance);
+  if (instance.busy) {  // its commit will find out, too
+    instance.held = false;
+    held_.erase(found);
+  } else {
+    erase(instances_.find(key));
+  }
+  return done;
+}
+
+void InstanceCache::evict_idle(Duration idle) {
+  const std::lock_guard lock(mutex_);
+  const BootTime now = clock_.boot_now();
+  while (!recent_.empty()) {
+    const auto it = instances_.find(recent_.front());
+    if (it->second.busy || it->second.held || after(it->second.idle_since, idle) > now) return;
+    erase(it);
+  }
+}
+
+BootTime InstanceCache::next_due(Duration hold, Duration idle) const {
+  const std::lock_guard lock(mutex_);
+  BootTime due = BootTime::max();
+  for (const auto& [key, instance] : held_) {
+    if (!instance->busy && !instance->listed) due = std::min(due, after(instance->idle_since, hold));
+  }
+  if (!recent_.empty()) {
+    const CachedInstance& oldest = instances_.at(recent_.front());
+    if (!oldest.busy && !oldest.held) due = std::min(due, after(oldest.idle_since, idle));
+  }
+  return due;
+}
+
+void InstanceCache::activity_started(InstanceKey key) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = instances_.find(key); found != instances_.end()) ++found->second.running_here;
+}
+
+void InstanceCache::activity_settled(InstanceKey key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = instances_.find(key);
+  if (found != instances_.end() && found->second.running_here > 0) --found->second.running_here;
+}
+
+std::size_t InstanceCache::size() const {
+  const std::lock_guard lock(mutex_);
+  return instances_.size();
+}
+
+std::size_t InstanceCache::held_count() const {
+  const std::lock_guard lock(mutex_);
+  return held_.size();
+}
+
+// ---- with the mutex held ------------------------------------------------------------------------
+
+void InstanceCache::add_locked(store::LockedTurn&& turn) {
+  auto [it, is_new] = instances_.try_emplace(turn.key);
+  CachedInstance& instance = it->second;
+  if (is_new) {
+    instance.key = turn.key;
+    instance.recent = recent_.insert(recent_.end(), turn.key);
+  }
+  touch(instance);
+  if (turn.held) {
+    // The lock may have gone while the store answered.
+    if (!instance.held || instance.token != turn.token) return;
+  } else if (instance.busy) {
+    instance.next = std::make_unique<store::LockedTurn>(std::move(turn));
+    return;
+  } else {
+    begin_lock(instance, turn);
+  }
+  for (store::Message& message : turn.messages) {
+    if (message.id <= instance.fetched) continue;
+    instance.fetched = message.id;
+    instance.inbox.push_back(std::move(message));
+  }
+  list(instance);
+}
+
+// A frame that is valid for the store's stamp has been given what came before.
+void InstanceCache::begin_lock(CachedInstance& instance, store::LockedTurn& turn) {
+  instance.id = std::move(turn.instance);
+  instance.held = true;
+  instance.token = turn.token;
+  held_.insert_or_assign(turn.key, &instance);
+  instance.inbox.clear();
+  const bool valid = instance.frame && instance.stamp == turn.stamp && instance.execution == turn.execution;
+  if (!valid) {
+    instance.frame.reset();
+    instance.waits.reset();
+    instance.given = {};
+  }
+  instance.fetched = instance.given;
+  instance.stamp = turn.stamp;
+  instance.code = std::move(turn.code);
+  instance.build = turn.build;
+  instance.execution = turn.execution;
+  instance.status = turn.status;
+  instance.delivery = turn.delivery;
+}
+
+void InstanceCache::list(CachedInstance& instance) {
+  if (instance.busy || instance.listed) return;
+  instance.listed = true;
+  ready_.push_back(instance.key);
+}
+
+void InstanceCache::touch(CachedInstance& instance) {
+  recent_.splice(recent_.end(), recent_, instance.recent);
+}
+
+void InstanceCache::erase(Map::iterator it) {
+  held_.erase(it->first);
+  recent_.erase(it->second.recent);
+  instances_.erase(it);
+}
+
+// Those that are locked stay, whatever their number: their locks are bounded by what was fetched.
+void InstanceCache::evict_over_capacity() {
+  auto it = recent_.begin();
+  while (instances_.size() > capacity_ && it != recent_.end()) {
+    const auto found = instances_.find(*it++);
+    if (!found->second.busy && !found->second.held) erase(found);
+  }
+}
+
+std::vector<LocalDone> InstanceCache::take_done(CachedInstance& instance) {
+  return std::exchange(instance.done, {});
+}
+
+}  // namespace holdfast::runtime

@@ -1,0 +1,139 @@
+// InstanceCache: the instances that a worker has in memory: suspended frames, and locks that are kept between
+// turns.
+#pragma once
+
+#include "client/bodies.hpp"
+#include "engine/execution.hpp"
+
+#include <holdfast/clock.hpp>
+#include <holdfast/ids.hpp>
+#include <holdfast/options.hpp>
+#include <holdfast/store/turns.hpp>
+
+#include <cstddef>
+#include <deque>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace holdfast::runtime {
+
+/// An activity that ended in this process while its instance is locked here.
+struct LocalDone {
+  store::ActivityId id{};
+  LockToken token{};
+  bodies::Outcome outcome{};
+  BootTime at{};
+};
+
+/// One instance. While `busy`, it belongs to the thread that took it, except for `inbox` and `done`, to which
+/// others add under the cache's mutex.
+struct CachedInstance {
+  InstanceKey key{};
+  std::string id{};
+  store::CodeVersion code{};
+  std::uint64_t build = 0;
+  ExecutionNumber execution{};
+  store::InstanceStatus status = store::InstanceStatus::running;
+  std::uint32_t delivery = 0;
+
+  std::unique_ptr<engine::Execution> frame{};  ///< valid for `stamp` only
+  TurnStamp stamp{};
+  std::optional<std::vector<Address>> waits{};  ///< as committed, if known
+
+  bool held = false;  ///< locked by this worker, with `token`
+  LockToken token{};
+  BootTime idle_since{};
+  MessageId fetched{};   ///< the last message that came into the inbox
+  MessageId given{};     ///< the last message that the frame was given
+  int running_here = 0;  ///< activities of it that this process runs or has just run
+
+  bool busy = false;
+  bool listed = false;  ///< in the list of those that wait for a turn
+  std::vector<store::Message> inbox{};
+  std::vector<LocalDone> done{};
+  /// Fetched again, under a new lock, by another thread than the one that runs it and has yet to hear that
+  /// its own lock went.
+  std::unique_ptr<store::LockedTurn> next{};
+  std::list<InstanceKey>::iterator recent{};
+};
+
+/// Thread-safe.
+class InstanceCache {
+ public:
+  InstanceCache(std::size_t capacity, const Clock& clock) : capacity_(capacity), clock_(clock) {}
+
+  /// A turn that was fetched: its messages go to the inbox, and it waits for its turn. A frame in memory is
+  /// kept if its stamp is still the store's.
+  void add(store::LockedTurn&& turn);
+  /// An activity ended. False when the instance is not held here: then the store must be told.
+  bool add_done(LocalDone&& done);
+
+  /// An instance to run, with what it got; the caller owns it until put_back() or drop().
+  struct Taken {
+    CachedInstance* instance = nullptr;
+    std::vector<store::Message> messages{};
+    std::vector<LocalDone> done{};
+    MessageId seen{};
+    int running_here = 0;
+  };
+  std::vector<Taken> take_ready(std::size_t max);
+  [[nodiscard]] bool has_ready() const;
+
+  /// After a commit that ended one execution and began the next.
+  void begin_execution(CachedInstance& instance, std::string version);
+  /// After a commit. When it is no longer held, what came in the meantime is returned: the store must be
+  /// told.
+  std::vector<LocalDone> put_back(CachedInstance& instance, bool still_held);
+  /// Its frame can't be trusted any more, or it has ended. What came in the meantime is returned.
+  std::vector<LocalDone> drop(CachedInstance& instance);
+
+  /// What the holder tells the store when it fetches; sorted by key.
+  [[nodiscard]] std::vector<store::HeldInstance> held() const;
+  /// All locks that have to be renewed, those of running turns included.
+  [[nodiscard]] std::vector<store::TurnRenewal> locks() const;
+
+  /// Locks that were kept for longer than `hold` without a turn; they are no longer held here, and
+  /// completions that waited come along.
+  struct Released {
+    std::vector<store::TurnRelease> releases{};
+    std::vector<LocalDone> done{};
+  };
+  Released release_idle(Duration hold);
+  /// The lock of this instance is another's.
+  std::vector<LocalDone> lost(InstanceKey key, LockToken token);
+  /// Forgets frames that were not used for `idle`.
+  void evict_idle(Duration idle);
+  /// When release_idle or evict_idle has something to do.
+  [[nodiscard]] BootTime next_due(Duration hold, Duration idle) const;
+
+  void activity_started(InstanceKey key);
+  void activity_settled(InstanceKey key);
+
+  [[nodiscard]] std::size_t size() const;
+  [[nodiscard]] std::size_t held_count() const;
+
+ private:
+  using Map = std::map<InstanceKey, CachedInstance>;
+  void add_locked(store::LockedTurn&& turn);
+  void begin_lock(CachedInstance& instance, store::LockedTurn& turn);
+  void list(CachedInstance& instance);
+  void touch(CachedInstance& instance);
+  void erase(Map::iterator it);
+  void evict_over_capacity();
+  static std::vector<LocalDone> take_done(CachedInstance& instance);
+
+  const std::size_t capacity_;
+  const Clock& clock_;
+  mutable std::mutex mutex_;
+  Map instances_;
+  std::list<InstanceKey> recent_;  // the least recently used first
+  std::deque<InstanceKey> ready_;
+  std::map<InstanceKey, CachedInstance*> held_;
+};
+
+}  // namespace holdfast::runtime

@@ -1,0 +1,93 @@
+// ActivityCall: one attempt of an activity that this worker has in its hands.
+#pragma once
+
+#include <holdfast/cancel_reason.hpp>
+#include <holdfast/clock.hpp>
+#include <holdfast/detail/activity_code.hpp>
+#include <holdfast/detail/operation.hpp>
+#include <holdfast/ids.hpp>
+#include <holdfast/store/activities.hpp>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+
+namespace holdfast::detail {
+
+/// Shared by the thread that runs the code and the steps. What is not const is atomic or behind the mutex.
+class ActivityCall {
+ public:
+  ActivityCall(store::LockedActivity locked, LockToken token, ActivityScheduled scheduled,
+               std::shared_ptr<const ActivityCode> code, const Clock& clock, BootTime started)
+      : locked_(std::move(locked)),
+        token_(token),
+        scheduled_(std::move(scheduled)),
+        code_(std::move(code)),
+        clock_(clock),
+        deadline_(deadline_of(scheduled_, started)) {}
+
+  [[nodiscard]] const store::LockedActivity& locked() const noexcept { return locked_; }
+  [[nodiscard]] const store::ActivityId& id() const noexcept { return locked_.id; }
+  [[nodiscard]] LockToken token() const noexcept { return token_; }
+  [[nodiscard]] const ActivityScheduled& scheduled() const noexcept { return scheduled_; }
+  [[nodiscard]] const ActivityCode& code() const noexcept { return *code_; }
+  /// When the attempt has taken too long.
+  [[nodiscard]] BootTime deadline() const noexcept { return deadline_; }
+  [[nodiscard]] BootTime now() const noexcept { return clock_.boot_now(); }
+
+  /// True for the first caller: its answer counts, all others are late.
+  bool answer() noexcept { return !answered_.exchange(true); }
+  [[nodiscard]] bool answered() const noexcept { return answered_.load(); }
+
+  /// Asks the code to stop; the first reason stays.
+  void stop(CancelReason reason) {
+    int none = -1;
+    reason_.compare_exchange_strong(none, static_cast<int>(reason));
+    stop_.request_stop();
+  }
+  [[nodiscard]] std::stop_token stop_token() const noexcept { return stop_.get_token(); }
+  [[nodiscard]] std::optional<CancelReason> reason() const noexcept {
+    const int reason = reason_.load();
+    if (reason < 0) return std::nullopt;
+    return static_cast<CancelReason>(reason);
+  }
+
+  void set_progress(std::string bytes) {
+    const std::lock_guard lock(mutex_);
+    progress_ = bytes;
+    unsent_progress_ = std::move(bytes);
+  }
+  [[nodiscard]] std::string progress() const {
+    const std::lock_guard lock(mutex_);
+    return progress_ ? *progress_ : locked_.progress;
+  }
+  std::optional<std::string> take_unsent_progress() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(unsent_progress_, std::nullopt);
+  }
+
+ private:
+  static BootTime deadline_of(const ActivityScheduled& scheduled, BootTime started) {
+    const Duration limit = scheduled.settings->timeout.value_or(never);
+    return limit > BootTime::max() - started ? BootTime::max() : started + limit;
+  }
+
+  const store::LockedActivity locked_;
+  const LockToken token_;
+  const ActivityScheduled scheduled_;
+  const std::shared_ptr<const ActivityCode> code_;
+  const Clock& clock_;
+  const BootTime deadline_;
+  std::atomic<bool> answered_{false};
+  std::atomic<int> reason_{-1};
+  std::stop_source stop_;
+  mutable std::mutex mutex_;
+  std::optional<std::string> progress_;
+  std::optional<std::string> unsent_progress_;
+};
+
+}  // namespace holdfast::detail

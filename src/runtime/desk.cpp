@@ -1,0 +1,344 @@
+#include "runtime/desk.hpp"
+
+#include "client/bodies.hpp"
+#include "runtime/retry.hpp"
+
+#include <holdfast/task.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::runtime {
+
+// ---- slots --------------------------------------------------------------------------------------
+
+bool ActivityDesk::reserve_for_hand_off() {
+  const std::lock_guard lock(mutex_);
+  if (!worker_.accepting || taken_ + for_fetch_ >= worker_.slots) return false;
+  ++taken_;
+  return true;
+}
+
+std::size_t ActivityDesk::reserve_for_fetch() {
+  const std::lock_guard lock(mutex_);
+  const std::size_t free = worker_.slots - std::min(taken_, worker_.slots);
+  if (free == 0) left_behind_ = true;  // nobody knows: the next slot that becomes free will tell
+  taken_ += free;
+  for_fetch_ = 0;
+  return free;
+}
+
+void ActivityDesk::unreserve(std::size_t slots) {
+  const std::lock_guard lock(mutex_);
+  taken_ -= slots;
+}
+
+void ActivityDesk::set_left_behind(bool left_behind) {
+  const std::lock_guard lock(mutex_);
+  left_behind_ = left_behind;
+  if (!left_behind) for_fetch_ = 0;
+}
+
+// With the mutex held.
+void ActivityDesk::free_slot() {
+  --taken_;
+  if (left_behind_ && (next_for_fetch_ = !next_for_fetch_)) ++for_fetch_;
+}
+
+// ---- the life of a call -------------------------------------------------------------------------
+
+void ActivityDesk::begin(store::LockedActivity&& locked, LockToken token, BootTime asked) {
+  std::optional<detail::ActivityScheduled> scheduled = bodies::read<detail::ActivityScheduled>(locked.body);
+  if (!scheduled) {
+    log(*worker_.logger, LogLevel::error, "the body of an activity can't be read; it is set aside",
+        {{"instance", locked.instance}, {"activity", locked.name}});
+    unreserve(1);
+    return queue({locked.id, token, store::SetAside{"the body can't be decoded"}});
+  }
+  if (locked.delivery > worker_.options.poison_after) {
+    const std::string deliveries = std::to_string(locked.delivery - 1);
+    return fail_at_once(
+        std::move(locked), token,
+        Failure{.category = Category::poison,
+                .type = "poison",
+                .message = "handed out " + deliveries + " times, and no worker lived to answer",
+                .retryable = false});
+  }
+  auto code = worker_.registry.activity(locked.name);
+  auto call = std::make_shared<detail::ActivityCall>(std::move(locked), token, *std::move(scheduled),
+                                                     std::move(code), worker_.store->clock(), worker_.now());
+  worker_.counters.activities_started.add();
+  cache_.activity_started(call->id().instance);
+  {
+    const std::lock_guard lock(mutex_);
+    calls_.insert_or_assign(Key{call->id(), token},
+                            Entry{call, after(asked, worker_.options.activity_lease)});
+  }
+  worker_.keep_by(std::min(call->deadline(), after(asked, worker_.options.activity_lease / 3)));
+  executor_.post([this, call, owner = owner_.lock()] { run(call); });
+}
+
+void ActivityDesk::run(const CallPointer& call) {
+  ActivityContext context(*call);
+  try {
+    ended(call, call->code().run(context, call->scheduled().input));
+  } catch (...) {
+    ended(call, Unexpected(detail::failure_of(std::current_exception())));
+  }
+}
+
+// The code has returned: its slot is free, and if nobody answered before, this is the answer.
+void ActivityDesk::ended(const CallPointer& call, Result<Payload> result) {
+  const bool counts = call->answer();
+  bool fetch = false;
+  bool acknowledge = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = calls_.find({call->id(), call->token()});
+    if (found != calls_.end()) {
+      if (std::exchange(found->second.code_runs, false)) free_slot();
+      fetch = left_behind_;
+      if (found->second.gone) {
+        acknowledge = true;
+        acknowledgements_.push_back({call->id(), call->token(), store::CancelRecord::State::acknowledged});
+        calls_.erase(found);
+      }
+    }
+  }
+  if (fetch) worker_.poke(Step::activities);
+  if (acknowledge) worker_.poke(Step::keep);
+  if (counts) conclude(*call, std::move(result));
+}
+
+// Decides what the end of an attempt means: a retry, or an outcome, which goes straight into the next turn
+// where possible.
+void ActivityDesk::conclude(const detail::ActivityCall& call, Result<Payload> result) {
+  if (!result && call.reason() == CancelReason::worker_stopping) {
+    return queue({call.id(), call.token(), store::PutBack{}});  // the attempt was not given its time
+  }
+  if (!result) {
+    Failure& failure = result.error();
+    failure.source = "activity " + call.locked().name;
+    failure.event = call.id().event;
+    failure.attempt = static_cast<int>(call.locked().attempt);
+    std::optional<Duration> delay;
+    {
+      const std::lock_guard lock(worker_.random_mutex);
+      delay = retry_delay(call.scheduled().settings->retry, worker_.options.retry, failure,
+                          call.locked().attempt, call.locked().total_left, worker_.random);
+    }
+    if (delay) {
+      worker_.counters.activities_retried.add();
+      return queue({call.id(), call.token(), store::Retry{*delay, bodies::to_bytes(failure)}});
+    }
+    worker_.counters.activities_failed.add();
+  } else {
+    worker_.counters.activities_completed.add();
+  }
+  LocalDone done{call.id(), call.token(), bodies::outcome_of(std::move(result)), worker_.now()};
+  if (cache_.add_done(std::move(done))) return worker_.poke(Step::turns);
+  std::vector<LocalDone> list;
+  list.push_back(std::move(done));
+  tell_store(std::move(list));
+}
+
+void ActivityDesk::fail_at_once(store::LockedActivity&& locked, LockToken token, Failure failure) {
+  failure.source = "activity " + locked.name;
+  failure.event = locked.id.event;
+  failure.attempt = static_cast<int>(locked.attempt);
+  log(*worker_.logger, LogLevel::error, "activity failed without being run",
+      {{"instance", locked.instance}, {"activity", locked.name}, {"failure", failure.message}});
+  unreserve(1);
+  queue({locked.id, token, store::Finished{bodies::to_bytes(bodies::Outcome{std::move(failure), {}})}});
+}
+
+// The store refuses what is not locked by this token: then there was no commit, or it was queued.
+void ActivityDesk::give_back_doubtful(const store::TurnCommit& commit) {
+  for (const store::NewActivity& activity : commit.activities) {
+    if (!activity.hand_off) continue;
+    queue({{commit.key, commit.execution, activity.event}, commit.activity_token, store::PutBack{}});
+  }
+}
+
+void ActivityDesk::settle(std::span<const LocalDone> done) {
+  for (const LocalDone& one : done) cache_.activity_settled(one.id.instance);
+  const std::lock_guard lock(mutex_);
+  for (const LocalDone& one : done) calls_.erase({one.id, one.token});
+}
+
+void ActivityDesk::tell_store(std::vector<LocalDone>&& done) {
+  if (done.empty()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    for (LocalDone& one : done) {
+      answers_.push_back({one.id, one.token, store::Finished{bodies::to_bytes(one.outcome)}});
+    }
+  }
+  worker_.poke(Step::answers);
+}
+
+void ActivityDesk::queue(store::ActivityResult answer) {
+  {
+    const std::lock_guard lock(mutex_);
+    answers_.push_back(std::move(answer));
+  }
+  worker_.poke(Step::answers);
+}
+
+std::vector<store::ActivityResult> ActivityDesk::take_answers() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(answers_, {});
+}
+
+void ActivityDesk::give_back(std::vector<store::ActivityResult>&& answers) {
+  const std::lock_guard lock(mutex_);
+  answers_.insert(answers_.begin(), std::make_move_iterator(answers.begin()),
+                  std::make_move_iterator(answers.end()));
+}
+
+void ActivityDesk::answered(const store::ActivityResult& answer) {
+  const std::lock_guard lock(mutex_);
+  const auto found = calls_.find({answer.id, answer.token});
+  if (found == calls_.end()) return;
+  cache_.activity_settled(answer.id.instance);
+  if (found->second.code_runs) {
+    found->second.gone = true;  // it was answered for: its code goes on, and its slot is not free yet
+  } else {
+    calls_.erase(found);
+  }
+}
+
+// ---- keeping ------------------------------------------------------------------------------------
+
+std::vector<store::ActivityRenewal> ActivityDesk::renewals() {
+  const std::lock_guard lock(mutex_);
+  std::vector<store::ActivityRenewal> list;
+  for (auto& [key, entry] : calls_) {
+    if (entry.gone) continue;
+    list.push_back({key.first, key.second, entry.call->take_unsent_progress()});
+  }
+  return list;
+}
+
+void ActivityDesk::renewed(std::span<const store::ActivityRenewal> renewals, BootTime asked) {
+  const std::lock_guard lock(mutex_);
+  for (const store::ActivityRenewal& renewal : renewals) {
+    const auto found = calls_.find({renewal.id, renewal.token});
+    if (found != calls_.end()) found->second.lease_until = after(asked, worker_.options.activity_lease);
+  }
+}
+
+void ActivityDesk::cancel(const store::ActivityId& id, LockToken token, CancelReason reason) {
+  Stops stops;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = calls_.find({id, token});
+    if (found == calls_.end() || found->second.gone) return;
+    found->second.gone = true;
+    static_cast<void>(found->second.call->answer());
+    log(*worker_.logger, LogLevel::info, "activity is asked to stop",
+        {{"instance", found->second.call->locked().instance},
+         {"activity", found->second.call->locked().name},
+         {"reason", to_string(reason)}});
+    if (found->second.code_runs) {
+      note_stop(found->second, reason, stops);
+    } else {
+      acknowledgements_.push_back({id, token, store::CancelRecord::State::acknowledged});
+      calls_.erase(found);
+    }
+  }
+  stop(stops);
+  worker_.poke(Step::keep);
+}
+
+// With the mutex held.
+void ActivityDesk::note_stop(Entry& entry, CancelReason reason, Stops& stops) {
+  entry.grace_until = std::min(entry.grace_until, after(worker_.now(), worker_.options.cancel_grace));
+  stops.emplace_back(entry.call, reason);
+}
+
+// Without the mutex: callbacks of the stop token are code of the user and run here.
+void ActivityDesk::stop(const Stops& stops) {
+  for (const auto& [call, reason] : stops) call->stop(reason);
+}
+
+void ActivityDesk::enforce_limits() {
+  std::vector<CallPointer> timed_out;
+  Stops stops;
+  {
+    const std::lock_guard lock(mutex_);
+    const BootTime now = worker_.now();
+    for (auto it = calls_.begin(); it != calls_.end();) {
+      Entry& entry = it->second;
+      if (entry.code_runs && !entry.gone) {
+        if (entry.call->deadline() <= now && entry.call->answer()) {
+          timed_out.push_back(entry.call);
+          note_stop(entry, CancelReason::attempt_timeout, stops);
+        } else if (entry.lease_until <= now && entry.call->answer()) {
+          entry.gone = true;
+          log(*worker_.logger, LogLevel::warn, "the lock of an activity could not be kept",
+              {{"instance", entry.call->locked().instance}, {"activity", entry.call->locked().name}});
+          note_stop(entry, CancelReason::lease_lost, stops);
+        }
+      }
+      it = entry.code_runs && entry.grace_until <= now ? abandon(it) : std::next(it);
+    }
+  }
+  stop(stops);
+  for (const CallPointer& call : timed_out) {
+    conclude(*call, Unexpected(Failure{.category = Category::timeout,
+                                       .type = "attempt_timeout",
+                                       .message = "the attempt took longer than its timeout"}));
+  }
+}
+
+// With the mutex held. The thread goes on, but no longer counts.
+std::map<ActivityDesk::Key, ActivityDesk::Entry>::iterator ActivityDesk::abandon(
+    std::map<Key, Entry>::iterator it) {
+  Entry& entry = it->second;
+  worker_.counters.abandoned.add();
+  log(*worker_.logger, LogLevel::warn, "activity goes on after its grace; its slot is given to others",
+      {{"instance", entry.call->locked().instance}, {"activity", entry.call->locked().name}});
+  entry.code_runs = false;
+  free_slot();
+  if (!entry.gone) return std::next(it);
+  acknowledgements_.push_back({it->first.first, it->first.second, store::CancelRecord::State::abandoned});
+  return calls_.erase(it);
+}
+
+BootTime ActivityDesk::next_limit() const {
+  const std::lock_guard lock(mutex_);
+  BootTime due = BootTime::max();
+  for (const auto& [key, entry] : calls_) {
+    if (!entry.code_runs) continue;
+    if (!entry.gone && !entry.call->answered()) {
+      due = std::min({due, entry.call->deadline(), entry.lease_until});
+    }
+    due = std::min(due, entry.grace_until);
+  }
+  return due;
+}
+
+void ActivityDesk::stop_all(CancelReason reason) {
+  Stops stops;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [key, entry] : calls_) {
+      if (entry.code_runs && !entry.call->answered()) note_stop(entry, reason, stops);
+    }
+  }
+  stop(stops);
+  worker_.poke(Step::keep);
+}
+
+std::vector<store::CancelAcknowledgement> ActivityDesk::take_acknowledgements() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(acknowledgements_, {});
+}
+
+std::size_t ActivityDesk::in_hand() const {
+  const std::lock_guard lock(mutex_);
+  return calls_.size();
+}
+
+}  // namespace holdfast::runtime

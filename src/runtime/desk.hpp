@@ -1,0 +1,115 @@
+// ActivityDesk: the activities that this worker has in its hands, from the moment of their lock to that of
+// their answer.
+#pragma once
+
+#include "runtime/cache.hpp"
+#include "runtime/calls.hpp"
+#include "runtime/executor.hpp"
+#include "runtime/worker.hpp"
+
+#include <holdfast/ids.hpp>
+#include <holdfast/result.hpp>
+#include <holdfast/store/activities.hpp>
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace holdfast::runtime {
+
+/// Thread-safe. An activity runs in a slot; its lock is kept until the store knows how it ended.
+class ActivityDesk {
+ public:
+  ActivityDesk(Worker& worker, InstanceCache& cache, Executor& executor)
+      : worker_(worker), cache_(cache), executor_(executor) {}
+
+  /// What must live as long as code of activities runs, also after this worker has stopped waiting for it.
+  void keep_alive(std::weak_ptr<const void> owner) { owner_ = std::move(owner); }
+
+  // ---- slots ----------------------------------------------------------------------------------
+
+  /// A slot for an activity that a turn would like to run here. False when none is free, or when it is
+  /// fetch's turn: while ready work was left behind, every second slot that becomes free is for what waits in
+  /// the store.
+  bool reserve_for_hand_off();
+  /// All slots that are free, for a fetch.
+  std::size_t reserve_for_fetch();
+  void unreserve(std::size_t slots);
+  /// Whether the last fetch left work behind that this worker could take.
+  void set_left_behind(bool left_behind);
+
+  // ---- the life of a call -----------------------------------------------------------------------
+
+  /// Runs a locked activity in a slot that was reserved. `asked` is the time before the lock was asked for.
+  void begin(store::LockedActivity&& locked, LockToken token, BootTime asked);
+  /// These may have been locked by a commit that nobody knows the outcome of: if so, they are given back.
+  void give_back_doubtful(const store::TurnCommit& commit);
+  /// These ended, and a commit has recorded it.
+  void settle(std::span<const LocalDone> done);
+  /// These ended, and the store has to be told, since no turn of this process can.
+  void tell_store(std::vector<LocalDone>&& done);
+
+  /// Answers for the store. What could not be delivered is given back.
+  std::vector<store::ActivityResult> take_answers();
+  void give_back(std::vector<store::ActivityResult>&& answers);
+  /// The store has this answer, or doesn't want it.
+  void answered(const store::ActivityResult& answer);
+
+  // ---- keeping ----------------------------------------------------------------------------------
+
+  /// Locks to renew, with what heartbeats said.
+  std::vector<store::ActivityRenewal> renewals();
+  void renewed(std::span<const store::ActivityRenewal> renewals, BootTime asked);
+  /// The lock is gone for this reason: its code is asked to stop, and nothing is answered.
+  void cancel(const store::ActivityId& id, LockToken token, CancelReason reason);
+  /// Ends attempts that took too long, locks that could not be kept, and slots of those that don't stop.
+  void enforce_limits();
+  [[nodiscard]] BootTime next_limit() const;
+  /// Asks everything to stop, because this worker goes.
+  void stop_all(CancelReason reason);
+  std::vector<store::CancelAcknowledgement> take_acknowledgements();
+
+  /// Activities whose code runs, or whose answer is not with the store.
+  [[nodiscard]] std::size_t in_hand() const;
+  [[nodiscard]] bool any_locks() const { return in_hand() > 0; }
+
+ private:
+  using CallPointer = std::shared_ptr<detail::ActivityCall>;
+  struct Entry {
+    CallPointer call{};
+    BootTime lease_until{};
+    BootTime grace_until = BootTime::max();  ///< after a request to stop
+    bool code_runs = true;                   ///< occupies a slot
+    bool gone = false;                       ///< nothing to answer
+  };
+  using Key = std::pair<store::ActivityId, LockToken>;
+  using Stops = std::vector<std::pair<CallPointer, CancelReason>>;
+
+  void run(const CallPointer& call);
+  void ended(const CallPointer& call, Result<Payload> result);
+  void conclude(const detail::ActivityCall& call, Result<Payload> result);
+  void fail_at_once(store::LockedActivity&& locked, LockToken token, Failure failure);
+  void queue(store::ActivityResult answer);
+  void free_slot();
+  std::map<Key, Entry>::iterator abandon(std::map<Key, Entry>::iterator it);
+  void note_stop(Entry& entry, CancelReason reason, Stops& stops);
+  void stop(const Stops& stops);
+
+  Worker& worker_;
+  InstanceCache& cache_;
+  Executor& executor_;
+  std::weak_ptr<const void> owner_;
+  mutable std::mutex mutex_;
+  std::map<Key, Entry> calls_;
+  std::vector<store::ActivityResult> answers_;
+  std::vector<store::CancelAcknowledgement> acknowledgements_;
+  std::size_t taken_ = 0;      // slots in use or reserved
+  std::size_t for_fetch_ = 0;  // free slots that hand-off must leave
+  bool left_behind_ = false;
+  bool next_for_fetch_ = false;
+};
+
+}  // namespace holdfast::runtime

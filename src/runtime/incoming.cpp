@@ -1,0 +1,224 @@
+#include "runtime/incoming.hpp"
+
+#include <holdfast/codec.hpp>
+#include <holdfast/session.hpp>
+
+#include <type_traits>
+#include <utility>
+
+namespace holdfast::runtime {
+namespace {
+
+const Payload kNull{kJsonEncoding, "null"};
+
+Category category_of(CancelReason reason) {
+  switch (reason) {
+    case CancelReason::session_lost:
+    case CancelReason::session_closed:
+    case CancelReason::session_expired:
+    case CancelReason::session_aborted:
+      return Category::session;
+    case CancelReason::schedule_to_start:
+    case CancelReason::total_deadline:
+      return Category::timeout;
+    case CancelReason::unreadable:
+      return Category::decode;
+    default:
+      return Category::cancelled;
+  }
+}
+
+std::string message_of(const store::ActivityTaken& taken) {
+  const std::string session = taken.session.empty() ? "its session" : "session '" + taken.session + "'";
+  switch (taken.reason) {
+    case CancelReason::session_lost:
+      return "the owner of " + session + " is gone";
+    case CancelReason::session_closed:
+      return session + " was closed";
+    case CancelReason::session_expired:
+      return "the time to live of " + session + " is over";
+    case CancelReason::session_aborted:
+      return session + " was aborted";
+    case CancelReason::schedule_to_start:
+      return "no worker took it within its schedule-to-start timeout";
+    case CancelReason::total_deadline:
+      return "its total deadline passed before an attempt succeeded";
+    case CancelReason::unreadable:
+      return "its row could not be read and was set aside";
+    default:
+      return "it was taken away: " + std::string(to_string(taken.reason));
+  }
+}
+
+history::Failed to_failed(const CachedInstance& instance, const store::Message& message,
+                          const store::ActivityTaken& taken) {
+  std::string source = "activity";
+  if (instance.frame) {
+    for (const engine::OpenOperation& operation : instance.frame->open_operations()) {
+      if (operation.id == message.source) source += " " + operation.label;
+    }
+  }
+  Failure failure{.category = category_of(taken.reason),
+                  .type = std::string(to_string(taken.reason)),
+                  .message = message_of(taken),
+                  .source = std::move(source),
+                  .event = message.source,
+                  .attempt = static_cast<int>(taken.attempt),
+                  .retryable = false};
+  if (auto cause = bodies::read<Failure>(taken.last_failure)) {
+    failure.cause = std::make_shared<const Failure>(*std::move(cause));
+  }
+  return {message.source, std::move(failure)};
+}
+
+// What open_session and close answer to the code: the session's id, or nothing.
+history::Completed to_completed(const CachedInstance& instance, const store::Message& message,
+                                const store::SessionAnswer& answer) {
+  using Kind = store::SessionAnswer::Kind;
+  if ((answer.kind == Kind::opened || answer.kind == Kind::existed) && instance.frame) {
+    for (const engine::OpenOperation& operation : instance.frame->open_operations()) {
+      if (operation.id == message.source) return {message.source, encode(operation.label)};
+    }
+  }
+  return {message.source, kNull};
+}
+
+std::optional<Payload> to_payload(const store::ValueAnswer& answer) {
+  if (!answer.value) return kNull;
+  return bodies::read<Payload>(*answer.value);
+}
+
+Payload to_payload(const store::SessionNews& news) {
+  return encode(SessionEvent{.kind = static_cast<SessionEvent::Kind>(news.kind),
+                             .from = news.from,
+                             .to = news.to,
+                             .reason = news.reason,
+                             .generation = news.generation.value});
+}
+
+/// Reads one batch.
+class Reader {
+ public:
+  Reader(const CachedInstance& instance, const FirstTurn& first, Incoming& out)
+      : instance_(instance), first_(first), out_(out) {}
+
+  void read(store::Message&& message) {
+    if (!std::visit([&](auto& body) { return take(message, body); }, message.body)) {
+      out_.set_aside.push_back(message.id);
+    }
+  }
+
+ private:
+  // Each returns false when the message can't be read.
+  bool take(const store::Message& message, const std::string& bytes) {
+    switch (message.kind) {
+      case store::MessageKind::start:
+        return take_start(message, bytes);
+      case store::MessageKind::outcome:
+        return take_outcome(message, bytes);
+      case store::MessageKind::control:
+        return take_control(message, bytes);
+      case store::MessageKind::delivery:
+        return take_delivery(message, bytes);
+      case store::MessageKind::timer:
+        return add(message, history::Completed{message.source, kNull});
+      default:
+        return false;
+    }
+  }
+  bool take(const store::Message& message, const store::ActivityTaken& taken) {
+    return add(message, to_failed(instance_, message, taken));
+  }
+  bool take(const store::Message& message, const store::ValueAnswer& answer) {
+    std::optional<Payload> value = to_payload(answer);
+    return value && add(message, history::Completed{message.source, *std::move(value)});
+  }
+  bool take(const store::Message& message, const store::SessionAnswer& answer) {
+    return add(message, to_completed(instance_, message, answer));
+  }
+  bool take(const store::Message& message, const store::SessionNews& news) {
+    return add(message, engine::Delivery{message.address, to_payload(news)});
+  }
+
+  bool take_start(const store::Message& message, const std::string& bytes) {
+    std::optional<bodies::Start> start = bodies::read<bodies::Start>(bytes);
+    if (!start) return false;
+    if (!first_.fresh || out_.start) {
+      out_.refused_starts.push_back(*std::move(start));
+      out_.used_up.push_back(message.id);
+      return true;
+    }
+    start->started.version = first_.version;
+    start->started.history_budget = first_.history_budget;
+    out_.start = start;
+    return add(message, std::move(start->started));
+  }
+
+  bool take_outcome(const store::Message& message, const std::string& bytes) {
+    std::optional<bodies::Outcome> outcome = bodies::read<bodies::Outcome>(bytes);
+    if (!outcome) return false;
+    if (outcome->failure) return add(message, history::Failed{message.source, *std::move(outcome->failure)});
+    return add(message, history::Completed{message.source, std::move(outcome->value)});
+  }
+
+  bool take_control(const store::Message& message, const std::string& bytes) {
+    std::optional<bodies::Control> control = bodies::read<bodies::Control>(bytes);
+    if (!control) return false;
+    if (control->parent && !is_child_of(*control->parent)) {
+      out_.used_up.push_back(message.id);
+      return true;
+    }
+    if (control->kind == bodies::Control::Kind::cancel) {
+      return add(message, history::CancelRequested{std::move(control->reason)});
+    }
+    if (!out_.terminate) out_.terminate = std::move(control->reason);
+    out_.used_up.push_back(message.id);
+    return true;
+  }
+
+  // In the first turn it can't be told yet.
+  [[nodiscard]] bool is_child_of(const history::Parent& parent) const {
+    if (first_.fresh || !instance_.frame) return first_.fresh;
+    return instance_.frame->parent() != nullptr && *instance_.frame->parent() == parent;
+  }
+
+  bool take_delivery(const store::Message& message, const std::string& bytes) {
+    std::optional<Payload> value = bodies::read<Payload>(bytes);
+    return value && add(message, engine::Delivery{message.address, *std::move(value)});
+  }
+
+  template <class Body>
+  bool add(const store::Message& message, Body body) {
+    const ExecutionNumber execution = message.execution.value == 0 ? instance_.execution : message.execution;
+    out_.messages.push_back({message.id, execution, std::move(body)});
+    return true;
+  }
+
+  const CachedInstance& instance_;
+  const FirstTurn& first_;
+  Incoming& out_;
+};
+
+}  // namespace
+
+Incoming read_messages(const CachedInstance& instance, const FirstTurn& first,
+                       std::vector<store::Message>&& messages) {
+  Incoming incoming;
+  Reader reader(instance, first, incoming);
+  for (store::Message& message : messages) reader.read(std::move(message));
+  return incoming;
+}
+
+void add_local(Incoming& incoming, const CachedInstance& instance, const std::vector<LocalDone>& done) {
+  for (const LocalDone& one : done) {
+    engine::Message message{.execution = instance.execution};
+    if (one.outcome.failure) {
+      message.body = history::Failed{one.id.event, *one.outcome.failure};
+    } else {
+      message.body = history::Completed{one.id.event, one.outcome.value};
+    }
+    incoming.messages.push_back(std::move(message));
+  }
+}
+
+}  // namespace holdfast::runtime

@@ -1,0 +1,173 @@
+#include "runtime/keep.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+namespace holdfast::runtime {
+
+using namespace std::chrono_literals;
+
+Progress KeepStep::step() {
+  const BootTime now = worker_.now();
+  worker_.keep_due = BootTime::max();  // whoever needs it earlier than it will say says so from here on
+  retry_due_ = BootTime::max();
+  renew();
+  if (cancels_wanted_.exchange(false)) look_for_cancels();
+  desk_.enforce_limits();
+  acknowledge();
+  give_back_doubtful();
+  release_idle(worker_.options.hold_instances);
+  cache_.evict_idle(worker_.options.cache_idle);
+  if (now >= refresh_due_) refresh();
+  if (sweep_wanted_.exchange(false) || now >= sweep_due_) sweep();
+  const BootTime due =
+      std::min({retry_due_, activities_due_, turns_due_, refresh_due_, sweep_due_, desk_.next_limit(),
+                cache_.next_due(worker_.options.hold_instances, worker_.options.cache_idle)});
+  // Others may have asked for less in the meantime.
+  BootTime asked_for = worker_.keep_due.load();
+  while (due < asked_for && !worker_.keep_due.compare_exchange_weak(asked_for, due)) {
+  }
+  return {false, std::min(due, asked_for)};
+}
+
+bool KeepStep::failed(std::string_view what, const StoreError& error) {
+  worker_.note_standing(error);
+  if (error.kind != StoreError::Kind::unavailable) return false;
+  retry_due_ = std::min(retry_due_, trouble_.failed(what, error));
+  return true;
+}
+
+// Renewals are due a third of the lease after something was locked.
+void KeepStep::renew() {
+  const BootTime now = worker_.now();
+  if (!desk_.any_locks()) {
+    activities_due_ = BootTime::max();
+  } else if (activities_due_ == BootTime::max()) {
+    activities_due_ = after(now, worker_.options.activity_lease / 3);
+  } else if (now >= activities_due_) {
+    renew_activities(now);
+  }
+  if (cache_.held_count() == 0) {
+    turns_due_ = BootTime::max();
+  } else if (turns_due_ == BootTime::max()) {
+    turns_due_ = after(now, worker_.options.instance_lease / 3);
+  } else if (now >= turns_due_) {
+    renew_turns();
+  }
+}
+
+// Only `gone` and `lost` mean that a lock is gone. A store that doesn't answer is asked again until the lease
+// is over.
+void KeepStep::renew_activities(BootTime asked) {
+  const std::vector<store::ActivityRenewal> renewals = desk_.renewals();
+  activities_due_ = after(asked, worker_.options.activity_lease / 3);
+  if (renewals.empty()) return;
+  const auto answers =
+      worker_.store->renew_activities(WorkerKey{worker_.key}, worker_.options.activity_lease, renewals);
+  std::vector<store::ActivityRenewal> kept;
+  for (std::size_t i = 0; i < renewals.size(); ++i) {
+    if (answers[i]) {
+      kept.push_back(renewals[i]);
+      continue;
+    }
+    const StoreError& error = answers[i].error();
+    if (failed("renew activities", error)) {
+      activities_due_ = retry_due_;
+    } else if (error.kind == StoreError::Kind::gone || error.kind == StoreError::Kind::lost) {
+      const bool gone = error.kind == StoreError::Kind::gone;
+      desk_.cancel(renewals[i].id, renewals[i].token, gone ? error.reason : CancelReason::lease_lost);
+    }
+  }
+  desk_.renewed(kept, asked);
+}
+
+void KeepStep::renew_turns() {
+  const std::vector<store::TurnRenewal> renewals = cache_.locks();
+  turns_due_ = after(worker_.now(), worker_.options.instance_lease / 3);
+  if (renewals.empty()) return;
+  const auto answers =
+      worker_.store->renew_turns(WorkerKey{worker_.key}, worker_.options.instance_lease, renewals);
+  for (std::size_t i = 0; i < renewals.size(); ++i) {
+    if (answers[i]) continue;
+    if (failed("renew turns", answers[i].error())) {
+      turns_due_ = retry_due_;
+    } else {
+      desk_.tell_store(cache_.lost(renewals[i].key, renewals[i].token));
+    }
+  }
+}
+
+void KeepStep::release_idle(Duration hold) {
+  InstanceCache::Released released = cache_.release_idle(hold);
+  desk_.tell_store(std::move(released.done));
+  if (released.releases.empty()) return;
+  const auto answers = worker_.store->release_turns(released.releases);
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (!answers[i] && failed("release turns", answers[i].error())) turns_.add_doubtful(released.releases[i]);
+  }
+}
+
+void KeepStep::release_all() { release_idle(Duration::zero()); }
+
+void KeepStep::give_back_doubtful() {
+  const std::vector<store::TurnRelease> doubtful = turns_.take_doubtful();
+  if (doubtful.empty()) return;
+  const auto answers = worker_.store->release_turns(doubtful);
+  for (std::size_t i = 0; i < doubtful.size(); ++i) {
+    if (answers[i]) {
+      turns_.want();
+      worker_.poke(Step::turns);
+    } else if (failed("release turns", answers[i].error())) {
+      turns_.add_doubtful(doubtful[i]);
+    }
+  }
+}
+
+void KeepStep::look_for_cancels() {
+  const auto records = worker_.store->cancel_records(WorkerKey{worker_.key});
+  if (!records) {
+    if (failed("read cancels", records.error())) want_cancels();
+    return;
+  }
+  for (const store::CancelRecord& record : *records) desk_.cancel(record.id, record.token, record.reason);
+}
+
+void KeepStep::acknowledge() {
+  const std::vector<store::CancelAcknowledgement> list = desk_.take_acknowledgements();
+  if (list.empty()) return;
+  // Only for people who look: when it is lost, the record goes with its lease.
+  if (const auto answer = worker_.store->acknowledge_cancels(list); !answer)
+    failed("acknowledge", answer.error());
+}
+
+void KeepStep::refresh() {
+  refresh_due_ = after(worker_.now(), worker_.options.worker_stale_after / 4);
+  const auto answer = worker_.store->refresh(WorkerKey{worker_.key}, !worker_.accepting);
+  if (answer) return trouble_.worked();
+  if (failed("refresh", answer.error())) refresh_due_ = retry_due_;
+}
+
+void KeepStep::sweep() {
+  const BootTime asked = worker_.now();
+  const auto swept = worker_.store->sweep(
+      {.worker = WorkerKey{worker_.key}, .worker_stale_after = worker_.options.worker_stale_after});
+  if (!swept) {
+    sweep_due_ = after(asked, 1s);
+    failed("sweep", swept.error());
+    return;
+  }
+  trouble_.worked();
+  sweep_due_ = after(asked, swept->next_due);
+  if (swept->activities_timed_out > 0) {
+    log(*worker_.logger, LogLevel::info, "activities were not started in time",
+        {{"count", swept->activities_timed_out}});
+  }
+  if (swept->repaired > 0) {
+    log(*worker_.logger, LogLevel::error, "the store repaired rows that should not need it",
+        {{"count", swept->repaired}});
+  }
+}
+
+}  // namespace holdfast::runtime

@@ -1,0 +1,53 @@
+// KeepStep: what has to happen by the clock: locks are renewed or given back, limits enforced, the store
+// swept.
+#pragma once
+
+#include "runtime/cache.hpp"
+#include "runtime/desk.hpp"
+#include "runtime/turns.hpp"
+#include "runtime/worker.hpp"
+
+#include <atomic>
+
+namespace holdfast::runtime {
+
+/// One thread at a time.
+class KeepStep {
+ public:
+  KeepStep(Worker& worker, InstanceCache& cache, ActivityDesk& desk, TurnStep& turns)
+      : worker_(worker), cache_(cache), desk_(desk), turns_(turns), trouble_(worker) {}
+
+  Progress step();
+  /// The store has cancel records for this worker, or wants to be swept earlier than it said.
+  void want_cancels() noexcept { cancels_wanted_ = true; }
+  void want_sweep() noexcept { sweep_wanted_ = true; }
+  /// Gives back all instance locks that no turn is using, now.
+  void release_all();
+
+ private:
+  void renew();
+  void renew_activities(BootTime asked);
+  void renew_turns();
+  void release_idle(Duration hold);
+  void give_back_doubtful();
+  void look_for_cancels();
+  void acknowledge();
+  void refresh();
+  void sweep();
+  bool failed(std::string_view what, const StoreError& error);
+
+  Worker& worker_;
+  InstanceCache& cache_;
+  ActivityDesk& desk_;
+  TurnStep& turns_;
+  StoreTrouble trouble_;
+  std::atomic<bool> cancels_wanted_{true};
+  std::atomic<bool> sweep_wanted_{true};
+  BootTime activities_due_{BootTime::max()};
+  BootTime turns_due_{BootTime::max()};
+  BootTime refresh_due_{};
+  BootTime sweep_due_{};
+  BootTime retry_due_{BootTime::max()};
+};
+
+}  // namespace holdfast::runtime

@@ -1,0 +1,139 @@
+#include "runtime/node.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <utility>
+
+namespace holdfast::runtime {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+}  // namespace
+
+Node::Node(std::shared_ptr<Store> store, RuntimeOptions options, Registry registry, Executor& executor,
+           Random& random, Poke poke)
+    : worker_(std::move(store), std::move(options), std::move(registry), random, std::move(poke)),
+      cache_(worker_.options.cached_instances, worker_.store->clock()),
+      desk_(worker_, cache_, executor),
+      turns_(worker_, cache_, desk_),
+      fetch_(worker_, desk_),
+      answers_(worker_, desk_),
+      keep_(worker_, cache_, desk_, turns_) {}
+
+StoreResult<void> Node::join() {
+  if (auto joined = register_worker(); !joined) return joined;
+  worker_.accepting = true;
+  // Code that could not go on may be another by now.
+  if (const auto woken = worker_.store->wake_parked(worker_.code); woken && *woken > 0) {
+    log(*worker_.logger, LogLevel::info, "parked instances are tried again", {{"count", *woken}});
+  }
+  return {};
+}
+
+StoreResult<void> Node::register_worker() {
+  const store::WorkerInfo info{.node = worker_.node,
+                               .build = worker_.options.build,
+                               .host = host_name(),
+                               .pid = static_cast<std::uint64_t>(getpid()),
+                               .slots = static_cast<std::uint32_t>(worker_.slots),
+                               .abilities = worker_.abilities,
+                               .code = worker_.code};
+  auto key = worker_.store->join(info);
+  if (!key) return Unexpected(std::move(key).error());
+  worker_.key = key->value;
+  return {};
+}
+
+Progress Node::run(Step step) {
+  if (step == Step::answers) return answers_.step();
+  if (step == Step::keep) return keep();
+  ++bringing_work_;
+  const Progress progress = step == Step::turns ? turns_.step() : fetch_.step();
+  --bringing_work_;
+  return progress;
+}
+
+Progress Node::keep() {
+  check_standing();
+  Progress progress = keep_.step();
+  if (worker_.forgotten) progress.next_due = std::min(progress.next_due, after(worker_.now(), 100ms));
+  return progress;
+}
+
+// A process that was stopped for long may find that others took it for gone.
+void Node::check_standing() {
+  if (worker_.forgotten.exchange(false) && worker_.accepting) rejoin();
+  if (!worker_.superseded || std::exchange(said_superseded_, true)) return;
+  log(*worker_.logger, LogLevel::error,
+      "another process has started under this node's name; this one takes nothing new and stops what it runs",
+      {{"node", worker_.node}});
+  stop_accepting();
+  stop_activities();
+}
+
+void Node::rejoin() {
+  const auto workers = worker_.store->workers();
+  if (workers) {
+    const auto same = std::ranges::find(*workers, worker_.node,
+                                        [](const store::WorkerView& other) { return other.info.node; });
+    if (same != workers->end()) {
+      worker_.superseded = same->key.value != worker_.key;
+      return;
+    }
+  }
+  if (!workers || !register_worker()) {
+    worker_.forgotten = true;  // and tried again
+    return;
+  }
+  log(*worker_.logger, LogLevel::warn,
+      "others took this worker for gone, since it gave no sign of life; it has joined again",
+      {{"node", worker_.node}});
+  look_again();
+}
+
+void Node::hear(const store::Wake& wake) {
+  if (wake.work.has(store::kTurns)) {
+    turns_.want();
+    worker_.poke(Step::turns);
+  }
+  if (wake.work.has(store::kActivities)) {
+    fetch_.want();
+    worker_.poke(Step::activities);
+  }
+  if (wake.work.has(store::kCancels)) keep_.want_cancels();
+  if (wake.work.has(store::kSweep)) keep_.want_sweep();
+  if (wake.work.has(store::kCancels | store::kSweep)) worker_.poke(Step::keep);
+}
+
+void Node::look_again() { hear({.work = store::kTurns | store::kActivities}); }
+
+void Node::stop_accepting() {
+  worker_.accepting = false;
+  worker_.poke(Step::turns);
+  worker_.poke(Step::keep);
+}
+
+void Node::stop_activities() { desk_.stop_all(CancelReason::worker_stopping); }
+
+// A step that began before accepting ended may still bring work, so it is asked about first.
+bool Node::quiet() const { return bringing_work_ == 0 && desk_.in_hand() == 0 && !cache_.has_ready(); }
+
+void Node::leave() {
+  keep_.release_all();
+  if (const auto left = worker_.store->leave(WorkerKey{worker_.key}); !left) {
+    log(*worker_.logger, LogLevel::debug, "could not say good-bye to the store",
+        {{"error", left.error().message}});
+  }
+}
+
+}  // namespace holdfast::runtime

@@ -1,0 +1,71 @@
+// Node: one worker, complete but for the threads that drive it.
+#pragma once
+
+#include "runtime/activities.hpp"
+#include "runtime/cache.hpp"
+#include "runtime/desk.hpp"
+#include "runtime/executor.hpp"
+#include "runtime/keep.hpp"
+#include "runtime/registry.hpp"
+#include "runtime/steps.hpp"
+#include "runtime/turns.hpp"
+#include "runtime/worker.hpp"
+
+#include <holdfast/random.hpp>
+#include <holdfast/runtime.hpp>
+#include <holdfast/store.hpp>
+
+#include <atomic>
+#include <memory>
+
+namespace holdfast::runtime {
+
+/// The same code under threads and under the simulator. Steps may run at the same time as each other; `turns`
+/// in several threads, the others in one each.
+class Node {
+ public:
+  /// `executor`, `random` and what `poke` refers to outlive the node.
+  Node(std::shared_ptr<Store> store, RuntimeOptions options, Registry registry, Executor& executor,
+       Random& random, Poke poke);
+
+  /// Code of activities may outlive the worker that gave up on it; then it keeps this alive.
+  void keep_alive(std::weak_ptr<const void> self) { desk_.keep_alive(std::move(self)); }
+
+  /// Registers with the store; it accepts work from then on.
+  StoreResult<void> join();
+  Progress run(Step step);
+  /// News of the store.
+  void hear(const store::Wake& wake);
+  /// Looks for everything again: news may have been lost.
+  void look_again();
+
+  /// Takes nothing new from now on. What runs goes on.
+  void stop_accepting();
+  /// Asks running activities to stop.
+  void stop_activities();
+  /// Nothing runs, and the store knows everything.
+  [[nodiscard]] bool quiet() const;
+  /// Gives back what is still locked and leaves. For after the last step.
+  void leave();
+
+  [[nodiscard]] Worker& worker() noexcept { return worker_; }
+  [[nodiscard]] const Worker& worker() const noexcept { return worker_; }
+
+ private:
+  StoreResult<void> register_worker();
+  Progress keep();
+  void check_standing();
+  void rejoin();
+
+  Worker worker_;
+  InstanceCache cache_;
+  ActivityDesk desk_;
+  TurnStep turns_;
+  FetchStep fetch_;
+  AnswerStep answers_;
+  KeepStep keep_;
+  std::atomic<int> bringing_work_{0};  // steps that run and may have more in hand afterwards
+  bool said_superseded_ = false;       // of the keep step alone
+};
+
+}  // namespace holdfast::runtime

@@ -1,0 +1,222 @@
+#include "runtime/outgoing.hpp"
+
+#include "client/bodies.hpp"
+
+#include <holdfast/codec.hpp>
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+namespace holdfast::runtime {
+namespace {
+
+store::Outgoing answer_to(const history::Parent& parent, bodies::Outcome outcome) {
+  return {.key = parent.key,
+          .instance = parent.key.value == 0 ? parent.instance : "",
+          .message = {.kind = store::MessageKind::outcome,
+                      .execution = parent.execution,
+                      .source = parent.event,
+                      .body = bodies::to_bytes(outcome)}};
+}
+
+/// Turns what the code did into rows.
+class Builder {
+ public:
+  Builder(store::TurnCommit& commit, const CachedInstance& instance, const Surroundings& around)
+      : commit_(commit), instance_(instance), around_(around) {}
+
+  void add(engine::Action&& action) {
+    std::visit([&](auto& operation) { this->act(action.id, operation); }, action.operation);
+  }
+
+  void add(const engine::Cancel& cancel) {
+    using detail::kind_of_operation;
+    if (cancel.kind == kind_of_operation<detail::ActivityScheduled>) {
+      // What was scheduled in this very turn never becomes a row.
+      const auto is_it = [&](const store::NewActivity& a) { return a.event == cancel.source; };
+      if (std::erase_if(commit_.activities, is_it) == 0)
+        commit_.cancelled.push_back({cancel.source, cancel.reason});
+    } else if (cancel.kind == kind_of_operation<detail::TimerStarted>) {
+      const auto is_it = [&](const store::NewTimer& t) { return t.event == cancel.source; };
+      if (std::erase_if(commit_.timers, is_it) == 0) commit_.cancelled_timers.push_back(cancel.source);
+    } else if (cancel.kind == kind_of_operation<detail::ChildStarted>) {
+      close_child(cancel);
+    }
+  }
+
+  void add(engine::End&& end) {
+    std::visit([&](auto& how) { this->finish(how); }, end);
+  }
+
+ private:
+  // ---- what the code started --------------------------------------------------------------------
+
+  void act(EventId id, detail::ActivityScheduled& activity) {
+    const detail::ActivitySettings& settings = *activity.settings;
+    store::NewActivity row{.event = id,
+                           .name = activity.name,
+                           .queue = settings.queue,
+                           .priority = settings.priority,
+                           .start_within = settings.schedule_to_start.value_or(never),
+                           .total = settings.retry.total_deadline.value_or(never)};
+    if (settings.session) row.session = store::SessionUse{settings.session->id, policy_of(*settings.session)};
+    row.body = bodies::to_bytes(activity);
+    commit_.activities.push_back(std::move(row));
+  }
+  void act(EventId id, const detail::TimerStarted& timer) { commit_.timers.push_back({id, timer.due}); }
+  void act(EventId id, detail::ChildStarted& child) {
+    bodies::Start start{.started = begin(child)};
+    start.started.parent = self(id);
+    commit_.starts.push_back({child.id, {child.name, child.version}, bodies::to_bytes(start), instance_.key});
+  }
+  void act(EventId id, detail::DetachedStarted& detached) {
+    bodies::Start start{.started = begin(detached), .announce = self(id)};
+    commit_.starts.push_back({detached.id, {detached.name, detached.version}, bodies::to_bytes(start), {}});
+  }
+  void act(EventId id, const detail::SessionOpened& opened) {
+    store::SessionPolicy policy = policy_of(*opened.settings);
+    policy.on_record = true;
+    if (!opened.settings->allow_reacquire_after_failure)
+      policy.when_lost = store::SessionPolicy::WhenLost::fail;
+    if (!policy.idle_timeout) policy.idle_timeout = never;
+    commit_.open_sessions.push_back({id, opened.settings->id, std::move(policy)});
+  }
+  void act(EventId id, const detail::SessionClosing& closing) {
+    commit_.close_sessions.push_back({id, closing.id});
+  }
+  void act(EventId /*id*/, const detail::SessionEventAwaited& awaited) {
+    commit_.watch_sessions.push_back(awaited.id);
+  }
+  void act(EventId id, const detail::ValueRead& read) {
+    commit_.value_reads.push_back({id, read.instance, read.key});
+  }
+  void act(EventId /*id*/, const detail::ValueSet& set) {
+    std::erase_if(commit_.values, [&](const store::ValueChange& change) { return change.key == set.key; });
+    store::ValueChange change{.key = set.key};
+    if (set.value) change.value = bodies::to_bytes(*set.value);
+    commit_.values.push_back(std::move(change));
+  }
+  // These wait for messages, or had their outcome at once: nothing to do for anybody.
+  void act(EventId /*id*/, const detail::EventAwaited& /*awaited*/) {}
+  void act(EventId /*id*/, const detail::MessageAwaited& /*awaited*/) {}
+  void act(EventId /*id*/, const detail::MessageTried& /*tried*/) {}
+  void act(EventId /*id*/, const detail::SideEffectRecorded& /*effect*/) {}
+
+  template <class Started>
+  history::Started begin(Started& started) {
+    return {.name = started.name,
+            .version = started.version,
+            .input = std::move(started.input),
+            .seed = around_.random()};
+  }
+  [[nodiscard]] history::Parent self(EventId event) const {
+    return {instance_.id, instance_.execution, event, instance_.key};
+  }
+
+  // ---- what ends --------------------------------------------------------------------------------
+
+  void close_child(const engine::Cancel& cancel) {
+    // A child that was started in this very turn is started all the same, and asked to stop at once.
+    const bool terminate = cancel.on_close == ParentClosePolicy::terminate;
+    bodies::Control control{
+        .kind = terminate ? bodies::Control::Kind::terminate : bodies::Control::Kind::cancel,
+        .reason = std::string(to_string(cancel.reason)),
+        .parent = self(cancel.source)};
+    commit_.messages.push_back(
+        {.instance = cancel.label,
+         .message = {.kind = store::MessageKind::control, .body = bodies::to_bytes(control)}});
+  }
+
+  void finish(history::ExecutionCompleted& end) {
+    finish_as(store::InstanceStatus::completed, {std::nullopt, std::move(end.output)});
+  }
+  void finish(history::ExecutionFailed& end) { finish_as(store::InstanceStatus::failed, end.failure); }
+  void finish(history::ExecutionCancelled& end) { finish_as(store::InstanceStatus::cancelled, end.failure); }
+  void finish(const history::ExecutionTerminated& end) {
+    finish_as(store::InstanceStatus::terminated, Failure{.category = Category::terminated,
+                                                         .type = "terminated",
+                                                         .message = end.reason,
+                                                         .retryable = false});
+  }
+  void finish(const history::ContinuedAsNew& end) {
+    bodies::Start start{.started = instance_.frame->next_start(around_.random())};
+    commit_.end = store::NextExecution{end.version, bodies::to_bytes(start)};
+  }
+
+  // A cancellation without a source is one of the code's own; a client and a parent have to be told whose it
+  // was.
+  void finish_as(store::InstanceStatus status, Failure failure) {
+    if (failure.source.empty()) failure.source = "orchestration " + instance_.id;
+    finish_as(status, bodies::Outcome{std::move(failure), {}});
+  }
+  void finish_as(store::InstanceStatus status, bodies::Outcome outcome) {
+    commit_.end = store::InstanceEnd{status, bodies::to_bytes(outcome)};
+    if (const history::Parent* parent = instance_.frame->parent()) {
+      commit_.messages.push_back(answer_to(*parent, std::move(outcome)));
+    }
+  }
+
+  store::TurnCommit& commit_;
+  const CachedInstance& instance_;
+  const Surroundings& around_;
+};
+
+Failure id_is_taken(const CachedInstance& instance) {
+  return {.type = "id_taken",
+          .message = "the id '" + instance.id + "' is taken by another instance",
+          .source = "orchestration " + instance.id,
+          .retryable = false};
+}
+
+}  // namespace
+
+store::SessionPolicy policy_of(const detail::SessionSettings& settings) {
+  store::SessionPolicy policy{.queue = settings.queue,
+                              .connection = settings.connection,
+                              .requirements = settings.requirements,
+                              .lease = settings.lease,
+                              .idle_timeout = settings.idle_timeout,
+                              .ttl = settings.ttl.value_or(never),
+                              .outlives_opener = settings.outlives_opener};
+  policy.max_concurrent =
+      static_cast<std::uint32_t>(std::max(settings.max_concurrent_activities.value_or(0), 0));
+  policy.create_if_missing = settings.create_if_missing.value_or(true);
+  const bool fails = settings.allow_reacquire_after_failure && !*settings.allow_reacquire_after_failure;
+  if (fails) policy.when_lost = store::SessionPolicy::WhenLost::fail;
+  detail::SessionSettings only_id;
+  only_id.id = settings.id;
+  policy.on_record = settings != only_id;
+  return policy;
+}
+
+void add_outcome(store::TurnCommit& commit, const CachedInstance& instance, engine::Outcome&& outcome,
+                 const Surroundings& around) {
+  commit.first_event = outcome.first_event;
+  commit.segment = std::move(outcome.segment);
+  for (const MessageId id : outcome.consumed) {
+    if (id.value != 0) commit.consumed.push_back(id);
+  }
+  if (!instance.waits || outcome.waits != *instance.waits) commit.waits = std::move(outcome.waits);
+  if (outcome.status) commit.custom_status = bodies::to_bytes(*outcome.status);
+
+  Builder builder(commit, instance, around);
+  for (engine::Action& action : outcome.actions) builder.add(std::move(action));
+  for (const engine::Cancel& cancel : outcome.cancels) builder.add(cancel);
+  if (outcome.end) builder.add(*std::move(outcome.end));
+  const bool goes_on = std::holds_alternative<std::monostate>(commit.end);
+  for (store::NewActivity& activity : commit.activities)
+    activity.hand_off = goes_on && around.hand_off(activity);
+}
+
+void add_start_answers(store::TurnCommit& commit, const CachedInstance& instance, const Incoming& incoming) {
+  if (incoming.start && incoming.start->announce) {
+    commit.messages.push_back(answer_to(*incoming.start->announce, {std::nullopt, encode(instance.id)}));
+  }
+  for (const bodies::Start& refused : incoming.refused_starts) {
+    const auto& waits = refused.announce ? refused.announce : refused.started.parent;
+    if (waits) commit.messages.push_back(answer_to(*waits, {id_is_taken(instance), {}}));
+  }
+}
+
+}  // namespace holdfast::runtime

@@ -1,0 +1,45 @@
+// Registry: the code that a worker has, by name.
+#pragma once
+
+#include <holdfast/detail/activity_code.hpp>
+#include <holdfast/detail/orchestration.hpp>
+#include <holdfast/store/workers.hpp>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace holdfast::runtime {
+
+/// Filled before the worker starts, read by all threads afterwards.
+class Registry {
+ public:
+  using ActivityPointer = std::shared_ptr<const detail::ActivityCode>;
+  using OrchestrationPointer = std::shared_ptr<const detail::OrchestrationCode>;
+
+  /// Throw std::logic_error when the name (and version) is taken, Error when the name is not allowed.
+  void add_activity(std::string_view name, ActivityPointer code);
+  void add_orchestration(std::string_view name, std::string_view version, OrchestrationPointer code);
+
+  /// Null when there is none.
+  [[nodiscard]] ActivityPointer activity(std::string_view name) const;
+  [[nodiscard]] OrchestrationPointer orchestration(std::string_view name, std::string_view version) const;
+  /// The highest version of an orchestration; empty when there is none. Numbers between dots are compared as
+  /// numbers.
+  [[nodiscard]] std::string newest_version(std::string_view name) const;
+
+  [[nodiscard]] store::NameSet activity_names() const;
+  /// All pairs, and for each name the empty version: instances that have not decided on one yet.
+  [[nodiscard]] std::set<store::CodeVersion> orchestrations() const;
+
+ private:
+  std::map<std::string, ActivityPointer, std::less<>> activities_;
+  std::map<store::CodeVersion, OrchestrationPointer> orchestrations_;
+};
+
+/// Whether version `a` is older than `b`: "1.9" < "1.10" < "2" < "2.0.1".
+bool older_version(std::string_view a, std::string_view b);
+
+}  // namespace holdfast::runtime

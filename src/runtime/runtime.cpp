@@ -1,0 +1,111 @@
+#include "runtime/driver.hpp"
+#include "runtime/node.hpp"
+#include "runtime/thread_pool.hpp"
+
+#include <holdfast/runtime.hpp>
+
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+namespace holdfast {
+
+using namespace std::chrono_literals;
+
+/// A node and its threads. Destroyed in the order that lets nothing outlive what it uses.
+class Runtime::Impl {
+ public:
+  Impl(std::shared_ptr<Store> store_given, RuntimeOptions options_given)
+      : store(std::move(store_given)), options(std::move(options_given)), client(store) {
+    if (!options.metrics) options.metrics = std::make_shared<Metrics>();
+    if (options.node_id.empty()) options.node_id = to_string(random_token<NodeToken>(system_random()));
+  }
+
+  void require_not_started(std::string_view what, std::string_view name) const {
+    if (!started) return;
+    throw std::logic_error(std::string(what) + " '" + std::string(name) +
+                           "' is registered after start(): register everything first");
+  }
+
+  std::shared_ptr<Store> store;
+  RuntimeOptions options;
+  runtime::Registry registry;
+  Client client;
+  bool started = false;
+  bool stopped = false;
+  std::shared_ptr<runtime::Driver> driver;
+  std::unique_ptr<runtime::ThreadPool> pool;
+  std::shared_ptr<runtime::Node> node;
+};
+
+Runtime::Runtime(std::shared_ptr<Store> store, RuntimeOptions options) {
+  if (!store) throw std::invalid_argument("holdfast: a Runtime needs a store");
+  impl_ = std::make_unique<Impl>(std::move(store), std::move(options));
+}
+
+Runtime::~Runtime() { stop(); }
+
+Runtime& Runtime::add_activity(std::string_view name, std::shared_ptr<const detail::ActivityCode> code) {
+  impl_->require_not_started("activity", name);
+  impl_->registry.add_activity(name, std::move(code));
+  return *this;
+}
+
+Runtime& Runtime::add_orchestration(std::string_view name, OrchestrationOptions options,
+                                    std::shared_ptr<const detail::OrchestrationCode> code) {
+  impl_->require_not_started("orchestration", name);
+  impl_->registry.add_orchestration(name, options.version, std::move(code));
+  return *this;
+}
+
+void Runtime::start() {
+  Impl& impl = *impl_;
+  if (impl.started) throw std::logic_error("holdfast: a Runtime is started once");
+  runtime::check_options(impl.options);
+  impl.driver = std::make_shared<runtime::Driver>(impl.store->clock());
+  impl.pool = std::make_unique<runtime::ThreadPool>();
+  impl.node =
+      std::make_shared<runtime::Node>(impl.store, impl.options, impl.registry, *impl.pool, system_random(),
+                                      [driver = impl.driver](runtime::Step step) { driver->poke(step); });
+  impl.node->keep_alive(impl.node);
+  if (auto joined = impl.node->join(); !joined) {
+    impl.node.reset();
+    throw ClientError(ClientError::Kind::unavailable,
+                      "the runtime could not join: " + joined.error().message);
+  }
+  impl.started = true;
+  impl.driver->start(*impl.node, impl.options.turn_threads);
+}
+
+bool Runtime::drain(Duration deadline) {
+  Impl& impl = *impl_;
+  if (!impl.started || std::exchange(impl.stopped, true)) return true;
+  const Clock& clock = impl.store->clock();
+  impl.node->stop_accepting();
+  const auto quiet_by = [&](BootTime time) {
+    while (!impl.node->quiet() && clock.boot_now() < time) std::this_thread::sleep_for(1ms);
+    return impl.node->quiet();
+  };
+  const bool by_itself = quiet_by(runtime::after(clock.boot_now(), deadline));
+  if (!by_itself) {
+    impl.node->stop_activities();
+    quiet_by(runtime::after(clock.boot_now(), impl.options.cancel_grace));
+  }
+  impl.driver->stop();
+  impl.node->leave();
+  // Threads whose code has just returned are on their way; those of code that ignores a stop are not.
+  if (const std::size_t left = impl.pool->stop(impl.node->quiet() ? 1s : 0s); left > 0) {
+    log(*impl.node->worker().logger, LogLevel::error,
+        "activities ignore the request to stop; their threads are left to themselves", {{"count", left}});
+  }
+  return by_itself;
+}
+
+void Runtime::stop() { drain(impl_->options.cancel_grace); }
+
+Client Runtime::client() const { return impl_->client; }
+const std::string& Runtime::node_id() const noexcept { return impl_->options.node_id; }
+Metrics& Runtime::metrics() noexcept { return *impl_->options.metrics; }
+
+}  // namespace holdfast

@@ -1,0 +1,303 @@
+#include "runtime/turns.hpp"
+
+#include "runtime/outgoing.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <utility>
+
+namespace holdfast::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Enough to fill a commit, few enough to keep it short.
+constexpr std::size_t kBatch = 64;
+constexpr std::size_t kHistoryBytes = 1U << 20U;
+
+}  // namespace
+
+Progress TurnStep::step() {
+  const Fetched fetched = fetch();
+  std::vector<InstanceCache::Taken> taken = cache_.take_ready(kBatch);
+  if (taken.empty()) {
+    // Nothing to fetch, or another thread does: it looks again when there is more.
+    if (!worker_.accepting || fetched == Fetched::elsewhere) return {};
+    return {fetched == Fetched::some, due_};
+  }
+  if (cache_.has_ready()) worker_.poke(Step::turns);  // another thread may go on with the rest
+
+  const BootTime asked = worker_.now();
+  std::vector<Prepared> prepared;
+  std::vector<store::TurnCommit> commits = run(std::move(taken), prepared);
+  if (!commits.empty()) {
+    const store::CommitRequest request{WorkerKey{worker_.key}, &worker_.abilities,
+                                       worker_.options.activity_lease};
+    auto answers = worker_.store->commit_turns(request, commits);
+    for (std::size_t i = 0; i < commits.size(); ++i)
+      settle(prepared[i], commits[i], std::move(answers[i]), asked);
+  }
+  worker_.counters.turn_seconds.observe(std::chrono::duration<double>(worker_.now() - asked).count());
+  return {true, due_};
+}
+
+// One thread fetches; the others go on with what is there.
+TurnStep::Fetched TurnStep::fetch() {
+  if (!worker_.accepting || (!wanted_ && worker_.now() < due_.load())) return Fetched::nothing;
+  std::unique_lock lock(fetching_, std::try_to_lock);
+  if (!lock) return Fetched::elsewhere;
+  const bool any = fetch_alone();
+  lock.unlock();
+  // This thread will be busy; whoever left the fetch to it has to know when the next one is due.
+  if (any || wanted_) worker_.poke(Step::turns);
+  return any ? Fetched::some : Fetched::nothing;
+}
+
+bool TurnStep::fetch_alone() {
+  wanted_ = false;
+  const std::vector<store::HeldInstance> held = cache_.held();
+  const store::TurnRequest request{.worker = WorkerKey{worker_.key},
+                                   .code = &worker_.code,
+                                   .token = worker_.token<LockToken>(),
+                                   .lease = worker_.options.instance_lease,
+                                   .max = kBatch,
+                                   .held = held};
+  const BootTime asked = worker_.now();
+  auto fetched = worker_.store->fetch_turns(request);
+  if (!fetched) {
+    worker_.note_standing(fetched.error());
+    due_ = trouble_.failed("fetch turns", fetched.error());
+    return false;
+  }
+  trouble_.worked();
+  calendar_ = fetched->now;
+  calendar_read_ = worker_.now();
+  due_ = after(asked, fetched->next_due);
+  if (fetched->left_behind) wanted_ = true;
+  const bool any = !fetched->turns.empty();
+  for (store::LockedTurn& turn : fetched->turns) cache_.add(std::move(turn));
+  if (any) worker_.keep_by(after(asked, worker_.options.instance_lease / 3));
+  return any;
+}
+
+CalendarTime TurnStep::turn_time() const {
+  return calendar_.load() + (worker_.now() - calendar_read_.load());
+}
+
+// Runs the code of each; those that can't be run are released or parked, and have no commit.
+std::vector<store::TurnCommit> TurnStep::run(std::vector<InstanceCache::Taken>&& taken,
+                                             std::vector<Prepared>& prepared) {
+  std::vector<store::TurnCommit> commits;
+  for (InstanceCache::Taken& one : taken) {
+    Prepared turn{.taken = std::move(one)};
+    store::TurnCommit commit;
+    if (!prepare(turn, commit)) continue;
+    prepared.push_back(std::move(turn));
+    commits.push_back(std::move(commit));
+  }
+  return commits;
+}
+
+bool TurnStep::prepare(Prepared& turn, store::TurnCommit& commit) {
+  CachedInstance& instance = *turn.taken.instance;
+  commit.key = instance.key;
+  commit.token = instance.token;
+  commit.expected = instance.stamp;
+  commit.stamp = worker_.token<TurnStamp>();
+  commit.activity_token = worker_.token<LockToken>();
+  commit.execution = instance.execution;
+  commit.seen = turn.taken.seen;
+  if (store::has_ended(instance.status)) {
+    answer_after_end(turn, commit);
+    return true;
+  }
+  FirstTurn first;
+  try {
+    if (!instance.frame && !rebuild(instance, first)) {
+      // rebuild() said why; what it got is still in the store.
+      release(turn, {.key = instance.key, .token = instance.token, .delay = 100ms});
+      return false;
+    }
+  } catch (const Error& e) {
+    park(turn, e.failure().message);
+    return false;
+  }
+  turn.incoming = read_messages(instance, first, std::move(turn.taken.messages));
+  add_local(turn.incoming, instance, turn.taken.done);
+  if (first.fresh && !turn.incoming.start) {
+    park(turn, "its start message is missing or can't be read");
+    return false;
+  }
+  // An execution begins before it can be terminated: its parent has to be known.
+  turn.forget = turn.incoming.terminate && first.fresh;
+  if (turn.forget) turn.incoming.used_up.clear();
+  engine::Outcome outcome = turn.incoming.terminate && !first.fresh
+                                ? instance.frame->terminate(turn_time(), *turn.incoming.terminate)
+                                : instance.frame->run({turn_time(), std::move(turn.incoming.messages)});
+  worker_.counters.ignored_messages.add(outcome.ignored);
+
+  const Surroundings around{.random = [this] { return worker_.random_number(); },
+                            .hand_off =
+                                [&](const store::NewActivity& activity) {
+                                  const bool here = !activity.session &&
+                                                    worker_.abilities.handlers.contains(activity.name) &&
+                                                    worker_.abilities.queues.serve(activity.queue) &&
+                                                    desk_.reserve_for_hand_off();
+                                  turn.hand_offs += here ? 1 : 0;
+                                  return here;
+                                }};
+  add_outcome(commit, instance, std::move(outcome), around);
+  add_start_answers(commit, instance, turn.incoming);
+  commit.consumed.insert(commit.consumed.end(), turn.incoming.used_up.begin(), turn.incoming.used_up.end());
+  commit.set_aside = turn.incoming.set_aside;
+  for (const LocalDone& done : turn.taken.done) commit.completed.push_back({done.id.event, done.token});
+  if (first.fresh) commit.version = first.version;
+  if (instance.build != worker_.options.build) commit.build = worker_.options.build;
+  commit.keep_lock =
+      worker_.accepting && !turn.forget &&
+      (turn.hand_offs > 0 || turn.taken.running_here > static_cast<int>(turn.taken.done.size()));
+  return true;
+}
+
+// Makes the frame anew. False when the store could not be read; throws Error when the code can't go on from
+// its history.
+bool TurnStep::rebuild(CachedInstance& instance, FirstTurn& first) {
+  const std::string version = instance.code.version.empty()
+                                  ? worker_.registry.newest_version(instance.code.name)
+                                  : instance.code.version;
+  auto code = worker_.registry.orchestration(instance.code.name, version);
+  if (!code) {
+    log(*worker_.logger, LogLevel::warn, "no code for this version of the orchestration",
+        {{"instance", instance.id}, {"orchestration", instance.code.name}, {"version", version}});
+    return false;
+  }
+  engine::Identity identity{.instance = instance.id,
+                            .execution = instance.execution,
+                            .build = std::to_string(worker_.options.build)};
+  auto frame = std::make_unique<engine::Execution>(std::move(identity), std::move(code));
+  EventId after{};
+  for (;;) {
+    auto segments = worker_.store->read_history(instance.key, instance.execution, after, kHistoryBytes);
+    if (!segments) {
+      trouble_.failed("read history", segments.error());
+      return false;
+    }
+    if (segments->empty()) break;
+    for (const store::Segment& segment : *segments) {
+      if (auto replayed = frame->replay(segment.bytes); !replayed)
+        throw Error(engine::to_failure(replayed.error()));
+    }
+    after = EventId{frame->next_event().value - 1};
+  }
+  first = {.fresh = frame->next_event().value == 1,
+           .version = version,
+           .history_budget = worker_.options.history_budget};
+  if (!first.fresh) worker_.counters.replays.add();
+  instance.frame = std::move(frame);
+  return true;
+}
+
+// It has ended, and is ready only because somebody wanted its id for another instance.
+void TurnStep::answer_after_end(Prepared& turn, store::TurnCommit& commit) {
+  CachedInstance& instance = *turn.taken.instance;
+  turn.incoming = read_messages(instance, {}, std::move(turn.taken.messages));
+  add_start_answers(commit, instance, turn.incoming);
+  commit.consumed = turn.incoming.used_up;
+  commit.set_aside = turn.incoming.set_aside;
+}
+
+void TurnStep::settle(Prepared& turn, store::TurnCommit& commit, StoreResult<store::Committed>&& answer,
+                      BootTime asked) {
+  if (!answer) {
+    desk_.unreserve(turn.hand_offs);
+    if (answer.error().kind == StoreError::Kind::unavailable) desk_.give_back_doubtful(commit);
+    return give_up(turn, answer.error());
+  }
+  trouble_.worked();
+  worker_.counters.turns.add();
+  CachedInstance& instance = *turn.taken.instance;
+  instance.stamp = commit.stamp;
+  instance.build = worker_.options.build;
+  instance.delivery = 0;
+  if (commit.version) instance.code.version = *commit.version;
+  if (commit.waits) instance.waits = std::move(*commit.waits);
+  begin_handed_off(turn, commit, *answer, asked);
+  desk_.settle(turn.taken.done);
+  if (answer->ready) want();
+
+  const bool ended =
+      std::holds_alternative<store::InstanceEnd>(commit.end) || store::has_ended(instance.status);
+  if (ended) return desk_.tell_store(cache_.drop(instance));
+  if (const auto* next = std::get_if<store::NextExecution>(&commit.end)) {
+    cache_.begin_execution(instance, next->version);
+    want();
+  }
+  if (turn.forget) {
+    instance.frame.reset();
+    instance.given = {};
+    want();
+  }
+  desk_.tell_store(cache_.put_back(instance, commit.keep_lock));
+  if (commit.keep_lock) worker_.keep_by(after(worker_.now(), worker_.options.hold_instances));
+}
+
+void TurnStep::begin_handed_off(Prepared& turn, const store::TurnCommit& commit, store::Committed& committed,
+                                BootTime asked) {
+  std::size_t begun = 0;
+  for (std::optional<store::LockedActivity>& locked : committed.handed_off) {
+    if (!locked) continue;
+    ++begun;
+    worker_.counters.activities_handed_off.add();
+    desk_.begin(*std::move(locked), commit.activity_token, asked);
+  }
+  desk_.unreserve(turn.hand_offs - begun);
+}
+
+// Nothing of the turn has happened, or nobody knows: the frame is of no use any more. Completions go through
+// the store, which takes them or knows them already.
+void TurnStep::give_up(Prepared& turn, const StoreError& error) {
+  CachedInstance& instance = *turn.taken.instance;
+  worker_.counters.turns_lost.add();
+  if (error.kind == StoreError::Kind::lost || error.kind == StoreError::Kind::not_found) {
+    log(*worker_.logger, LogLevel::debug, "a turn was lost to another worker", {{"instance", instance.id}});
+  } else {
+    trouble_.failed("commit turns", error);
+    add_doubtful(
+        {.key = instance.key, .token = instance.token, .counts = error.kind == StoreError::Kind::invalid});
+    worker_.poke(Step::keep);
+  }
+  desk_.tell_store(std::move(turn.taken.done));
+  desk_.tell_store(cache_.drop(instance));
+  want();
+}
+
+void TurnStep::park(Prepared& turn, const std::string& why) {
+  CachedInstance& instance = *turn.taken.instance;
+  log(*worker_.logger, LogLevel::error,
+      "the code of an instance can't go on; it is parked until a fixed version is deployed",
+      {{"instance", instance.id}, {"orchestration", instance.code.name}, {"why", why}});
+  release(turn, {.key = instance.key, .token = instance.token, .park = why});
+}
+
+void TurnStep::release(Prepared& turn, store::TurnRelease release) {
+  const std::vector<StoreResult<void>> answer = worker_.store->release_turns({&release, 1});
+  if (!answer.front() && answer.front().error().kind == StoreError::Kind::unavailable) {
+    add_doubtful(std::move(release));
+    worker_.poke(Step::keep);
+  }
+  desk_.tell_store(std::move(turn.taken.done));
+  desk_.tell_store(cache_.drop(*turn.taken.instance));
+}
+
+void TurnStep::add_doubtful(store::TurnRelease release) {
+  const std::lock_guard lock(doubtful_mutex_);
+  doubtful_.push_back(std::move(release));
+}
+
+std::vector<store::TurnRelease> TurnStep::take_doubtful() {
+  const std::lock_guard lock(doubtful_mutex_);
+  return std::exchange(doubtful_, {});
+}
+
+}  // namespace holdfast::runtime

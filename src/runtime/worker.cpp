@@ -1,0 +1,151 @@
+#include "runtime/worker.hpp"
+
+#include <holdfast/detail/names.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+namespace holdfast::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string in_ms(Duration duration) {
+  if (duration == never) return "never";
+  return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(duration).count()) + " ms";
+}
+
+void require(bool fine, const std::string& message) {
+  if (!fine) throw std::invalid_argument("holdfast: " + message);
+}
+
+void require_positive(const char* name, Duration value) {
+  require(value > Duration::zero(), std::string(name) + " is " + in_ms(value) + ", and must be above zero");
+}
+
+std::size_t slots_of(const RuntimeOptions& options) {
+  if (options.activity_slots != 0) return options.activity_slots;
+  return std::max<std::size_t>(4, std::thread::hardware_concurrency());
+}
+
+store::Abilities abilities_of(const RuntimeOptions& options, const Registry& registry) {
+  store::Abilities abilities{.handlers = registry.activity_names(),
+                             .queues = {.any = false, .names = {}},
+                             .capabilities = {options.capabilities.begin(), options.capabilities.end()},
+                             .session_limit = options.session_limit,
+                             .session_lease = options.session_lease,
+                             .session_idle = options.session_idle_timeout};
+  for (const std::string& queue : options.queues) {
+    if (queue == "*") {
+      abilities.queues.any = true;
+    } else {
+      abilities.queues.names.insert(queue);
+    }
+  }
+  return abilities;
+}
+
+std::string node_of(const RuntimeOptions& options, Random& random) {
+  if (!options.node_id.empty()) return detail::checked_name("a node", options.node_id);
+  return to_string(random_token<NodeToken>(random));
+}
+
+}  // namespace
+
+void check_options(const RuntimeOptions& options) {
+  require_positive("activity_lease", options.activity_lease);
+  require_positive("instance_lease", options.instance_lease);
+  require_positive("session_lease", options.session_lease);
+  require_positive("worker_stale_after", options.worker_stale_after);
+  require(options.turn_threads >= 1, "turn_threads is 0, and must be at least 1");
+  require(options.cached_instances >= 1, "cached_instances is 0, and must be at least 1");
+  require(options.poison_after >= 1, "poison_after is 0, and must be at least 1");
+  require(options.hold_instances < options.instance_lease,
+          "hold_instances (" + in_ms(options.hold_instances) + ") must be below instance_lease (" +
+              in_ms(options.instance_lease) + "): a lock can't be kept for longer than its lease");
+  require(options.session_idle_timeout > options.activity_lease / 3,
+          "session_idle_timeout (" + in_ms(options.session_idle_timeout) +
+              ") must be above the renewal interval of activities, a third of activity_lease (" +
+              in_ms(options.activity_lease / 3) + "): otherwise a running activity could lose its session");
+  require(options.worker_stale_after > options.instance_lease,
+          "worker_stale_after (" + in_ms(options.worker_stale_after) + ") must be above instance_lease (" +
+              in_ms(options.instance_lease) + ")");
+  for (const std::string& queue : options.queues) {
+    if (!queue.empty()) static_cast<void>(detail::checked_name("a queue", queue));
+  }
+  for (const std::string& capability : options.capabilities) {
+    static_cast<void>(detail::checked_name("a capability", capability));
+  }
+}
+
+Counters::Counters(Metrics& metrics)
+    : turns(metrics.counter("holdfast_turns_total", "Turns that were committed.")),
+      turns_lost(metrics.counter("holdfast_turns_lost_total", "Turns whose commit was refused or in doubt.")),
+      replays(metrics.counter("holdfast_replays_total", "Instances that were rebuilt from their history.")),
+      activities_started(metrics.counter("holdfast_activities_started_total", "Attempts that were begun.")),
+      activities_handed_off(metrics.counter("holdfast_activities_handed_off_total",
+                                            "Attempts that began in the process that scheduled them.")),
+      activities_completed(
+          metrics.counter("holdfast_activities_completed_total", "Activities that succeeded.")),
+      activities_failed(
+          metrics.counter("holdfast_activities_failed_total", "Activities that failed for good.")),
+      activities_retried(
+          metrics.counter("holdfast_activities_retried_total", "Attempts that failed and are retried.")),
+      answers_refused(metrics.counter("holdfast_answers_refused_total",
+                                      "Results of activities that nobody wanted any more.")),
+      store_errors(metrics.counter("holdfast_store_errors_total", "Calls that the store could not answer.")),
+      ignored_messages(
+          metrics.counter("holdfast_messages_ignored_total", "Messages that came late or twice.")),
+      abandoned(metrics.counter("holdfast_activities_abandoned_total",
+                                "Activities that went on after their grace.")),
+      turn_seconds(metrics.histogram("holdfast_turn_seconds", "Time to run and commit a batch of turns.",
+                                     latency_buckets())) {}
+
+Worker::Worker(std::shared_ptr<Store> store_, RuntimeOptions options_, Registry registry_, Random& random_,
+               Poke poke_)
+    : store(std::move(store_)),
+      options(std::move(options_)),
+      node(node_of(options, random_)),
+      slots(slots_of(options)),
+      registry(std::move(registry_)),
+      abilities(abilities_of(options, registry)),
+      code{.orchestrations = registry.orchestrations(), .newest_build = options.build},
+      metrics(options.metrics ? options.metrics : std::make_shared<Metrics>()),
+      counters(*metrics),
+      logger(options.logger ? options.logger : stderr_logger()),
+      poke(std::move(poke_)),
+      random(random_) {}
+
+void Worker::note_standing(const StoreError& error) {
+  const bool news = (error.kind == StoreError::Kind::superseded && !superseded.exchange(true)) ||
+                    (error.kind == StoreError::Kind::not_found && !forgotten.exchange(true));
+  if (news) poke(Step::keep);
+}
+
+BootTime StoreTrouble::failed(std::string_view what, const StoreError& error) {
+  const std::lock_guard lock(mutex_);
+  worker_.counters.store_errors.add();
+  const BootTime now = worker_.now();
+  pause_ = std::clamp<std::chrono::microseconds>(pause_ * 2, 5ms, 1s);
+  if (!said_ || now - last_said_ >= 1s) {
+    said_ = true;
+    last_said_ = now;
+    log(*worker_.logger, LogLevel::warn, "the store could not answer; trying again",
+        {{"what", what}, {"kind", to_string(error.kind)}, {"error", error.message}});
+  }
+  return now + pause_;
+}
+
+void StoreTrouble::worked() {
+  const std::lock_guard lock(mutex_);
+  if (pause_.count() == 0) return;
+  pause_ = {};
+  if (std::exchange(said_, false)) log(*worker_.logger, LogLevel::info, "the store answers again");
+}
+
+}  // namespace holdfast::runtime

@@ -1,0 +1,107 @@
+// Worker: what all steps of one started runtime share: its settings, its identity, its seams.
+#pragma once
+
+#include "runtime/registry.hpp"
+#include "runtime/steps.hpp"
+
+#include <holdfast/clock.hpp>
+#include <holdfast/ids.hpp>
+#include <holdfast/log.hpp>
+#include <holdfast/metrics.hpp>
+#include <holdfast/random.hpp>
+#include <holdfast/runtime.hpp>
+#include <holdfast/store.hpp>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace holdfast::runtime {
+
+/// What is counted. One registry may serve several workers; they add up.
+struct Counters {
+  explicit Counters(Metrics& metrics);
+  Counter& turns;
+  Counter& turns_lost;
+  Counter& replays;
+  Counter& activities_started;
+  Counter& activities_handed_off;
+  Counter& activities_completed;
+  Counter& activities_failed;
+  Counter& activities_retried;
+  Counter& answers_refused;
+  Counter& store_errors;
+  Counter& ignored_messages;
+  Counter& abandoned;
+  Histogram& turn_seconds;
+};
+
+/// Set up before the first step and constant from then on, except for what is atomic. Thread-safe.
+struct Worker {
+  Worker(std::shared_ptr<Store> store, RuntimeOptions options, Registry registry, Random& random, Poke poke);
+
+  /// A new token. Any thread.
+  template <class TokenType>
+  TokenType token() {
+    const std::lock_guard lock(random_mutex);
+    return random_token<TokenType>(random);
+  }
+  std::uint64_t random_number() {
+    const std::lock_guard lock(random_mutex);
+    return random.next();
+  }
+  /// The keep step must run by then. Cheap when it will anyway.
+  void keep_by(BootTime time) {
+    BootTime due = keep_due.load();
+    while (time < due) {
+      if (keep_due.compare_exchange_weak(due, time)) return poke(Step::keep);
+    }
+  }
+  [[nodiscard]] BootTime now() const noexcept { return store->clock().boot_now(); }
+  /// Notes what an error says about this worker's registration; the keep step acts on it.
+  void note_standing(const StoreError& error);
+
+  const std::shared_ptr<Store> store;
+  const RuntimeOptions options;
+  const std::string node;
+  const std::size_t slots;
+  const Registry registry;
+  const store::Abilities abilities;
+  const store::Code code;
+  const std::shared_ptr<Metrics> metrics;
+  Counters counters;
+  const std::shared_ptr<Logger> logger;
+  const Poke poke;
+
+  std::atomic<std::uint64_t> key{0};    ///< given by the store at join
+  std::atomic<bool> accepting{false};   ///< takes new work
+  std::atomic<bool> superseded{false};  ///< another process runs under this node's name
+  std::atomic<bool> forgotten{false};   ///< the store has removed the registration: join again
+
+  std::atomic<BootTime> keep_due{BootTime{}};  ///< when the keep step runs next
+
+  std::mutex random_mutex;
+  Random& random;
+};
+
+/// Throws std::invalid_argument when options don't go together, naming both values.
+void check_options(const RuntimeOptions& options);
+
+/// Says in the log that the store refused something, at most once per second for each worker step.
+class StoreTrouble {
+ public:
+  explicit StoreTrouble(Worker& worker) : worker_(worker) {}
+  /// Notes the error and returns when to try again: with growing pauses while it lasts.
+  BootTime failed(std::string_view what, const StoreError& error);
+  void worked();
+
+ private:
+  Worker& worker_;
+  std::mutex mutex_;
+  std::chrono::microseconds pause_{0};
+  BootTime last_said_{};
+  bool said_ = false;
+};
+
+}  // namespace holdfast::runtime

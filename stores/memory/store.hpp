@@ -1,0 +1,160 @@
+// MemoryStore: the calls of the contract. Each is one transaction under the mutex of the database; what they
+// do stands in the files named after it.
+#pragma once
+
+#include "admission.hpp"
+#include "contract/wake_bus.hpp"
+#include "database.hpp"
+#include "transaction.hpp"
+
+#include <holdfast/fault.hpp>
+#include <holdfast/memory.hpp>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace holdfast::memory_store {
+
+/// What the sweeps of one store know of a `fail` session whose lease is over.
+struct Lapse {
+  Generation generation{};
+  BootTime lease_until{};
+  BootTime seen_since{};
+};
+using Lapses = std::map<std::string, Lapse, std::less<>>;
+
+class MemoryStore final : public Store {
+ public:
+  explicit MemoryStore(MemoryOptions options);
+  ~MemoryStore() override;
+  MemoryStore(const MemoryStore&) = delete;
+  MemoryStore& operator=(const MemoryStore&) = delete;
+
+  [[nodiscard]] const std::string& ns() const noexcept override { return ns_; }
+  [[nodiscard]] const Clock& clock() const noexcept override { return clock_; }
+  [[nodiscard]] std::string description() const override;
+
+  // workers.cpp
+  StoreResult<WorkerKey> join(const WorkerInfo& info) override;
+  StoreResult<void> refresh(WorkerKey worker, bool draining) override;
+  StoreResult<void> leave(WorkerKey worker) override;
+  StoreResult<std::vector<WorkerView>> workers() override;
+
+  // turns.cpp
+  StoreResult<FetchedTurns> fetch_turns(const TurnRequest& request) override;
+  std::vector<StoreResult<void>> release_turns(std::span<const TurnRelease> releases) override;
+  std::vector<StoreResult<void>> renew_turns(WorkerKey worker, Duration lease,
+                                             std::span<const TurnRenewal> turns) override;
+  StoreResult<std::vector<Segment>> read_history(InstanceKey key, ExecutionNumber execution, EventId after,
+                                                 std::size_t max_bytes) override;
+  StoreResult<std::uint64_t> wake_parked(const Code& code) override;
+
+  // commit.cpp
+  std::vector<StoreResult<Committed>> commit_turns(const CommitRequest& request,
+                                                   std::span<const TurnCommit> commits) override;
+
+  // fetch_activities.cpp
+  StoreResult<FetchedActivities> fetch_activities(const ActivityRequest& request) override;
+
+  // activity_calls.cpp
+  std::vector<StoreResult<void>> finish_activities(std::span<const ActivityResult> results) override;
+  std::vector<StoreResult<void>> renew_activities(WorkerKey worker, Duration lease,
+                                                  std::span<const ActivityRenewal> activities) override;
+  StoreResult<std::vector<CancelRecord>> cancel_records(WorkerKey worker) override;
+  StoreResult<void> acknowledge_cancels(std::span<const CancelAcknowledgement> cancels) override;
+  StoreResult<std::vector<QueueDepth>> queue_depths() override;
+
+  // session_calls.cpp
+  StoreResult<Acquired> acquire_session(WorkerKey worker, const Abilities& abilities, std::string_view id,
+                                        const SessionPolicy& policy) override;
+  std::vector<StoreResult<void>> renew_sessions(WorkerKey worker,
+                                                std::span<const SessionRenewal> holds) override;
+  std::vector<StoreResult<void>> release_sessions(WorkerKey worker,
+                                                  std::span<const SessionRelease> releases) override;
+  StoreResult<bool> close_session(std::string_view id, SessionReason reason) override;
+  StoreResult<void> fail_session(WorkerKey worker, const SessionHold& hold, SessionReason reason) override;
+  StoreResult<SessionView> session(std::string_view id) override;
+  StoreResult<std::vector<SessionView>> sessions(std::string_view after, std::size_t limit) override;
+  StoreResult<std::vector<SessionLogEntry>> session_log(std::string_view id, std::uint64_t after,
+                                                        std::size_t limit) override;
+
+  // clients.cpp
+  std::vector<StoreResult<StartAnswer>> start(std::span<const StartRequest> requests) override;
+  std::vector<StoreResult<InstanceKey>> send(std::span<const ClientMessage> messages) override;
+  StoreResult<InstanceView> find(std::string_view instance) override;
+  StoreResult<std::vector<std::optional<InstanceView>>> look(std::span<const InstanceKey> keys) override;
+  StoreResult<InstanceDetail> describe(std::string_view instance) override;
+  StoreResult<InstancePage> list(const InstanceFilter& filter) override;
+  StoreResult<std::vector<ExecutionView>> executions(InstanceKey key) override;
+  StoreResult<std::optional<std::string>> value(std::string_view instance, std::string_view key) override;
+  StoreResult<void> delete_instance(std::string_view instance, bool force) override;
+  StoreResult<std::uint64_t> prune_executions(std::string_view instance, std::uint64_t keep) override;
+  StoreResult<std::vector<SetAsideRow>> set_aside(std::uint64_t after, std::size_t limit) override;
+
+  // sweep.cpp
+  StoreResult<Swept> sweep(const SweepRequest& request) override;
+
+  // views.cpp
+  StoreResult<StoreState> state() override;
+
+  std::unique_ptr<Listener> listen(WorkMask mask, WorkerKey worker) override;
+
+ private:
+  /// Runs `call` with a Transaction, and tells those who wait. Under the mutex.
+  template <class Call>
+  auto transact(Call&& call) {
+    Transaction tx = begin_transaction();
+    auto answer = call(tx);
+    publish(tx.news);
+    return answer;
+  }
+
+  /// A call with one answer.
+  template <class T, class Call>
+  StoreResult<T> answer(std::string_view point, Call&& call) {
+    const Fault fault = fault_at(faults_, point);
+    const std::lock_guard lock(database_->mutex);
+    if (fault == Fault::fail_before) return unavailable(point);
+    StoreResult<T> result = transact(std::forward<Call>(call));
+    if (fault == Fault::lose_answer) return unavailable(point);
+    return result;
+  }
+
+  /// A call with one answer for each of its items.
+  template <class T, class Item, class Call>
+  std::vector<StoreResult<T>> answer_each(std::string_view point, std::span<const Item> items, Call&& call) {
+    using Results = std::vector<StoreResult<T>>;
+    const Fault fault = fault_at(faults_, point);
+    const std::lock_guard lock(database_->mutex);
+    if (fault == Fault::fail_before) return Results(items.size(), unavailable(point));
+    Results results = transact([&](Transaction& tx) {
+      Results each;
+      each.reserve(items.size());
+      for (const Item& item : items) each.push_back(call(tx, item));
+      return each;
+    });
+    if (fault == Fault::lose_answer) return Results(items.size(), unavailable(point));
+    return results;
+  }
+
+  Transaction begin_transaction();
+  void publish(const News& news);
+  /// Also ends what the sweeps of this store have seen without interruption.
+  Unexpected<StoreError> unavailable(std::string_view point);
+
+  const std::string ns_;
+  const std::shared_ptr<MemoryDatabase> database_;
+  const Clock& clock_;
+  FaultPlan* const faults_;
+  Space* space_ = nullptr;
+  WakeBus bus_;
+  Lapses lapses_{};  ///< under the mutex of the database
+};
+
+}  // namespace holdfast::memory_store

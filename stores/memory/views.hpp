@@ -1,0 +1,13 @@
+// Rows as others see them.
+#pragma once
+
+#include "transaction.hpp"
+
+namespace holdfast::memory_store {
+
+[[nodiscard]] WorkerView view(const Transaction& tx, const Worker& worker);
+[[nodiscard]] ActivityView view(const Transaction& tx, const Activity& activity);
+[[nodiscard]] SessionView view(const Transaction& tx, const Session& session);
+[[nodiscard]] InstanceDetail detail_of(const Transaction& tx, const Instance& instance);
+
+}  // namespace holdfast::memory_store
