@@ -21,7 +21,9 @@ std::optional<T> or_null(T value, T none) {
   return value == none ? std::nullopt : std::optional<T>(value);
 }
 
-std::string describe(Transaction& tx, const Activity& activity) { return tx.kind(activity.kind).name; }
+std::optional<int> over_of(const Activity& activity) {
+  return activity.session_over ? std::optional(to_row(*activity.session_over)) : std::nullopt;
+}
 
 /// What most rows are: columns at their defaults need not be bound.
 bool is_plain(const Activity& a) {

@@ -1,6 +1,8 @@
 // Sessions are acquired, kept, given up, ended and looked at.
 #include "sessions.hpp"
 
+#include <holdfast/store/instances.hpp>
+
 #include <algorithm>
 #include <utility>
 

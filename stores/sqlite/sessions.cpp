@@ -320,7 +320,7 @@ void release(Transaction& tx, Session& session, SessionReason reason) {
   write_log(
       tx, session,
       reason == SessionReason::displaced ? SessionLogEntry::Kind::displaced : SessionLogEntry::Kind::released,
-      {}, session.owner);
+      reason, {}, session.owner);
   session.planned = true;
   make_unclaimed(tx, session);
 }
