@@ -2,11 +2,13 @@
 #pragma once
 
 #include <holdfast/codec.hpp>
+#include <holdfast/random.hpp>
 #include <holdfast/run.hpp>
 #include <holdfast/store.hpp>
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,6 +44,10 @@ StartItem start_item(std::string id, const In&... in) {
 struct ClientOptions {
   /// How long a call tries again while the store is unavailable, before it throws ClientError.
   Duration retry_for = std::chrono::seconds(10);
+  /// Where request ids and seeds come from; empty: system_random(). Outlives the client.
+  Random* random = nullptr;
+  /// What passes the time before a call tries again; empty: the thread sleeps.
+  std::function<void(Duration)> pause{};
 };
 
 /// Which instances to list. Empty members don't filter.

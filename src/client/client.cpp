@@ -31,19 +31,20 @@ Fingerprint fingerprint_of(std::string_view orchestration, std::string_view vers
   return print;
 }
 
-store::StartRequest request_of(std::string_view orchestration, const StartOptions& options, Payload input) {
+store::StartRequest request_of(Random& random, std::string_view orchestration, const StartOptions& options,
+                               Payload input) {
   store::StartRequest request;
-  request.instance = options.id.empty() ? to_string(random_token<RequestId>(system_random()))
+  request.instance = options.id.empty() ? to_string(random_token<RequestId>(random))
                                         : detail::checked_name("an instance", options.id);
   request.code = {detail::checked_name("an orchestration", orchestration), std::string(options.version)};
   request.fingerprint = fingerprint_of(orchestration, options.version, input);
-  request.request = random_token<RequestId>(system_random());
+  request.request = random_token<RequestId>(random);
   request.reuse = options.reuse;
   request.delay = options.delay;
   request.body = bodies::to_bytes(bodies::Start{{.name = request.code.name,
                                                  .version = request.code.version,
                                                  .input = std::move(input),
-                                                 .seed = system_random().next()},
+                                                 .seed = random.next()},
                                                 std::nullopt});
   return request;
 }
@@ -51,14 +52,14 @@ store::StartRequest request_of(std::string_view orchestration, const StartOption
 }  // namespace
 
 Client::Client(std::shared_ptr<Store> store, ClientOptions options)
-    : core_(std::make_shared<detail::ClientCore>(std::move(store), options)) {}
+    : core_(std::make_shared<detail::ClientCore>(std::move(store), std::move(options))) {}
 
 Run Client::start_named(std::string_view orchestration, std::string_view id, Payload input) {
   return start_with(orchestration, {.id = detail::checked_name("an instance", id)}, std::move(input));
 }
 
 Run Client::start_with(std::string_view orchestration, StartOptions options, Payload input) {
-  const store::StartRequest request = request_of(orchestration, options, std::move(input));
+  const store::StartRequest request = request_of(core_->random(), orchestration, options, std::move(input));
   const auto answer = core_->call([&] { return std::move(core_->store().start({&request, 1}).front()); });
   return {core_, request.instance, answer.key};
 }
@@ -69,7 +70,7 @@ std::vector<Run> Client::start_all(std::string_view orchestration, const std::ve
   for (std::size_t begin = 0; begin < items.size(); begin += kAtOnce) {
     std::vector<store::StartRequest> requests;
     for (std::size_t i = begin; i < std::min(items.size(), begin + kAtOnce); ++i) {
-      requests.push_back(request_of(orchestration, {.id = items[i].id}, items[i].input));
+      requests.push_back(request_of(core_->random(), orchestration, {.id = items[i].id}, items[i].input));
     }
     auto answers = core_->store().start(requests);
     for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -105,7 +106,7 @@ void Client::send_to(std::string_view id, Address address, Payload value) const 
                                      .message = {.kind = store::MessageKind::delivery,
                                                  .address = std::move(address),
                                                  .body = bodies::to_bytes(value)},
-                                     .request = random_token<RequestId>(system_random())};
+                                     .request = random_token<RequestId>(core_->random())};
   core_->call([&] { return std::move(core_->store().send({&message, 1}).front()); });
 }
 

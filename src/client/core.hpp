@@ -4,6 +4,7 @@
 #include "client/watcher.hpp"
 
 #include <holdfast/client.hpp>
+#include <holdfast/random.hpp>
 #include <holdfast/store.hpp>
 
 #include <chrono>
@@ -19,10 +20,13 @@ namespace holdfast::detail {
 class ClientCore {
  public:
   ClientCore(std::shared_ptr<Store> store, ClientOptions options)
-      : store_(std::move(store)), options_(options), watcher_(store_) {}
+      : store_(std::move(store)), options_(std::move(options)), watcher_(store_) {}
 
   [[nodiscard]] Store& store() noexcept { return *store_; }
   [[nodiscard]] client::Watcher& watcher() noexcept { return watcher_; }
+  [[nodiscard]] Random& random() noexcept {
+    return options_.random != nullptr ? *options_.random : system_random();
+  }
 
   /// The value of `ask()`, which is asked again while the store is unavailable; throws ClientError otherwise.
   /// What is asked must be safe to repeat: reads, and what carries a request id.
@@ -35,11 +39,15 @@ class ClientCore {
       const bool again = answer.error().kind == StoreError::Kind::unavailable &&
                          store_->clock().boot_now() + pause < give_up;
       if (!again) refuse(answer.error());
-      std::this_thread::sleep_for(pause);
+      sleep(pause);
     }
   }
 
  private:
+  void sleep(std::chrono::milliseconds pause) const {
+    if (options_.pause) return options_.pause(pause);
+    std::this_thread::sleep_for(pause);
+  }
   [[noreturn]] static void refuse(const StoreError& error);
 
   std::shared_ptr<Store> store_;

@@ -85,8 +85,9 @@ Result<Payload> Run::wait_for_output(Duration timeout) const {
   const auto view =
       core_->watcher().wait(key_, timeout, [](const auto& v) { return store::has_ended(v.status); });
   if (!view || !store::has_ended(view->status)) {
-    const auto now = core_->call([&] { return core_->store().look({&key_, 1}); });
-    if (!now.front()) throw ClientError(ClientError::Kind::not_found, "instance '" + id_ + "' was deleted");
+    const auto now = core_->store().look({&key_, 1});  // once: the time is up, also when it doesn't answer
+    if (now && !now->front())
+      throw ClientError(ClientError::Kind::not_found, "instance '" + id_ + "' was deleted");
     return Unexpected(Failure{
         .category = Category::timeout,
         .type = "wait_timeout",
@@ -152,28 +153,28 @@ void Run::send_to(Address address, Payload value) const {
                                      .message = {.kind = store::MessageKind::delivery,
                                                  .address = std::move(address),
                                                  .body = bodies::to_bytes(value)},
-                                     .request = random_token<RequestId>(system_random()),
+                                     .request = random_token<RequestId>(core_->random()),
                                      .keep_early = Duration::zero()};
   core_->call([&] { return std::move(core_->store().send({&message, 1}).front()); });
 }
 
 namespace {
 
-store::ClientMessage control_message(const std::string& id, bodies::Control control) {
+store::ClientMessage control_message(Random& random, const std::string& id, bodies::Control control) {
   return {.instance = id,
           .message = {.kind = store::MessageKind::control, .body = bodies::to_bytes(control)},
-          .request = random_token<RequestId>(system_random())};
+          .request = random_token<RequestId>(random)};
 }
 
 }  // namespace
 
 void Run::cancel(CancelOptions options, std::string_view reason) const {
-  std::vector<store::ClientMessage> messages{
-      control_message(id_, {.kind = bodies::Control::Kind::cancel, .reason = std::string(reason)})};
+  std::vector<store::ClientMessage> messages{control_message(
+      core_->random(), id_, {.kind = bodies::Control::Kind::cancel, .reason = std::string(reason)})};
   messages.front().cancels = true;
   if (options.terminate_after) {
-    messages.push_back(
-        control_message(id_, {.kind = bodies::Control::Kind::terminate, .reason = std::string(reason)}));
+    messages.push_back(control_message(
+        core_->random(), id_, {.kind = bodies::Control::Kind::terminate, .reason = std::string(reason)}));
     messages.back().delay = *options.terminate_after;
   }
   for (const store::ClientMessage& message : messages) {
@@ -182,8 +183,8 @@ void Run::cancel(CancelOptions options, std::string_view reason) const {
 }
 
 void Run::terminate(std::string_view reason) const {
-  const store::ClientMessage message =
-      control_message(id_, {.kind = bodies::Control::Kind::terminate, .reason = std::string(reason)});
+  const store::ClientMessage message = control_message(
+      core_->random(), id_, {.kind = bodies::Control::Kind::terminate, .reason = std::string(reason)});
   core_->call([&] { return std::move(core_->store().send({&message, 1}).front()); });
 }
 

@@ -6,7 +6,8 @@
 namespace holdfast::runtime {
 
 Progress FetchStep::step() {
-  if (!worker_.accepting || (!wanted_ && worker_.now() < due_)) return {false, due_};
+  if (!worker_.accepting) return {};
+  if (!wanted_ && worker_.now() < due_) return {false, due_};
   const std::size_t slots = desk_.reserve_for_fetch();
   if (slots == 0) return {false, BootTime::max()};  // a slot that becomes free wakes this step
   wanted_ = false;
@@ -19,8 +20,7 @@ Progress FetchStep::step() {
   auto fetched = worker_.store->fetch_activities(request);
   if (!fetched) {
     desk_.unreserve(slots);
-    if (fetched.error().kind == StoreError::Kind::superseded) worker_.superseded = true;
-    worker_.poke(Step::keep);
+    worker_.note_standing(fetched.error());
     due_ = trouble_.failed("fetch activities", fetched.error());
     return {false, due_};
   }

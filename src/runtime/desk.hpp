@@ -45,6 +45,8 @@ class ActivityDesk {
 
   /// Runs a locked activity in a slot that was reserved. `asked` is the time before the lock was asked for.
   void begin(store::LockedActivity&& locked, LockToken token, BootTime asked);
+  /// These may have been locked by a commit that nobody knows the outcome of: if so, they are given back.
+  void give_back_doubtful(const store::TurnCommit& commit);
   /// These ended, and a commit has recorded it.
   void settle(std::span<const LocalDone> done);
   /// These ended, and the store has to be told, since no turn of this process can.

@@ -19,8 +19,7 @@ void Driver::poke(Step step) {
 }
 
 void Driver::start(Node& node, std::size_t turn_threads) {
-  listener_ = node.worker().store->listen(
-      store::kTurns | store::kActivities | store::kCancels | store::kSweep, WorkerKey{node.worker().key});
+  listen_as(node);
   for (std::size_t i = 0; i < turn_threads; ++i) {
     threads_.emplace_back([this, &node] { drive(node, Step::turns); });
   }
@@ -31,8 +30,11 @@ void Driver::start(Node& node, std::size_t turn_threads) {
 }
 
 void Driver::stop() {
-  stopping_ = true;
-  if (listener_) listener_->interrupt();
+  {
+    const std::lock_guard lock(listener_mutex_);
+    stopping_ = true;
+    if (listener_) listener_->interrupt();
+  }
   for (Signal& signal : signals_) {
     const std::lock_guard lock(signal.mutex);
     signal.changed.notify_all();
@@ -61,9 +63,21 @@ void Driver::sleep(Signal& signal, BootTime due) {
   signal.pokes = 0;
 }
 
+// Cancels are heard under the key of the registration.
+void Driver::listen_as(Node& node) {
+  const WorkerKey key{node.worker().key};
+  if (listener_ && key == listening_for_) return;
+  auto listener =
+      node.worker().store->listen(store::kTurns | store::kActivities | store::kCancels | store::kSweep, key);
+  const std::lock_guard lock(listener_mutex_);
+  listener_ = std::move(listener);
+  listening_for_ = key;
+}
+
 // News that gets lost on its way between processes is made up for once per second.
 void Driver::listen(Node& node) {
   while (!stopping_) {
+    listen_as(node);
     const store::Wake wake = listener_->wait(clock_.boot_now() + 1s);
     if (stopping_) return;
     if (wake.work.empty()) {

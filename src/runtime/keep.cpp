@@ -33,7 +33,7 @@ Progress KeepStep::step() {
 }
 
 bool KeepStep::failed(std::string_view what, const StoreError& error) {
-  if (error.kind == StoreError::Kind::superseded) worker_.superseded = true;
+  worker_.note_standing(error);
   if (error.kind != StoreError::Kind::unavailable) return false;
   retry_due_ = std::min(retry_due_, trouble_.failed(what, error));
   return true;
@@ -145,7 +145,8 @@ void KeepStep::acknowledge() {
 void KeepStep::refresh() {
   refresh_due_ = after(worker_.now(), worker_.options.worker_stale_after / 4);
   const auto answer = worker_.store->refresh(WorkerKey{worker_.key}, !worker_.accepting);
-  if (!answer && failed("refresh", answer.error())) refresh_due_ = retry_due_;
+  if (answer) return trouble_.worked();
+  if (failed("refresh", answer.error())) refresh_due_ = retry_due_;
 }
 
 void KeepStep::sweep() {
@@ -157,6 +158,7 @@ void KeepStep::sweep() {
     failed("sweep", swept.error());
     return;
   }
+  trouble_.worked();
   sweep_due_ = after(asked, swept->next_due);
   if (swept->activities_timed_out > 0) {
     log(*worker_.logger, LogLevel::info, "activities were not started in time",

@@ -94,7 +94,8 @@ bool Runtime::drain(Duration deadline) {
   }
   impl.driver->stop();
   impl.node->leave();
-  if (const std::size_t left = impl.pool->stop(Duration::zero()); left > 0) {
+  // Threads whose code has just returned are on their way; those of code that ignores a stop are not.
+  if (const std::size_t left = impl.pool->stop(impl.node->quiet() ? 1s : 0s); left > 0) {
     log(*impl.node->worker().logger, LogLevel::error,
         "activities ignore the request to stop; their threads are left to themselves", {{"count", left}});
   }

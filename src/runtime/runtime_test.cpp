@@ -1,14 +1,18 @@
 // A runtime with its threads on the memory store: what a user sees of it.
 #include <holdfast/client.hpp>
 #include <holdfast/context.hpp>
+#include <holdfast/fault.hpp>
+#include <holdfast/log.hpp>
 #include <holdfast/memory.hpp>
 #include <holdfast/runtime.hpp>
 #include <holdfast/saga.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <mutex>
 #include <set>
 #include <string>
@@ -66,6 +70,54 @@ Task<void> waits_for_ever(Context& ctx) { co_await ctx.event<int>("never"); }
 
 Task<int> fails(Context& ctx) {
   co_return co_await ctx.activity<int>("broken", {.retry = {.max_attempts = 3, .first_delay = 1ms}});
+}
+
+/// Keeps what was logged.
+class Lines final : public Logger {
+ public:
+  [[nodiscard]] bool enabled(LogLevel level) const noexcept override { return level >= LogLevel::info; }
+  void write(const LogRecord& record) noexcept override {
+    const std::lock_guard lock(mutex_);
+    lines_.push_back(format_line(record));
+    changed_.notify_all();
+  }
+  bool wait_for(std::string_view text) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kSoon, [&] {
+      return std::any_of(lines_.begin(), lines_.end(),
+                         [&](const std::string& line) { return line.find(text) != std::string::npos; });
+    });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> lines_;
+};
+
+/// Everything fails while it lasts, with or without having happened.
+class Outage final : public FaultPlan {
+ public:
+  Fault at(std::string_view) override {
+    if (!down_) return Fault::none;
+    return ++met_ % 2 == 0 ? Fault::fail_before : Fault::lose_answer;
+  }
+  void begin() { down_ = true; }
+  void end() { down_ = false; }
+  /// Until so many calls failed.
+  void wait_for(int calls) const {
+    while (met_ < calls) std::this_thread::sleep_for(1ms);
+  }
+
+ private:
+  std::atomic<bool> down_{false};
+  std::atomic<int> met_{0};
+};
+
+std::vector<StartItem> many(int count, int input, const std::string& prefix = "i") {
+  std::vector<StartItem> items;
+  for (int i = 0; i < count; ++i) items.push_back(start_item(prefix + std::to_string(i), input));
+  return items;
 }
 
 class RuntimeTest : public ::testing::Test {
@@ -257,6 +309,99 @@ TEST_F(RuntimeTest, StopLetsRunningActivitiesFinish) {
                 [](ActivityContext&, std::string) -> std::string { throw std::runtime_error("ran twice"); });
   next.start();
   EXPECT_EQ(run.wait<std::string>(kSoon), "Bye, Ada");
+}
+
+TEST_F(RuntimeTest, AnActivityThatIsStoppedByADrainIsPutBackAndCostsNoAttempt) {
+  std::atomic<bool> begun{false};
+  Runtime rt(store, quiet());
+  rt.orchestration("once", [](Context& ctx) -> Task<int> {
+    co_return co_await ctx.activity<int>("slow", {.retry = {.max_attempts = 1}});
+  });
+  rt.activity("slow", [&](ActivityContext& ctx) -> int {
+    begun = true;
+    while (!ctx.stop_token().stop_requested()) std::this_thread::sleep_for(1ms);
+    throw ActivityFailure("stopped", "no time left");
+  });
+  rt.start();
+  auto run = rt.client().start("once", "o");
+  while (!begun) std::this_thread::yield();
+  EXPECT_FALSE(rt.drain(1ms));
+
+  Runtime next(store, quiet());
+  next.orchestration("once", [](Context& ctx) -> Task<int> {
+    co_return co_await ctx.activity<int>("slow", {.retry = {.max_attempts = 1}});
+  });
+  next.activity("slow", [](ActivityContext& ctx) { return 10 * ctx.attempt() + ctx.delivery(); });
+  next.start();
+  EXPECT_EQ(run.wait<int>(kSoon), 11);
+}
+
+TEST_F(RuntimeTest, AWorkerThatOthersTookForGoneJoinsAgain) {
+  Runtime rt(store, quiet());
+  add_code(rt);
+  rt.start();
+  ASSERT_TRUE(store->sweep({.worker_stale_after = Duration::zero()}));
+  EXPECT_EQ(rt.client().start("hello", "h", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
+  EXPECT_EQ(store->workers().value().size(), 1U);
+}
+
+TEST_F(RuntimeTest, ANodeNameThatAnotherTookMeanwhileStaysWithIt) {
+  RuntimeOptions options = quiet();
+  options.node_id = "a";
+  const auto lines = std::make_shared<Lines>();
+  options.logger = lines;
+  Runtime rt(store, options);
+  add_code(rt);
+  rt.start();
+  ASSERT_TRUE(store->sweep({.worker_stale_after = Duration::zero()}));
+  const WorkerKey other = store->join({.node = "a"}).value();
+  Client(store).start("hello", "h", "Ada");  // it looks for work, and is told that nobody knows it
+  EXPECT_TRUE(lines->wait_for("another process has started under this node's name"));
+  ASSERT_EQ(store->workers().value().size(), 1U);
+  EXPECT_EQ(store->workers().value().front().key, other);
+}
+
+TEST_F(RuntimeTest, WhatWasHandedOffByACommitInDoubtIsRunSoon) {
+  FaultScript faults;
+  RuntimeOptions options = quiet();
+  options.activity_lease = 1h;  // so long nobody would wait for a lock that nobody uses
+  options.session_idle_timeout = 2h;
+  Runtime rt(memory({.faults = &faults}), options);
+  add_code(rt);
+  rt.start();
+  faults.inject("memory.commit_turns", 1, Fault::lose_answer);
+  EXPECT_EQ(rt.client().start("hello", "h", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
+  EXPECT_EQ(faults.pending(), 0U);
+}
+
+TEST_F(RuntimeTest, AnOutageOfTheStoreFailsNothingAndIsSaid) {
+  Outage outage;
+  const auto shared = memory_database();
+  const auto lines = std::make_shared<Lines>();
+  RuntimeOptions options = quiet();
+  options.logger = lines;
+  options.instance_lease = options.activity_lease = 300ms;
+  Runtime rt(memory({.database = shared, .faults = &outage}), options);
+  add_code(rt);
+  rt.start();
+  Client client(memory({.database = shared}));
+  const auto before = client.start_all("sum_of_squares", many(50, 3));
+  outage.begin();
+  const auto during = client.start_all("child_sum", many(20, 3, "c"));
+  EXPECT_TRUE(lines->wait_for("the store could not answer; trying again"));
+  outage.wait_for(20);
+  outage.end();
+  for (const auto& run : before) EXPECT_EQ(run.wait<int>(kSoon), 14);
+  for (const auto& run : during) EXPECT_EQ(run.wait<int>(kSoon), 6);
+  EXPECT_TRUE(lines->wait_for("the store answers again"));
+}
+
+TEST_F(RuntimeTest, WaitingGivesUpInTimeAlsoWhenTheStoreIsAway) {
+  Outage outage;
+  Client client(memory({.faults = &outage}), {.retry_for = 1h});
+  const auto run = client.start("hello", "h", "Ada");
+  outage.begin();
+  EXPECT_EQ(run.result<std::string>(10ms).error().type, "wait_timeout");
 }
 
 TEST_F(RuntimeTest, StopDoesNotWaitForCodeThatIgnoresIt) {

@@ -19,9 +19,13 @@ constexpr std::size_t kHistoryBytes = 1U << 20U;
 }  // namespace
 
 Progress TurnStep::step() {
-  const bool fetched = fetch();
+  const Fetched fetched = fetch();
   std::vector<InstanceCache::Taken> taken = cache_.take_ready(kBatch);
-  if (taken.empty()) return {fetched || wanted_, due_};
+  if (taken.empty()) {
+    // Nothing to fetch, or another thread does: it looks again when there is more.
+    if (!worker_.accepting || fetched == Fetched::elsewhere) return {};
+    return {fetched == Fetched::some, due_};
+  }
   if (cache_.has_ready()) worker_.poke(Step::turns);  // another thread may go on with the rest
 
   const BootTime asked = worker_.now();
@@ -39,10 +43,18 @@ Progress TurnStep::step() {
 }
 
 // One thread fetches; the others go on with what is there.
-bool TurnStep::fetch() {
-  if (!worker_.accepting || (!wanted_ && worker_.now() < due_.load())) return false;
-  const std::unique_lock lock(fetching_, std::try_to_lock);
-  if (!lock) return false;
+TurnStep::Fetched TurnStep::fetch() {
+  if (!worker_.accepting || (!wanted_ && worker_.now() < due_.load())) return Fetched::nothing;
+  std::unique_lock lock(fetching_, std::try_to_lock);
+  if (!lock) return Fetched::elsewhere;
+  const bool any = fetch_alone();
+  lock.unlock();
+  // This thread will be busy; whoever left the fetch to it has to know when the next one is due.
+  if (any || wanted_) worker_.poke(Step::turns);
+  return any ? Fetched::some : Fetched::nothing;
+}
+
+bool TurnStep::fetch_alone() {
   wanted_ = false;
   const std::vector<store::HeldInstance> held = cache_.held();
   const store::TurnRequest request{.worker = WorkerKey{worker_.key},
@@ -54,9 +66,8 @@ bool TurnStep::fetch() {
   const BootTime asked = worker_.now();
   auto fetched = worker_.store->fetch_turns(request);
   if (!fetched) {
-    if (fetched.error().kind == StoreError::Kind::superseded) worker_.superseded = true;
+    worker_.note_standing(fetched.error());
     due_ = trouble_.failed("fetch turns", fetched.error());
-    worker_.poke(Step::keep);
     return false;
   }
   trouble_.worked();
@@ -200,6 +211,7 @@ void TurnStep::settle(Prepared& turn, store::TurnCommit& commit, StoreResult<sto
                       BootTime asked) {
   if (!answer) {
     desk_.unreserve(turn.hand_offs);
+    if (answer.error().kind == StoreError::Kind::unavailable) desk_.give_back_doubtful(commit);
     return give_up(turn, answer.error());
   }
   trouble_.worked();

@@ -9,6 +9,7 @@
 #include <holdfast/store/turns.hpp>
 
 #include <atomic>
+#include <cstdint>
 #include <mutex>
 #include <vector>
 
@@ -35,7 +36,10 @@ class TurnStep {
     bool forget = false;  ///< the frame was not given all that came: the next turn begins from history
   };
 
-  bool fetch();
+  enum class Fetched : std::uint8_t { nothing, some, elsewhere };
+
+  Fetched fetch();
+  bool fetch_alone();
   std::vector<store::TurnCommit> run(std::vector<InstanceCache::Taken>&& taken,
                                      std::vector<Prepared>& prepared);
   bool prepare(Prepared& turn, store::TurnCommit& commit);

@@ -121,6 +121,12 @@ Worker::Worker(std::shared_ptr<Store> store_, RuntimeOptions options_, Registry 
       poke(std::move(poke_)),
       random(random_) {}
 
+void Worker::note_standing(const StoreError& error) {
+  const bool news = (error.kind == StoreError::Kind::superseded && !superseded.exchange(true)) ||
+                    (error.kind == StoreError::Kind::not_found && !forgotten.exchange(true));
+  if (news) poke(Step::keep);
+}
+
 BootTime StoreTrouble::failed(std::string_view what, const StoreError& error) {
   const std::lock_guard lock(mutex_);
   worker_.counters.store_errors.add();

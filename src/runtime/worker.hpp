@@ -59,6 +59,8 @@ struct Worker {
     }
   }
   [[nodiscard]] BootTime now() const noexcept { return store->clock().boot_now(); }
+  /// Notes what an error says about this worker's registration; the keep step acts on it.
+  void note_standing(const StoreError& error);
 
   const std::shared_ptr<Store> store;
   const RuntimeOptions options;
@@ -75,6 +77,7 @@ struct Worker {
   std::atomic<std::uint64_t> key{0};    ///< given by the store at join
   std::atomic<bool> accepting{false};   ///< takes new work
   std::atomic<bool> superseded{false};  ///< another process runs under this node's name
+  std::atomic<bool> forgotten{false};   ///< the store has removed the registration: join again
 
   std::atomic<BootTime> keep_due{BootTime{}};  ///< when the keep step runs next
 

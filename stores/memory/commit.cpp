@@ -36,8 +36,8 @@ class Turn {
     for (const NewTimer& timer : commit_.timers) set_timer(tx_, instance_, timer);
     change_values();
     close_and_watch_sessions();
-    send();
     start();
+    send();
     answer();
     show();
     end_or_go_on();

@@ -251,12 +251,12 @@ class Commit {
   }
 
   void send() {
+    for (const store::NewInstance& start : commit_.starts) start_child(start);
     for (const store::Outgoing& outgoing : commit_.messages) {
       std::optional<InstanceKey> key = outgoing.key;
       if (outgoing.key == InstanceKey{}) key = key_of(tx_, outgoing.instance);
       if (!key || !deliver_to(*key, letter(outgoing.message))) ++out_.dropped;
     }
-    for (const store::NewInstance& start : commit_.starts) start_child(start);
   }
 
   void answer() {

@@ -63,6 +63,15 @@ STORE_TEST(HandOff, ARefusedTurnHandsNothingOff) {
   changes_nothing([&] { EXPECT_EQ(answer(a.try_commit(turn)), "lost"); });
 }
 
+STORE_TEST(HandOff, ATurnThatEndsHandsNothingOff) {
+  const Worker a = join("a");
+  EXPECT_EQ(fates(a.commit(a.begin("order-1").schedules(kCharge).ends())), Texts{"queued"});
+  EXPECT_EQ(fates(a.commit(a.begin("order-2").schedules(kCharge).continues_as_new("again"))),
+            Texts{"queued"});
+  EXPECT_TRUE(activities().empty());
+  EXPECT_TRUE(a.cancel_records().empty());
+}
+
 STORE_TEST(HandOff, WithoutAHandlerItIsQueued) {
   const Worker a = join("a");
   EXPECT_EQ(fates(a.commit(a.begin("order-1").schedules({.name = "fly", .hand_off = true}))),

@@ -142,6 +142,15 @@ STORE_TEST(Listening, AnActivityThatIsPutBackIsHeard) {
   EXPECT_TRUE(hears(*this, *ears, kActivities));
 }
 
+STORE_TEST(Listening, AReleasedSessionWithWorkIsHeard) {
+  const Worker a = join("a");
+  const SessionHold hold{"gpu", a.acquire("gpu").session.generation};
+  a.commit(a.begin("order-1").schedules({.name = "charge", .session = SessionUse{.id = "gpu"}}));
+  const auto ears = store().listen(kActivities, {});
+  must(a.release(hold, SessionReason::drained));
+  EXPECT_TRUE(hears(*this, *ears, kActivities));
+}
+
 STORE_TEST(Listening, ACancelIsHeardByTheWorkerThatRunsIt) {
   const Worker a = join("a");
   const Worker b = join("b");

@@ -324,6 +324,46 @@ STORE_TEST(Sessions, AnActivityMayAbortThem) {
             (Texts{"outcome 1/2: own result", "taken 1/3: session_aborted", "taken 1/4: session_aborted"}));
 }
 
+STORE_TEST(Sessions, UnderFailALostOwnerFailsItsWork) {
+  const Worker a = join("a");
+  const Worker b = join("b");
+  const SessionPolicy fail{.when_lost = SessionPolicy::WhenLost::fail, .on_record = true};
+  a.acquire("gpu", fail);
+  b.commit(b.begin("order-1").schedules(of_session("gpu")));
+  pass(a.info.abilities.session_lease);
+  EXPECT_EQ(names(b.fetch_activities()), Texts{});
+  EXPECT_EQ(sweep().sessions_lost, 0U);
+  pass(a.info.abilities.session_lease / 2);
+  EXPECT_EQ(sweep().sessions_lost, 1U);
+  EXPECT_EQ(session("gpu").state, SessionState::failed);
+  EXPECT_EQ(session("gpu").reason, SessionReason::owner_lost);
+  EXPECT_EQ(b.fetch_turn().messages(), Texts{"taken 1/2: session_lost"});
+}
+
+STORE_TEST(Sessions, UnderFailTheOwnerMayGiveOneUp) {
+  const Worker a = join("a");
+  const Worker b = join("b");
+  const SessionPolicy fail{.when_lost = SessionPolicy::WhenLost::fail, .on_record = true};
+  const SessionHold hold{"gpu", a.acquire("gpu", fail).session.generation};
+  a.commit(a.begin("order-1").schedules(of_session("gpu")));
+  EXPECT_EQ(answer(store().fail_session(b.key, hold, SessionReason::drain_deadline)), "lost");
+  EXPECT_EQ(answer(store().fail_session(a.key, hold, SessionReason::drain_deadline)), "ok");
+  EXPECT_EQ(session("gpu").state, SessionState::failed);
+  EXPECT_EQ(session("gpu").reason, SessionReason::drain_deadline);
+  EXPECT_EQ(a.fetch_turn().messages(), Texts{"taken 1/2: session_lost"});
+}
+
+STORE_TEST(Sessions, AnOpenedOneBeginsAgainAfterItsEnd) {
+  const Worker a = join("a");
+  Turn turn = a.begin("order-1");
+  a.commit(turn.opens_session("gpu", {.on_record = true}).keeps_lock());
+  must(store().close_session("gpu", SessionReason::operated));
+  a.commit(turn.opens_session("gpu", {.ttl = 1h, .on_record = true}, EventId{5}));
+  EXPECT_EQ(a.fetch_turn().messages(), Texts{"session 1/5: opened"});
+  EXPECT_EQ(session("gpu").state, SessionState::unclaimed);
+  EXPECT_EQ(session("gpu").ttl_left, 1h);
+}
+
 STORE_TEST(AcquiringSessions, CreatesReusesAndReacquires) {
   const Worker a = join("a");
   const Worker b = join("b");

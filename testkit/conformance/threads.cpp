@@ -2,6 +2,7 @@
 #include "testkit/conformance/story.hpp"
 
 #include <atomic>
+#include <exception>
 #include <functional>
 #include <thread>
 
@@ -14,8 +15,15 @@ constexpr int kThreads = 4;
 
 /// Runs `body(i)` in each of several threads, all at once.
 void at_once(const std::function<void(int)>& body) {
+  const auto run = [&body](int i) {
+    try {
+      body(i);
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << error.what();
+    }
+  };
   std::vector<std::jthread> threads;
-  for (int i = 0; i < kThreads; ++i) threads.emplace_back([&body, i] { body(i); });
+  for (int i = 0; i < kThreads; ++i) threads.emplace_back(run, i);
 }
 
 /// Takes what is ready: an instance that starts schedules two activities, one of which it would run at once;
@@ -31,7 +39,8 @@ void work(const Worker& worker, std::atomic<int>& outcomes) {
     }
     const Committed committed = worker.commit(turn);
     for (const auto& locked : committed.handed_off) {
-      if (locked) EXPECT_EQ(answer(worker.finish({*locked, token})), "ok");
+      if (!locked) continue;
+      EXPECT_EQ(answer(worker.finish({*locked, token})), "ok");
     }
   }
   const Works works = worker.fetch_activities(3);

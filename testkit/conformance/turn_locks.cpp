@@ -151,6 +151,16 @@ STORE_TEST(TurnLocks, AReleaseMayAskForADelay) {
   EXPECT_EQ(names(a.fetch_turns()), Texts{"order-1"});
 }
 
+STORE_TEST(TurnLocks, NewsDoesntShortenTheDelayOfARelease) {
+  const Worker a = join("a");
+  const Turn turn = a.begin("order-1");
+  must(a.release({.key = turn.key(), .token = turn->token, .delay = 10s}));
+  tell("order-1", "hello");
+  EXPECT_EQ(names(a.fetch_turns()), Texts{});
+  pass(10s);
+  EXPECT_EQ(names(a.fetch_turns()), Texts{"order-1"});
+}
+
 STORE_TEST(TurnLocks, ReleasesOfABatchStandAlone) {
   const Worker a = join("a");
   start("order-1");

@@ -102,6 +102,15 @@ STORE_TEST(TurnOrder, AWorkerGetsOnlyInstancesOfItsRangeOfBuilds) {
   EXPECT_EQ(names(a.fetch_turns()), (Texts{"old", "new"}));
 }
 
+STORE_TEST(TurnOrder, AnInstanceThatNoBuildHasRunYetIsForAllOfThem) {
+  WorkerInfo info = worker_info("b");
+  info.code.oldest_build = 10;
+  info.code.newest_build = 20;
+  const Worker b = join(info);
+  start("order-1");
+  EXPECT_EQ(names(b.fetch_turns()), Texts{"order-1"});
+}
+
 STORE_TEST(TurnOrder, InstancesThatNobodyCanRunHideNoOthers) {
   const Worker a = join("a");
   for (int i = 0; i < 200; ++i) {

@@ -94,6 +94,16 @@ STORE_TEST(Workers, AnOlderIncarnationIsSuperseded) {
   EXPECT_EQ(names(after.fetch_activities()), Texts{"ship"});
 }
 
+STORE_TEST(Workers, AnOlderIncarnationHasNoSayInItsSessions) {
+  const Worker before = join("a");
+  const SessionHold hold{"gpu", before.acquire("gpu").session.generation};
+  join("a");
+  changes_nothing([&] {
+    EXPECT_EQ(answer(before.renew(hold)), "superseded");
+    EXPECT_EQ(answer(before.release(hold, SessionReason::operated)), "superseded");
+  });
+}
+
 STORE_TEST(Workers, AnOlderIncarnationsLocksAndAnswersStillCount) {
   const Worker before = join("a");
   before.commit(before.begin("order-1").schedules("charge").schedules("ship"));

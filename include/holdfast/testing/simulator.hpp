@@ -1,0 +1,212 @@
+// The simulator: several workers, their clients and the store in one thread, in virtual time, from one seed.
+// Processes are killed and paused, wake-ups are lost, the store fails before and after its commits; and all
+// of it happens again, step by step, when the seed is the same.
+//
+//   void shop(Simulation& sim) {
+//     sim.activity("charge", [](ActivityContext& ctx, int cents) { return ctx.idempotency_key(); });
+//     sim.orchestration("order", order);
+//     sim.at(0s, "order", [](Client& client) { client.start("order", "order-1", 500); });
+//     sim.at_end([&sim] {
+//       if (sim.result<std::string>("order-1").value() != "paid") sim.fail("order-1 was not paid");
+//     });
+//   }
+//
+//   TEST(Shop, SurvivesEverything) {
+//     const auto failure = simulate_seeds(shop, {.first = 1, .count = 200});
+//     EXPECT_FALSE(failure) << failure->text();
+//   }
+//
+// What it checks by itself, after each step: an instance and an activity are in the hands of one worker at a
+// time, an answer with a stale token is never accepted, history grows without gaps, every completion is seen
+// once and every message consumed once, attempts and deliveries grow as they should. And once the faults have
+// stopped, every instance ends within bounded time.
+#pragma once
+
+#include <holdfast/activity.hpp>
+#include <holdfast/client.hpp>
+#include <holdfast/clock.hpp>
+#include <holdfast/codec.hpp>
+#include <holdfast/detail/activity_code.hpp>
+#include <holdfast/detail/orchestration.hpp>
+#include <holdfast/options.hpp>
+#include <holdfast/payload.hpp>
+#include <holdfast/result.hpp>
+#include <holdfast/run.hpp>
+#include <holdfast/store.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace holdfast::testing {
+
+/// What may go wrong. A seed picks some of what is allowed here, and how often each happens.
+struct SimulatedFaults {
+  bool kills = true;              ///< processes die at any call, and come back under the same or another name
+  bool pauses = true;             ///< processes stand still for longer than their leases
+  bool lost_wakes = true;         ///< news of the store comes late or never
+  bool store_errors = true;       ///< calls fail, before they did anything or after their commit
+  bool outages = true;            ///< nobody reaches the store for some seconds
+  bool clock_jumps = true;        ///< somebody sets the wall clock
+  bool slow_activities = true;    ///< activities outlast leases and graces
+  bool drains = true;             ///< processes are asked to leave, and others take over
+  bool upgrades = true;           ///< processes are replaced by a newer build, one by one
+  bool uneven_workers = true;     ///< workers differ in slots, leases, queues and registered code
+  bool interleaved_steps = true;  ///< other threads run while a call to the store is under way
+
+  static constexpr SimulatedFaults none() {
+    return {false, false, false, false, false, false, false, false, false, false, false};
+  }
+};
+
+/// Opens one more handle of a database that all handles share.
+using StoreOpener = std::function<std::shared_ptr<Store>()>;
+
+struct SimulationOptions {
+  SimulatedFaults faults{};
+  std::size_t workers = 4;  ///< at most; a seed picks how many
+  /// For how long things go wrong, in virtual time.
+  Duration trouble = std::chrono::seconds(40);
+  /// Within which time all instances must have ended after that.
+  Duration patience = std::chrono::minutes(15);
+  /// Makes a new, empty database on this clock; unset: in memory.
+  std::function<StoreOpener(const Clock&)> database{};
+  /// How to run one seed again, for people; "{}" stands for the seed.
+  std::string replay_hint = "simulate(scenario, {}, {.print = true})";
+  /// Stops before this step, to look at what led to it; 0: never.
+  std::uint64_t until_step = 0;
+  /// Writes each step to stdout.
+  bool print = false;
+};
+
+/// What a seed found.
+struct SimulationFailure {
+  std::uint64_t seed = 0;
+  std::uint64_t step = 0;
+  std::string what{};
+  std::vector<std::string> trace{};  ///< the last steps, in words
+  std::string replay{};              ///< how to run it again
+  /// All of it.
+  [[nodiscard]] std::string text() const;
+};
+
+/// How a registration is to be simulated.
+struct SimulatedCode {
+  [[no_unique_address]] detail::ByName by_name = detail::ByName();
+  std::string_view version = "1";
+  /// Only workers of this build or a later one have it. Builds are counted from 1.
+  std::uint64_t from_build = 1;
+};
+
+/// One run of one seed, as a scenario sees it. A scenario registers code, says what clients do and when, and
+/// what must be true at the end. It, and all functions that it hands over, must decide by their inputs and by
+/// draw() alone: then a seed repeats the run.
+class Simulation {
+ public:
+  /// As in Runtime. The code of an activity runs at one moment of virtual time, that of its end. Effects that
+  /// the activity has on the world outside happen there.
+  template <class F>
+  Simulation& activity(std::string_view name, F function) {
+    return add_activity(name, detail::make_activity(std::move(function)));
+  }
+  template <class R, class... P, class F>
+  Simulation& activity(const Activity<R(P...)>& handle, F function) {
+    static_assert(std::is_invocable_r_v<R, const F&, ActivityContext&, P...>,
+                  "holdfast: this function doesn't fit the signature of the activity's handle");
+    return add_activity(handle.name, detail::make_activity(std::move(function)));
+  }
+  template <class F>
+  Simulation& orchestration(std::string_view name, F function) {
+    return add_orchestration(name, {}, detail::make_orchestration(function));
+  }
+  template <class F>
+  Simulation& orchestration(std::string_view name, SimulatedCode code, F function) {
+    return add_orchestration(name, code, detail::make_orchestration(function));
+  }
+
+  /// A client does something `when` the run is so old. `act` makes calls that return at once; waiting for a
+  /// run would wait for ever, since time stands still meanwhile. Its calls are tried again while the store
+  /// is unavailable, and the world goes on in between. An exception that leaves it is a failure of the run.
+  void at(Duration when, std::string what, std::function<void(Client&)> act);
+  /// What is checked when all instances have ended. An exception that leaves it is a failure of the run.
+  void at_end(std::function<void()> check);
+  /// Something is not as it should be. The run ends here, and the first such text is reported.
+  void fail(std::string what);
+
+  /// A number below `n`, by the seed.
+  [[nodiscard]] std::uint64_t draw(std::uint64_t n);
+  /// How old the run is.
+  [[nodiscard]] Duration now() const;
+
+  /// An instance as it is, past all faults. Throws ClientError (not_found).
+  [[nodiscard]] RunInfo info(std::string_view id) const;
+  /// What it ended with; throws std::logic_error while it runs.
+  template <class T = void>
+  [[nodiscard]] Result<T> result(std::string_view id) const {
+    Result<Payload> output = output_of(id);
+    if (!output) return Unexpected(std::move(output).error());
+    if constexpr (std::is_void_v<T>) {
+      return {};
+    } else {
+      return decode<T>(*output);
+    }
+  }
+  template <class T>
+  [[nodiscard]] std::optional<T> value(std::string_view id, std::string_view key) const {
+    const std::optional<Payload> payload = value_of(id, key);
+    if (!payload) return std::nullopt;
+    return decode<T>(*payload).value();
+  }
+  /// Everything that the store holds.
+  [[nodiscard]] store::StoreState state() const;
+
+  class Impl;
+  /// For simulate().
+  explicit Simulation(Impl& impl) noexcept : impl_(impl) {}
+  Simulation(const Simulation&) = delete;
+  Simulation& operator=(const Simulation&) = delete;
+
+ private:
+  Simulation& add_activity(std::string_view name, std::shared_ptr<const detail::ActivityCode> code);
+  Simulation& add_orchestration(std::string_view name, SimulatedCode options,
+                                std::shared_ptr<const detail::OrchestrationCode> code);
+  [[nodiscard]] Result<Payload> output_of(std::string_view id) const;
+  [[nodiscard]] std::optional<Payload> value_of(std::string_view id, std::string_view key) const;
+
+  Impl& impl_;
+};
+
+using Scenario = std::function<void(Simulation&)>;
+
+/// What one run was like: the same for the same scenario, options and seed.
+struct SimulationReport {
+  std::optional<SimulationFailure> failure{};
+  std::uint64_t steps = 0;
+  std::uint64_t store_calls = 0;
+  std::uint64_t faults = 0;       ///< that were injected
+  Duration time{};                ///< virtual
+  std::uint64_t fingerprint = 0;  ///< of all decisions: tells whether two runs were the same
+};
+
+/// Runs one seed. One that fails is run a second time, to tell its last steps in words.
+SimulationReport simulate(const Scenario& scenario, std::uint64_t seed,
+                          const SimulationOptions& options = {});
+
+struct SeedRange {
+  std::uint64_t first = 1;
+  std::uint64_t count = 100;
+};
+
+/// Runs seeds one after the other, up to the first that fails.
+std::optional<SimulationFailure> simulate_seeds(const Scenario& scenario, SeedRange seeds,
+                                                const SimulationOptions& options = {});
+
+}  // namespace holdfast::testing

@@ -1,0 +1,40 @@
+// SimExecutor: runs the code of activities at moments of virtual time.
+#pragma once
+
+#include "runtime/executor.hpp"
+
+#include <holdfast/clock.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <utility>
+
+namespace holdfast::simulator {
+
+/// Keeps what was posted until its moment comes. One thread.
+class SimExecutor final : public runtime::Executor {
+ public:
+  /// `when` says at which moment something that is posted now ends.
+  explicit SimExecutor(std::function<BootTime()> when) : when_(std::move(when)) {}
+
+  void post(std::function<void()> work) override { work_.emplace(when_(), std::move(work)); }
+
+  [[nodiscard]] bool empty() const noexcept { return work_.empty(); }
+  [[nodiscard]] BootTime next_due() const noexcept {
+    return work_.empty() ? BootTime::max() : work_.begin()->first;
+  }
+  /// Runs what is due first. Precondition: !empty().
+  void run_next() {
+    const auto next = work_.extract(work_.begin());
+    next.mapped()();
+  }
+  /// Forgets what is due first, as if its process had died in the middle of it.
+  void drop_next() { work_.erase(work_.begin()); }
+
+ private:
+  std::function<BootTime()> when_;
+  std::multimap<BootTime, std::function<void()>> work_;
+};
+
+}  // namespace holdfast::simulator

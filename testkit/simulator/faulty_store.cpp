@@ -1,0 +1,307 @@
+#include "testkit/simulator/faulty_store.hpp"
+
+#include <utility>
+
+namespace holdfast::simulator {
+namespace {
+
+template <class T>
+std::string outcome(const StoreResult<T>& answer) {
+  return answer ? "done" : std::string(to_string(answer.error().kind));
+}
+
+}  // namespace
+
+FaultyStore::FaultyStore(std::shared_ptr<Store> inner, CallGuard& guard, std::uint64_t process,
+                         std::string name)
+    : inner_(std::move(inner)), guard_(guard), process_(process), name_(std::move(name)) {}
+
+StoreError FaultyStore::unavailable(std::string_view name, std::string_view why) const {
+  return {.kind = StoreError::Kind::unavailable, .message = std::string(name) + ": " + std::string(why)};
+}
+
+template <class Call, class Seen>
+auto FaultyStore::one(std::string_view name, Call call, Seen seen) -> decltype(call()) {
+  ++calls_;
+  guard_.around(*this);
+  const Fault fault = cut_off_ ? Fault::fail_before : guard_.choose(*this);
+  if (fault == Fault::fail_before) {
+    guard_.tell(*this, name, "not reached");
+    return Unexpected(unavailable(name, "nothing happened"));
+  }
+  auto answer = call();
+  seen(answer);
+  if (guard_.tells())
+    guard_.tell(*this, name, outcome(answer) + (fault == Fault::none ? "" : ", and the answer is lost"));
+  guard_.around(*this);
+  if (fault == Fault::lose_answer || cut_off_) return Unexpected(unavailable(name, "the answer was lost"));
+  return answer;
+}
+
+template <class Call, class Seen>
+auto FaultyStore::each(std::string_view name, std::size_t count, Call call, Seen seen) -> decltype(call()) {
+  using Answers = decltype(call());
+  using Answer = typename Answers::value_type;
+  ++calls_;
+  guard_.around(*this);
+  const Fault fault = cut_off_ ? Fault::fail_before : guard_.choose(*this);
+  if (fault == Fault::fail_before) {
+    guard_.tell(*this, name, "not reached");
+    return Answers(count, Answer(Unexpected(unavailable(name, "nothing happened"))));
+  }
+  Answers answers = call();
+  for (std::size_t i = 0; i < count; ++i) seen(i, answers[i]);
+  if (guard_.tells() && count > 0) {
+    std::string all;
+    for (const Answer& answer : answers) all += (all.empty() ? "" : ", ") + outcome(answer);
+    guard_.tell(*this, name, all + (fault == Fault::none ? "" : ", and the answer is lost"));
+  }
+  guard_.around(*this);
+  if (fault == Fault::lose_answer || cut_off_)
+    return Answers(count, Answer(Unexpected(unavailable(name, "the answer was lost"))));
+  return answers;
+}
+
+// ---- workers ------------------------------------------------------------------------------------
+
+StoreResult<WorkerKey> FaultyStore::join(const store::WorkerInfo& info) {
+  return one("join", [&] { return inner_->join(info); });
+}
+StoreResult<void> FaultyStore::refresh(WorkerKey worker, bool draining) {
+  return one("refresh", [&] { return inner_->refresh(worker, draining); });
+}
+StoreResult<void> FaultyStore::leave(WorkerKey worker) {
+  return one("leave", [&] { return inner_->leave(worker); });
+}
+StoreResult<std::vector<store::WorkerView>> FaultyStore::workers() {
+  return one("workers", [&] { return inner_->workers(); });
+}
+
+// ---- turns --------------------------------------------------------------------------------------
+
+StoreResult<store::FetchedTurns> FaultyStore::fetch_turns(const store::TurnRequest& request) {
+  return one(
+      "fetch turns", [&] { return inner_->fetch_turns(request); },
+      [&](const StoreResult<store::FetchedTurns>& answer) {
+        if (!answer) return;
+        guard_.witness().fetched(request, *answer);
+        if (!guard_.tells()) return;
+        for (const store::LockedTurn& turn : answer->turns) {
+          guard_.tell(*this, "fetch turns",
+                      "got '" + turn.instance + "' with " + std::to_string(turn.messages.size()) +
+                          " messages" + (turn.held ? ", held" : "") + ", delivery " +
+                          std::to_string(turn.delivery));
+        }
+      });
+}
+
+std::vector<StoreResult<store::Committed>> FaultyStore::commit_turns(
+    const store::CommitRequest& request, std::span<const store::TurnCommit> commits) {
+  return each(
+      "commit turns", commits.size(), [&] { return inner_->commit_turns(request, commits); },
+      [&](std::size_t i, const StoreResult<store::Committed>& answer) {
+        guard_.witness().committed(request, commits[i], answer);
+        if (!guard_.tells()) return;
+        const store::TurnCommit& commit = commits[i];
+        std::string what = "instance " + to_string(commit.key) + ", execution " +
+                           to_string(commit.execution) + ": consumed " +
+                           std::to_string(commit.consumed.size()) + " messages, completed " +
+                           std::to_string(commit.completed.size()) + ", scheduled " +
+                           std::to_string(commit.activities.size());
+        if (!commit.timers.empty()) what += ", timers " + std::to_string(commit.timers.size());
+        if (!commit.starts.empty()) what += ", starts " + std::to_string(commit.starts.size());
+        if (!commit.messages.empty()) what += ", sends " + std::to_string(commit.messages.size());
+        if (!commit.cancelled.empty()) what += ", cancels " + std::to_string(commit.cancelled.size());
+        if (std::holds_alternative<store::InstanceEnd>(commit.end)) what += ", ends";
+        if (std::holds_alternative<store::NextExecution>(commit.end)) what += ", continues as new";
+        if (commit.keep_lock) what += ", keeps the lock";
+        what += answer ? "" : ": " + answer.error().message;
+        guard_.tell(*this, "commit turns", what);
+      });
+}
+
+std::vector<StoreResult<void>> FaultyStore::release_turns(std::span<const store::TurnRelease> releases) {
+  return each(
+      "release turns", releases.size(), [&] { return inner_->release_turns(releases); },
+      [&](std::size_t i, const StoreResult<void>& answer) {
+        guard_.witness().released(releases[i], answer);
+        if (guard_.tells())
+          guard_.tell(*this, "release turns",
+                      "instance " + to_string(releases[i].key) +
+                          (releases[i].park ? ", parked: " + *releases[i].park : ""));
+      });
+}
+
+StoreResult<std::vector<store::Segment>> FaultyStore::read_history(InstanceKey key, ExecutionNumber execution,
+                                                                   EventId after, std::size_t max_bytes) {
+  return one("read history", [&] { return inner_->read_history(key, execution, after, max_bytes); });
+}
+StoreResult<std::uint64_t> FaultyStore::wake_parked(const store::Code& code) {
+  return one("wake parked", [&] { return inner_->wake_parked(code); });
+}
+
+std::vector<StoreResult<void>> FaultyStore::renew_turns(WorkerKey worker, Duration lease,
+                                                        std::span<const store::TurnRenewal> turns) {
+  return each(
+      "renew turns", turns.size(), [&] { return inner_->renew_turns(worker, lease, turns); },
+      [&](std::size_t i, const StoreResult<void>& answer) {
+        guard_.witness().renewed(lease, turns[i], answer);
+      });
+}
+
+// ---- activities ---------------------------------------------------------------------------------
+
+StoreResult<store::FetchedActivities> FaultyStore::fetch_activities(const store::ActivityRequest& request) {
+  return one(
+      "fetch activities", [&] { return inner_->fetch_activities(request); },
+      [&](const StoreResult<store::FetchedActivities>& answer) {
+        if (!answer) return;
+        guard_.witness().fetched(request, *answer);
+        if (!guard_.tells()) return;
+        for (const store::LockedActivity& activity : answer->activities) {
+          guard_.tell(*this, "fetch activities",
+                      "got " + activity.name + " of '" + activity.instance + "' (event " +
+                          to_string(activity.id.event) + ", attempt " + std::to_string(activity.attempt) +
+                          ", delivery " + std::to_string(activity.delivery) + ")");
+        }
+      });
+}
+
+std::vector<StoreResult<void>> FaultyStore::finish_activities(
+    std::span<const store::ActivityResult> results) {
+  return each(
+      "finish activities", results.size(), [&] { return inner_->finish_activities(results); },
+      [&](std::size_t i, const StoreResult<void>& answer) {
+        guard_.witness().finished(results[i], answer);
+        if (guard_.tells())
+          guard_.tell(*this, "finish activities",
+                      "instance " + to_string(results[i].id.instance) + ", event " +
+                          to_string(results[i].id.event) +
+                          (std::holds_alternative<store::Retry>(results[i].result)     ? ", to be retried"
+                           : std::holds_alternative<store::PutBack>(results[i].result) ? ", put back"
+                                                                                       : ""));
+      });
+}
+
+std::vector<StoreResult<void>> FaultyStore::renew_activities(
+    WorkerKey worker, Duration lease, std::span<const store::ActivityRenewal> activities) {
+  return each(
+      "renew activities", activities.size(),
+      [&] { return inner_->renew_activities(worker, lease, activities); },
+      [&](std::size_t i, const StoreResult<void>& answer) {
+        guard_.witness().renewed(lease, activities[i], answer);
+      });
+}
+
+StoreResult<std::vector<store::CancelRecord>> FaultyStore::cancel_records(WorkerKey worker) {
+  return one("cancel records", [&] { return inner_->cancel_records(worker); });
+}
+StoreResult<void> FaultyStore::acknowledge_cancels(std::span<const store::CancelAcknowledgement> cancels) {
+  return one("acknowledge cancels", [&] { return inner_->acknowledge_cancels(cancels); });
+}
+StoreResult<std::vector<store::QueueDepth>> FaultyStore::queue_depths() {
+  return one("queue depths", [&] { return inner_->queue_depths(); });
+}
+
+// ---- sessions -----------------------------------------------------------------------------------
+
+StoreResult<store::Acquired> FaultyStore::acquire_session(WorkerKey worker, const store::Abilities& abilities,
+                                                          std::string_view id,
+                                                          const store::SessionPolicy& policy) {
+  return one("acquire session", [&] { return inner_->acquire_session(worker, abilities, id, policy); });
+}
+std::vector<StoreResult<void>> FaultyStore::renew_sessions(WorkerKey worker,
+                                                           std::span<const store::SessionRenewal> holds) {
+  return each("renew sessions", holds.size(), [&] { return inner_->renew_sessions(worker, holds); });
+}
+std::vector<StoreResult<void>> FaultyStore::release_sessions(
+    WorkerKey worker, std::span<const store::SessionRelease> releases) {
+  return each("release sessions", releases.size(),
+              [&] { return inner_->release_sessions(worker, releases); });
+}
+StoreResult<bool> FaultyStore::close_session(std::string_view id, store::SessionReason reason) {
+  return one("close session", [&] { return inner_->close_session(id, reason); });
+}
+StoreResult<void> FaultyStore::fail_session(WorkerKey worker, const store::SessionHold& hold,
+                                            store::SessionReason reason) {
+  return one("fail session", [&] { return inner_->fail_session(worker, hold, reason); });
+}
+StoreResult<store::SessionView> FaultyStore::session(std::string_view id) {
+  return one("session", [&] { return inner_->session(id); });
+}
+StoreResult<std::vector<store::SessionView>> FaultyStore::sessions(std::string_view after,
+                                                                   std::size_t limit) {
+  return one("sessions", [&] { return inner_->sessions(after, limit); });
+}
+StoreResult<std::vector<store::SessionLogEntry>> FaultyStore::session_log(std::string_view id,
+                                                                          std::uint64_t after,
+                                                                          std::size_t limit) {
+  return one("session log", [&] { return inner_->session_log(id, after, limit); });
+}
+
+// ---- clients ------------------------------------------------------------------------------------
+
+std::vector<StoreResult<store::StartAnswer>> FaultyStore::start(
+    std::span<const store::StartRequest> requests) {
+  return each(
+      "start", requests.size(), [&] { return inner_->start(requests); },
+      [&](std::size_t i, const StoreResult<store::StartAnswer>& answer) {
+        guard_.witness().started(requests[i], answer);
+        if (guard_.tells()) guard_.tell(*this, "start", "'" + requests[i].instance + "'");
+      });
+}
+std::vector<StoreResult<InstanceKey>> FaultyStore::send(std::span<const store::ClientMessage> messages) {
+  return each(
+      "send", messages.size(), [&] { return inner_->send(messages); },
+      [&](std::size_t i, const StoreResult<InstanceKey>& /*answer*/) {
+        if (guard_.tells()) guard_.tell(*this, "send", "to '" + messages[i].instance + "'");
+      });
+}
+StoreResult<store::InstanceView> FaultyStore::find(std::string_view instance) {
+  return one("find", [&] { return inner_->find(instance); });
+}
+StoreResult<std::vector<std::optional<store::InstanceView>>> FaultyStore::look(
+    std::span<const InstanceKey> keys) {
+  return one("look", [&] { return inner_->look(keys); });
+}
+StoreResult<store::InstanceDetail> FaultyStore::describe(std::string_view instance) {
+  return one("describe", [&] { return inner_->describe(instance); });
+}
+StoreResult<store::InstancePage> FaultyStore::list(const store::InstanceFilter& filter) {
+  return one("list", [&] { return inner_->list(filter); });
+}
+StoreResult<std::vector<store::ExecutionView>> FaultyStore::executions(InstanceKey key) {
+  return one("executions", [&] { return inner_->executions(key); });
+}
+StoreResult<std::optional<std::string>> FaultyStore::value(std::string_view instance, std::string_view key) {
+  return one("value", [&] { return inner_->value(instance, key); });
+}
+StoreResult<void> FaultyStore::delete_instance(std::string_view instance, bool force) {
+  return one("delete instance", [&] { return inner_->delete_instance(instance, force); });
+}
+StoreResult<std::uint64_t> FaultyStore::prune_executions(std::string_view instance, std::uint64_t keep) {
+  return one("prune executions", [&] { return inner_->prune_executions(instance, keep); });
+}
+StoreResult<std::vector<store::SetAsideRow>> FaultyStore::set_aside(std::uint64_t after, std::size_t limit) {
+  return one("set aside", [&] { return inner_->set_aside(after, limit); });
+}
+
+// ---- keeping order ------------------------------------------------------------------------------
+
+StoreResult<store::Swept> FaultyStore::sweep(const store::SweepRequest& request) {
+  return one(
+      "sweep", [&] { return inner_->sweep(request); },
+      [&](const StoreResult<store::Swept>& answer) {
+        if (answer) guard_.witness().swept(*answer);
+      });
+}
+
+std::unique_ptr<store::Listener> FaultyStore::listen(store::WorkMask mask, WorkerKey worker) {
+  return inner_->listen(mask, worker);
+}
+
+StoreResult<store::StoreState> FaultyStore::state() {
+  return one("state", [&] { return inner_->state(); });
+}
+
+}  // namespace holdfast::simulator

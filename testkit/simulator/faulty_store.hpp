@@ -1,0 +1,126 @@
+// FaultyStore: the store as one process sees it. It forwards every call, unless it is told to fail.
+#pragma once
+
+#include "testkit/simulator/witness.hpp"
+
+#include <holdfast/fault.hpp>
+#include <holdfast/store.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::simulator {
+
+class FaultyStore;
+
+/// Who decides what happens to calls, and hears of them.
+class CallGuard {
+ public:
+  virtual ~CallGuard() = default;
+  /// A call begins or ends. Time may pass in here, others may run, and the caller may be killed.
+  virtual void around(FaultyStore& handle) = 0;
+  /// What is to go wrong with the call that begins.
+  virtual Fault choose(FaultyStore& handle) = 0;
+  /// A call was made, and what the store did.
+  virtual void tell(const FaultyStore& handle, std::string_view call, const std::string& what) = 0;
+  [[nodiscard]] virtual bool tells() const noexcept = 0;
+  [[nodiscard]] virtual Witness& witness() noexcept = 0;
+};
+
+/// A handle that can be cut off: then every call is answered `unavailable`, and nothing happens any more.
+/// What the store truly did goes to the witness, whatever the caller is told. One thread.
+class FaultyStore final : public Store {
+ public:
+  /// `guard` outlives it. `process` names its owner in the trace; 0 is no worker.
+  FaultyStore(std::shared_ptr<Store> inner, CallGuard& guard, std::uint64_t process, std::string name);
+
+  void cut_off() noexcept { cut_off_ = true; }
+  [[nodiscard]] bool is_cut_off() const noexcept { return cut_off_; }
+  [[nodiscard]] std::uint64_t process() const noexcept { return process_; }
+  /// How often it was called so far.
+  [[nodiscard]] std::uint64_t calls() const noexcept { return calls_; }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+  [[nodiscard]] const std::string& ns() const noexcept override { return inner_->ns(); }
+  [[nodiscard]] const Clock& clock() const noexcept override { return inner_->clock(); }
+  [[nodiscard]] std::string description() const override { return inner_->description(); }
+
+  StoreResult<WorkerKey> join(const store::WorkerInfo& info) override;
+  StoreResult<void> refresh(WorkerKey worker, bool draining) override;
+  StoreResult<void> leave(WorkerKey worker) override;
+  StoreResult<std::vector<store::WorkerView>> workers() override;
+
+  StoreResult<store::FetchedTurns> fetch_turns(const store::TurnRequest& request) override;
+  std::vector<StoreResult<store::Committed>> commit_turns(
+      const store::CommitRequest& request, std::span<const store::TurnCommit> commits) override;
+  std::vector<StoreResult<void>> release_turns(std::span<const store::TurnRelease> releases) override;
+  StoreResult<std::vector<store::Segment>> read_history(InstanceKey key, ExecutionNumber execution,
+                                                        EventId after, std::size_t max_bytes) override;
+  StoreResult<std::uint64_t> wake_parked(const store::Code& code) override;
+
+  StoreResult<store::FetchedActivities> fetch_activities(const store::ActivityRequest& request) override;
+  std::vector<StoreResult<void>> finish_activities(std::span<const store::ActivityResult> results) override;
+  std::vector<StoreResult<void>> renew_turns(WorkerKey worker, Duration lease,
+                                             std::span<const store::TurnRenewal> turns) override;
+  std::vector<StoreResult<void>> renew_activities(
+      WorkerKey worker, Duration lease, std::span<const store::ActivityRenewal> activities) override;
+  StoreResult<std::vector<store::CancelRecord>> cancel_records(WorkerKey worker) override;
+  StoreResult<void> acknowledge_cancels(std::span<const store::CancelAcknowledgement> cancels) override;
+  StoreResult<std::vector<store::QueueDepth>> queue_depths() override;
+
+  StoreResult<store::Acquired> acquire_session(WorkerKey worker, const store::Abilities& abilities,
+                                               std::string_view id,
+                                               const store::SessionPolicy& policy) override;
+  std::vector<StoreResult<void>> renew_sessions(WorkerKey worker,
+                                                std::span<const store::SessionRenewal> holds) override;
+  std::vector<StoreResult<void>> release_sessions(WorkerKey worker,
+                                                  std::span<const store::SessionRelease> releases) override;
+  StoreResult<bool> close_session(std::string_view id, store::SessionReason reason) override;
+  StoreResult<void> fail_session(WorkerKey worker, const store::SessionHold& hold,
+                                 store::SessionReason reason) override;
+  StoreResult<store::SessionView> session(std::string_view id) override;
+  StoreResult<std::vector<store::SessionView>> sessions(std::string_view after, std::size_t limit) override;
+  StoreResult<std::vector<store::SessionLogEntry>> session_log(std::string_view id, std::uint64_t after,
+                                                               std::size_t limit) override;
+
+  std::vector<StoreResult<store::StartAnswer>> start(std::span<const store::StartRequest> requests) override;
+  std::vector<StoreResult<InstanceKey>> send(std::span<const store::ClientMessage> messages) override;
+  StoreResult<store::InstanceView> find(std::string_view instance) override;
+  StoreResult<std::vector<std::optional<store::InstanceView>>> look(
+      std::span<const InstanceKey> keys) override;
+  StoreResult<store::InstanceDetail> describe(std::string_view instance) override;
+  StoreResult<store::InstancePage> list(const store::InstanceFilter& filter) override;
+  StoreResult<std::vector<store::ExecutionView>> executions(InstanceKey key) override;
+  StoreResult<std::optional<std::string>> value(std::string_view instance, std::string_view key) override;
+  StoreResult<void> delete_instance(std::string_view instance, bool force) override;
+  StoreResult<std::uint64_t> prune_executions(std::string_view instance, std::uint64_t keep) override;
+  StoreResult<std::vector<store::SetAsideRow>> set_aside(std::uint64_t after, std::size_t limit) override;
+
+  StoreResult<store::Swept> sweep(const store::SweepRequest& request) override;
+  std::unique_ptr<store::Listener> listen(store::WorkMask mask, WorkerKey worker) override;
+  StoreResult<store::StoreState> state() override;
+
+ private:
+  struct Nothing {
+    template <class... Args>
+    void operator()(const Args&...) const {}
+  };
+  /// A call with one answer. `seen` gets what the store truly answered.
+  template <class Call, class Seen = Nothing>
+  auto one(std::string_view name, Call call, Seen seen = {}) -> decltype(call());
+  /// A call with one answer for each of `count` items.
+  template <class Call, class Seen = Nothing>
+  auto each(std::string_view name, std::size_t count, Call call, Seen seen = {}) -> decltype(call());
+  [[nodiscard]] StoreError unavailable(std::string_view name, std::string_view why) const;
+
+  const std::shared_ptr<Store> inner_;
+  CallGuard& guard_;
+  const std::uint64_t process_;
+  const std::string name_;
+  bool cut_off_ = false;
+  std::uint64_t calls_ = 0;
+};
+
+}  // namespace holdfast::simulator

@@ -1,0 +1,207 @@
+#include "testkit/simulator/process.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace holdfast::simulator {
+namespace {
+
+using namespace std::chrono_literals;
+
+// What the thread of a runtime that waits for news does after this time without any.
+constexpr Duration kFloor = 1s;
+// A thread that was run so often in a row, did nothing and wants to be run at once, never sleeps.
+constexpr int kIdleRuns = 50;
+
+std::string_view to_text(runtime::Step step) {
+  switch (step) {
+    case runtime::Step::turns:
+      return "turns";
+    case runtime::Step::activities:
+      return "fetches activities";
+    case runtime::Step::answers:
+      return "answers";
+    case runtime::Step::keep:
+      return "keeps";
+  }
+  return "";
+}
+
+std::string to_text(store::WorkMask work) {
+  std::string text;
+  const auto add = [&](store::WorkMask mask, std::string_view name) {
+    if (work.has(mask)) text += (text.empty() ? "" : ", ") + std::string(name);
+  };
+  add(store::kTurns, "turns");
+  add(store::kActivities, "activities");
+  add(store::kCancels, "cancels");
+  add(store::kSweep, "sweep");
+  return text;
+}
+
+/// Marks something as running for as long as it does.
+template <class T>
+class Mark {
+ public:
+  explicit Mark(T& value) : value_(value) { ++value_; }
+  ~Mark() { --value_; }
+  Mark(const Mark&) = delete;
+  Mark& operator=(const Mark&) = delete;
+
+ private:
+  T& value_;
+};
+
+}  // namespace
+
+Process::Process(Setup setup)
+    : setup_(std::move(setup)),
+      random_(setup_.seed),
+      executor_(setup_.activity_end),
+      node_(setup_.store, setup_.options, setup_.registry, executor_, random_,
+            [this](runtime::Step step) { poke(step); }) {
+  for (std::size_t i = 0; i < setup_.options.turn_threads; ++i)
+    threads_.push_back({.step = runtime::Step::turns});
+  for (const runtime::Step step : {runtime::Step::activities, runtime::Step::answers, runtime::Step::keep})
+    threads_.push_back({.step = step});
+}
+
+Process::~Process() { setup_.store->cut_off(); }
+
+bool Process::start() {
+  const Mark mark(in_use_);
+  if (!node_.join()) return false;
+  if (is_dead()) return false;
+  listener_ = setup_.store->listen(store::kTurns | store::kActivities | store::kCancels | store::kSweep,
+                                   WorkerKey{node_.worker().key});
+  floor_at_ = now() + kFloor;
+  return true;
+}
+
+// ---- what it could do ---------------------------------------------------------------------------
+
+void Process::offer(BootTime now, std::vector<Move>& moves) const {
+  if (!listener_ || is_dead() || paused_until_ > now) return;
+  if (executor_.next_due() <= now) moves.push_back({Move::Kind::work, 0});
+  if (leaving_ == Leaving::left) return;
+  for (std::size_t i = 0; i < threads_.size(); ++i) {
+    const Thread& thread = threads_[i];
+    if (!thread.running && (!thread.asleep || poked(thread) || thread.due <= now))
+      moves.push_back({Move::Kind::step, i});
+  }
+  for (std::size_t i = 0; i < arriving_.size(); ++i) {
+    if (arriving_[i].at <= now) moves.push_back({Move::Kind::wake, i});
+  }
+  if (floor_at_ <= now) moves.push_back({Move::Kind::floor, 0});
+  if (leaving_ != Leaving::no && in_use_ == 0 && (leave_by_ <= now || node_.quiet()))
+    moves.push_back({Move::Kind::leave, 0});
+}
+
+BootTime Process::next_due(BootTime now) const {
+  if (!listener_ || is_dead()) return BootTime::max();
+  if (paused_until_ > now) return paused_until_;
+  BootTime due = executor_.next_due();
+  if (leaving_ == Leaving::left) return due;
+  for (const Thread& thread : threads_) {
+    if (!thread.running) due = std::min(due, thread.due);
+  }
+  for (const Arriving& arriving : arriving_) due = std::min(due, arriving.at);
+  if (leaving_ != Leaving::no && in_use_ == 0) due = std::min(due, leave_by_);
+  return std::min(due, floor_at_);
+}
+
+std::string Process::describe(const Move& move) const {
+  switch (move.kind) {
+    case Move::Kind::step:
+      return name() + " " + std::string(to_text(threads_[move.index].step));
+    case Move::Kind::work:
+      return name() + " comes to the end of an activity";
+    case Move::Kind::wake:
+      return name() + " hears of " + to_text(arriving_[move.index].wake.work);
+    case Move::Kind::floor:
+      return name() + " has heard nothing for a second, and looks for itself";
+    case Move::Kind::leave:
+      return name() + " goes on with leaving";
+  }
+  return "";
+}
+
+std::optional<std::string> Process::make(const Move& move) {
+  const Mark mark(in_use_);
+  switch (move.kind) {
+    case Move::Kind::step:
+      return run_step(threads_[move.index]);
+    case Move::Kind::work:
+      executor_.run_next();
+      break;
+    case Move::Kind::wake: {
+      const store::Wake wake = std::move(arriving_[move.index].wake);
+      arriving_.erase(arriving_.begin() + static_cast<std::ptrdiff_t>(move.index));
+      floor_at_ = now() + kFloor;
+      node_.hear(wake);
+      break;
+    }
+    case Move::Kind::floor:
+      floor_at_ = now() + kFloor;
+      node_.look_again();
+      break;
+    case Move::Kind::leave:
+      go_on_leaving();
+      break;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> Process::run_step(Thread& thread) {
+  if (std::exchange(thread.asleep, false)) pokes_[static_cast<std::size_t>(thread.step)] = 0;
+  thread.running = true;
+  const std::uint64_t calls_before = setup_.store->calls();
+  const runtime::Progress progress = node_.run(thread.step);
+  thread.running = false;
+  thread.asleep = !progress.progressed;
+  thread.due = progress.next_due;
+  const bool idle = (progress.progressed || thread.due <= now()) && setup_.store->calls() == calls_before;
+  thread.idle_runs = idle ? thread.idle_runs + 1 : 0;
+  if (thread.idle_runs < kIdleRuns) return std::nullopt;
+  return name() + " never sleeps: it " + std::string(to_text(thread.step)) + " again and again";
+}
+
+void Process::listen(const std::function<std::optional<BootTime>(const store::Wake&)>& fate) {
+  if (!listener_ || is_dead() || paused_until_ > now() || leaving_ == Leaving::left) return;
+  store::Wake wake = listener_->wait(now());
+  if (wake.work.empty()) return;
+  if (const std::optional<BootTime> at = fate(wake)) arriving_.push_back({*at, std::move(wake)});
+}
+
+// ---- what happens to it -------------------------------------------------------------------------
+
+void Process::kill() {
+  setup_.store->cut_off();
+  listener_.reset();
+}
+
+void Process::finish_unheard(std::size_t count) {
+  const Mark mark(in_use_);
+  for (; count > 0 && !executor_.empty(); --count) executor_.run_next();
+}
+
+void Process::drain(BootTime deadline) {
+  if (leaving_ != Leaving::no) return;
+  leaving_ = Leaving::finishing;
+  leave_by_ = deadline;
+  node_.stop_accepting();
+}
+
+void Process::go_on_leaving() {
+  if (!node_.quiet() && leaving_ == Leaving::finishing) {
+    leaving_ = Leaving::stopping;
+    leave_by_ = now() + setup_.options.cancel_grace;
+    node_.stop_activities();
+    return;
+  }
+  leaving_ = Leaving::left;
+  node_.leave();
+}
+
+}  // namespace holdfast::simulator

@@ -1,0 +1,131 @@
+// Process: one started runtime under the simulator. It mirrors what the threads of a real one do, move by
+// move.
+#pragma once
+
+#include "runtime/node.hpp"
+#include "testkit/simulator/executor.hpp"
+#include "testkit/simulator/faulty_store.hpp"
+
+#include <holdfast/clock.hpp>
+#include <holdfast/random.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace holdfast::simulator {
+
+/// One thing that a process could do now.
+struct Move {
+  enum class Kind : std::uint8_t {
+    step,   ///< one of its threads runs a step
+    work,   ///< the code of an activity comes to its end
+    wake,   ///< news of the store arrives
+    floor,  ///< no news came for a while: it looks for itself
+    leave,  ///< it was asked to leave, and is ready to
+  };
+  Kind kind = Kind::step;
+  std::size_t index = 0;  ///< the thread, or the wake-up
+};
+
+class Process {
+ public:
+  struct Setup {
+    std::uint64_t number = 0;  ///< of all processes of the run
+    std::string name{};        ///< for the trace
+    std::uint64_t build = 0;
+    RuntimeOptions options{};
+    runtime::Registry registry{};
+    std::shared_ptr<FaultyStore> store{};
+    std::uint64_t seed = 0;
+    std::function<BootTime()> activity_end{};  ///< when an activity that begins now ends
+  };
+  explicit Process(Setup setup);
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  [[nodiscard]] std::uint64_t number() const noexcept { return setup_.number; }
+  [[nodiscard]] const std::string& name() const noexcept { return setup_.name; }
+  [[nodiscard]] std::uint64_t build() const noexcept { return setup_.build; }
+  [[nodiscard]] const std::string& node_id() const noexcept { return setup_.options.node_id; }
+
+  /// Joins the store and begins to work. False when the store could not be reached: it is of no use then.
+  bool start();
+
+  // ---- what it could do ---------------------------------------------------------------------------
+
+  void offer(BootTime now, std::vector<Move>& moves) const;
+  /// When it could do something that it can't do now.
+  [[nodiscard]] BootTime next_due(BootTime now) const;
+  /// In words, for the trace.
+  [[nodiscard]] std::string describe(const Move& move) const;
+  /// Throws what production code throws: nothing, unless there is a mistake in it. Returns a complaint when
+  /// the process did something that threads must not do.
+  std::optional<std::string> make(const Move& move);
+
+  /// Takes the news that the store has for it; each kind of news goes through `fate`: none when it is lost,
+  /// else when it arrives.
+  void listen(const std::function<std::optional<BootTime>(const store::Wake&)>& fate);
+
+  // ---- what happens to it -----------------------------------------------------------------------
+
+  /// It stands still until then.
+  void pause(BootTime until) noexcept { paused_until_ = until; }
+  [[nodiscard]] BootTime paused_until() const noexcept { return paused_until_; }
+  /// It dies: the store no longer hears of it. Destroy it once it is not in use.
+  void kill();
+  [[nodiscard]] bool is_dead() const noexcept { return setup_.store->is_cut_off(); }
+  /// Activities that run now come to their end in a process that is dying: what they did is done, and nobody
+  /// hears of it.
+  void finish_unheard(std::size_t count);
+  /// Asks it to leave, as Runtime::drain does.
+  void drain(BootTime deadline);
+  [[nodiscard]] bool is_draining() const noexcept { return leaving_ != Leaving::no; }
+  [[nodiscard]] bool has_left() const noexcept { return leaving_ == Leaving::left && executor_.empty(); }
+  /// Whether one of its threads is in the middle of something.
+  [[nodiscard]] bool in_use() const noexcept { return in_use_ > 0; }
+
+ private:
+  struct Thread {
+    runtime::Step step{};
+    bool asleep = false;
+    bool running = false;
+    BootTime due{};
+    int idle_runs = 0;  ///< in a row that did nothing and wanted to be followed at once
+  };
+  struct Arriving {
+    BootTime at{};
+    store::Wake wake{};
+  };
+  enum class Leaving : std::uint8_t { no, finishing, stopping, left };
+
+  [[nodiscard]] BootTime now() const { return setup_.store->clock().boot_now(); }
+  void poke(runtime::Step step) { ++pokes_[static_cast<std::size_t>(step)]; }
+  [[nodiscard]] bool poked(const Thread& thread) const {
+    return pokes_[static_cast<std::size_t>(thread.step)] > 0;
+  }
+  std::optional<std::string> run_step(Thread& thread);
+  void go_on_leaving();
+
+  Setup setup_;
+  SeededRandom random_;
+  SimExecutor executor_;
+  std::array<unsigned, runtime::kSteps> pokes_{};
+  runtime::Node node_;
+  std::unique_ptr<store::Listener> listener_;
+  std::vector<Thread> threads_;
+  std::vector<Arriving> arriving_;
+  BootTime floor_at_{};
+  BootTime paused_until_{};
+  Leaving leaving_ = Leaving::no;
+  BootTime leave_by_{};
+  int in_use_ = 0;
+};
+
+}  // namespace holdfast::simulator

@@ -1,0 +1,51 @@
+#include "testkit/simulator/profile.hpp"
+
+#include <chrono>
+
+namespace holdfast::simulator {
+
+using namespace std::chrono_literals;
+
+Profile draw_profile(Dice& dice, const testing::SimulatedFaults& allowed) {
+  Profile profile;
+  profile.latency = dice.pick<Duration>({0us, 50us, 500us, 5ms});
+  profile.activity_time = dice.pick<Duration>({0us, 10ms, 200ms, 2s});
+  // One seed in eight goes well: what fails there is the easiest to understand.
+  const bool all_well = dice.one_in(8);
+  const auto chosen = [&](bool may) { return dice.one_in(2) && may && !all_well; };
+  const auto every = [&](bool may, Duration least, Duration most) {
+    const Duration drawn = dice.between(least, most);
+    return chosen(may) ? drawn : never;
+  };
+  const auto one_in = [&](bool may, std::uint64_t least, std::uint64_t most) -> std::uint64_t {
+    const std::uint64_t drawn = least + dice.below(most - least + 1);
+    return chosen(may) ? drawn : 0;
+  };
+  profile.kill_every = every(allowed.kills, 2s, 20s);
+  profile.kill_in_call_in = one_in(allowed.kills, 50, 500);
+  profile.pause_every = every(allowed.pauses, 2s, 20s);
+  profile.replace_every = every(allowed.pauses && allowed.kills, 5s, 30s);
+  profile.outage_every = every(allowed.outages, 5s, 30s);
+  profile.jump_every = every(allowed.clock_jumps, 5s, 30s);
+  profile.drain_every = every(allowed.drains, 3s, 20s);
+  profile.upgrade_every = every(allowed.upgrades, 3s, 20s);
+  profile.lose_wake_in = one_in(allowed.lost_wakes, 1, 10);
+  profile.delay_wake_in = one_in(allowed.lost_wakes, 1, 4);
+  profile.fail_before_in = one_in(allowed.store_errors, 3, 50);
+  profile.lose_answer_in = one_in(allowed.store_errors, 3, 50);
+  profile.slow_activity_in = one_in(allowed.slow_activities, 2, 20);
+  profile.interleave_in = one_in(allowed.interleaved_steps, 2, 20);
+  profile.uneven = chosen(allowed.uneven_workers);
+  return profile;
+}
+
+Profile without_faults(const Profile& profile) {
+  Profile calm;
+  calm.latency = profile.latency;
+  calm.activity_time = profile.activity_time;
+  calm.interleave_in = profile.interleave_in;
+  calm.uneven = profile.uneven;
+  return calm;
+}
+
+}  // namespace holdfast::simulator

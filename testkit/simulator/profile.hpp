@@ -1,0 +1,43 @@
+// Profile: what goes wrong in one run, and how often.
+#pragma once
+
+#include "testkit/simulator/dice.hpp"
+
+#include <holdfast/options.hpp>
+#include <holdfast/testing/simulator.hpp>
+
+#include <cstdint>
+
+namespace holdfast::simulator {
+
+/// Each seed picks its own: runs in which few things go wrong, but often, find other mistakes than runs in
+/// which everything does. `never` and 0 mean that it doesn't happen.
+struct Profile {
+  // How far apart these are on average.
+  Duration kill_every = never;
+  Duration pause_every = never;
+  Duration replace_every = never;  ///< a process stands still, and another begins under its name
+  Duration outage_every = never;
+  Duration jump_every = never;
+  Duration drain_every = never;
+  Duration upgrade_every = never;
+
+  // One in so many.
+  std::uint64_t kill_in_call_in = 0;
+  std::uint64_t lose_wake_in = 0;
+  std::uint64_t delay_wake_in = 0;
+  std::uint64_t fail_before_in = 0;
+  std::uint64_t lose_answer_in = 0;
+  std::uint64_t slow_activity_in = 0;
+  std::uint64_t interleave_in = 0;
+
+  Duration latency{};        ///< of a call to the store, at most
+  Duration activity_time{};  ///< of activities that are not slow, at most
+  bool uneven = false;
+};
+
+Profile draw_profile(Dice& dice, const testing::SimulatedFaults& allowed);
+/// The same run once nothing goes wrong any more.
+Profile without_faults(const Profile& profile);
+
+}  // namespace holdfast::simulator

@@ -1,0 +1,206 @@
+// The workers of a run: what they are like, how they begin, and what happens to them.
+#include "testkit/simulator/world.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+
+namespace holdfast::simulator {
+
+using namespace std::chrono_literals;
+
+void World::make_slots(std::size_t most) {
+  const std::size_t count = most <= 1 ? 1 : 1 + dice_.below(most);
+  for (std::size_t i = 0; i < count; ++i) {
+    Slot slot{.name = std::string(1, static_cast<char>('a' + i)), .start_at = now()};
+    draw_options(slot);
+    // The first one can do everything, so that there is always one.
+    if (i > 0 && profile_.uneven) draw_gaps(slot);
+    slots_.push_back(std::move(slot));
+  }
+}
+
+void World::draw_options(Slot& slot) {
+  RuntimeOptions& options = slot.options;
+  options.queues = {"*"};
+  options.activity_slots = 4;
+  options.poison_after = 1000;
+  options.logger = logger_;
+  options.metrics = metrics_;
+  slot.keeps_name = dice_.one_in(2);
+  if (!profile_.uneven) return;
+  options.activity_slots = 1 + dice_.below(6);
+  options.turn_threads = 1 + dice_.below(3);
+  options.activity_lease = dice_.between(2s, 30s);
+  options.instance_lease = dice_.between(500ms, 5s);
+  options.hold_instances = dice_.pick<Duration>({0ms, 10ms, 100ms, 400ms});
+  options.cancel_grace = dice_.between(100ms, 10s);
+  options.worker_stale_after = dice_.between(6s, 60s);
+  options.cached_instances = dice_.pick<std::size_t>({1, 3, 10'000});
+  options.cache_idle = dice_.pick<Duration>({500ms, 10s, 10min});
+}
+
+void World::draw_gaps(Slot& slot) {
+  for (const RegisteredActivity& activity : activities) {
+    if (dice_.one_in(5)) slot.lacks.insert(activity.name);
+  }
+  for (const RegisteredOrchestration& orchestration : orchestrations) {
+    if (dice_.one_in(5)) slot.lacks.insert(orchestration.name);
+  }
+  if (dice_.one_in(3)) slot.options.queues = {""};
+  if (dice_.one_in(8)) slot.options.queues = {};
+}
+
+runtime::Registry World::registry_for(const Slot& slot) const {
+  runtime::Registry registry;
+  for (const RegisteredActivity& activity : activities) {
+    if (!slot.lacks.contains(activity.name)) registry.add_activity(activity.name, activity.code);
+  }
+  for (const RegisteredOrchestration& orchestration : orchestrations) {
+    if (!slot.lacks.contains(orchestration.name) && orchestration.from_build <= slot.build)
+      registry.add_orchestration(orchestration.name, orchestration.version, orchestration.code);
+  }
+  return registry;
+}
+
+BootTime World::end_of_activity() {
+  if (dice_.one_in(profile_.slow_activity_in)) return now() + dice_.between(1s, 60s);
+  return now() + dice_.between(0us, profile_.activity_time);
+}
+
+void World::start(Slot& slot) {
+  const std::uint64_t number = ++processes_made_;
+  Process::Setup setup{.number = number,
+                       .name = slot.name + std::to_string(number),
+                       .build = slot.build,
+                       .options = slot.options,
+                       .registry = registry_for(slot),
+                       .seed = dice_.number(),
+                       .activity_end = [this] { return end_of_activity(); }};
+  setup.options.build = slot.build;
+  if (slot.keeps_name) setup.options.node_id = "node-" + slot.name;
+  setup.store = handle(number, setup.name);
+  note(setup.name + " starts, build " + std::to_string(slot.build));
+  processes_.push_back(std::make_unique<Process>(std::move(setup)));
+  Process& process = *processes_.back();
+  slot.process = &process;
+  if (!process.start()) kill(process, "since it could not join");
+}
+
+void World::kill(Process& process, std::string_view why) {
+  if (process.is_dead()) return;
+  note(process.name() + " dies " + std::string(why));
+  process.kill();
+  if (!process.in_use() && dice_.one_in(2)) process.finish_unheard(1 + dice_.below(3));
+}
+
+World::Slot* World::slot_of(const Process& process) {
+  const auto found =
+      std::find_if(slots_.begin(), slots_.end(), [&](const Slot& slot) { return slot.process == &process; });
+  return found == slots_.end() ? nullptr : &*found;
+}
+
+Process* World::pick_process() {
+  std::vector<Process*> alive;
+  for (const Slot& slot : slots_) {
+    if (slot.process != nullptr && !slot.process->is_dead()) alive.push_back(slot.process);
+  }
+  return alive.empty() ? nullptr : dice_.pick(alive);
+}
+
+// ---- what goes wrong ----------------------------------------------------------------------------
+
+void World::set_hazards() {
+  const auto add = [this](Duration every, void (World::*strike)()) {
+    if (every == never) return;
+    hazards_.push_back({every, now() + dice_.between(0us, 2 * every), strike});
+  };
+  add(profile_.kill_every, &World::strike_kill);
+  add(profile_.pause_every, &World::strike_pause);
+  add(profile_.replace_every, &World::strike_replace);
+  add(profile_.outage_every, &World::strike_outage);
+  add(profile_.jump_every, &World::strike_jump);
+  add(profile_.drain_every, &World::strike_drain);
+  add(profile_.upgrade_every, &World::strike_upgrade);
+}
+
+void World::strike_kill() {
+  if (Process* process = pick_process()) kill(*process, "");
+}
+
+void World::strike_pause() {
+  Process* process = pick_process();
+  if (process == nullptr) return;
+  const Duration duration = dice_.one_in(10) ? dice_.between(60s, 90s) : dice_.between(100ms, 40s);
+  note(process->name() + " stands still");
+  process->pause(now() + duration);
+}
+
+// A supervisor takes a process for dead that only stands still.
+void World::strike_replace() {
+  Process* process = pick_process();
+  if (process == nullptr) return;
+  note(process->name() + " stands still, and is replaced");
+  process->pause(now() + dice_.between(1s, 20s));
+  Slot& slot = *slot_of(*process);
+  slot.process = nullptr;
+  slot.start_at = now() + dice_.between(0us, 2s);
+}
+
+void World::strike_outage() {
+  outage_until_ = now() + dice_.between(100ms, 12s);
+  note("nobody reaches the store for a while");
+}
+
+void World::strike_jump() {
+  const Duration by = dice_.between(-30s, 30s);
+  clock_.step_calendar(by);
+  note("somebody sets the wall clock by " + std::to_string(by.count()) + " us");
+}
+
+void World::strike_drain() {
+  Process* process = pick_process();
+  if (process == nullptr) return;
+  note(process->name() + " is asked to leave");
+  process->drain(now() + dice_.between(0us, 20s));
+}
+
+void World::strike_upgrade() {
+  if (std::all_of(slots_.begin(), slots_.end(), [&](const Slot& s) { return s.build == newest_build_; }))
+    ++newest_build_;
+  std::vector<Slot*> old;
+  for (Slot& slot : slots_) {
+    if (slot.build < newest_build_) old.push_back(&slot);
+  }
+  Slot& slot = *dice_.pick(old);
+  slot.build = newest_build_;
+  note(slot.name + " gets build " + std::to_string(newest_build_));
+  if (slot.process == nullptr || slot.process->is_dead()) return;
+  if (dice_.one_in(3)) {
+    kill(*slot.process, "to be upgraded");
+  } else {
+    slot.process->drain(now() + dice_.between(0us, 20s));
+  }
+}
+
+// From here on nothing goes wrong. Everybody comes back, with the newest build.
+void World::calm_down() {
+  note("the faults stop");
+  calm_ = true;
+  profile_ = without_faults(profile_);
+  hazards_.clear();
+  outage_until_ = {};
+  for (Slot& slot : slots_) {
+    const bool old = slot.process != nullptr && slot.process->build() < newest_build_;
+    slot.build = newest_build_;
+    slot.start_at = now();
+    if (old) slot.process->drain(now() + 5s);
+  }
+  for (const std::unique_ptr<Process>& process : processes_) {
+    process->pause({});
+    if (slot_of(*process) == nullptr) kill(*process, "since it was replaced");
+  }
+}
+
+}  // namespace holdfast::simulator

@@ -1,0 +1,195 @@
+// World: everything that one run consists of, and the loop that decides what happens next.
+#pragma once
+
+#include "runtime/registry.hpp"
+#include "testkit/simulator/dice.hpp"
+#include "testkit/simulator/faulty_store.hpp"
+#include "testkit/simulator/process.hpp"
+#include "testkit/simulator/profile.hpp"
+#include "testkit/simulator/witness.hpp"
+
+#include <holdfast/client.hpp>
+#include <holdfast/clock.hpp>
+#include <holdfast/log.hpp>
+#include <holdfast/metrics.hpp>
+#include <holdfast/testing/simulator.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace holdfast::simulator {
+
+/// Code that a scenario registered.
+struct RegisteredActivity {
+  std::string name{};
+  runtime::Registry::ActivityPointer code{};
+};
+struct RegisteredOrchestration {
+  std::string name{};
+  std::string version{};
+  std::uint64_t from_build = 1;
+  runtime::Registry::OrchestrationPointer code{};
+};
+
+/// One run. One thread; nothing in it looks at a clock, a random source or an address that the seed does not
+/// give.
+class World : private CallGuard {
+ public:
+  World(std::uint64_t seed, const testing::SimulationOptions& options, bool tells);
+  ~World() override;
+
+  // ---- what a scenario says ---------------------------------------------------------------------
+
+  std::vector<RegisteredActivity> activities;
+  std::vector<RegisteredOrchestration> orchestrations;
+  void at(Duration when, std::string what, std::function<void(Client&)> act);
+  std::vector<std::function<void()>> end_checks;
+  void fail(std::string what);
+  Dice& scenario_dice() noexcept { return scenario_dice_; }
+  [[nodiscard]] Duration age() const { return clock_.boot_now() - ManualClock::kBootStart; }
+  /// Past all faults.
+  [[nodiscard]] Store& plain_store() const noexcept { return *plain_store_; }
+
+  // ---- the run ----------------------------------------------------------------------------------
+
+  /// Runs everything; then failure() says whether something was wrong.
+  void run();
+  [[nodiscard]] const std::optional<std::string>& failure() const noexcept { return failure_; }
+  [[nodiscard]] std::uint64_t failed_at() const noexcept { return failed_at_; }
+  [[nodiscard]] std::vector<std::string> trace() const { return {trace_.begin(), trace_.end()}; }
+  [[nodiscard]] testing::SimulationReport report() const;
+
+ private:
+  /// A place for a worker: what it is like, and the process that is there now.
+  struct Slot {
+    std::string name{};
+    RuntimeOptions options{};
+    std::set<std::string> lacks{};  ///< code that it has not registered
+    bool keeps_name = false;        ///< its processes share one node id
+    std::uint64_t build = 1;
+    Process* process = nullptr;
+    BootTime start_at{};  ///< when there is no process
+  };
+  struct Action {
+    BootTime at{};
+    std::string what{};
+    std::function<void(Client&)> act{};
+  };
+  /// Something that goes wrong now and then.
+  struct Hazard {
+    Duration every = never;
+    BootTime next = BootTime::max();
+    void (World::*strike)() = nullptr;
+  };
+  /// One thing that could happen now.
+  struct Choice {
+    enum class Kind : std::uint8_t { process, client, hazard, start };
+    Kind kind = Kind::process;
+    std::size_t index = 0;
+    Move move{};
+  };
+
+  std::shared_ptr<FaultyStore> handle(std::uint64_t process, std::string name) {
+    CallGuard& guard = *this;
+    return std::make_shared<FaultyStore>(open_(), guard, process, std::move(name));
+  }
+
+  // CallGuard
+  void around(FaultyStore& handle) override;
+  Fault choose(FaultyStore& handle) override;
+  void tell(const FaultyStore& handle, std::string_view call, const std::string& what) override;
+  [[nodiscard]] bool tells() const noexcept override { return tells_; }
+  [[nodiscard]] Witness& witness() noexcept override { return witness_; }
+
+  // world.cpp: the loop
+  [[nodiscard]] bool over() const noexcept { return failure_.has_value(); }
+  /// Makes one thing happen, or lets time pass until something can. False when nothing ever will.
+  bool step(bool may_wait);
+  void collect();
+  [[nodiscard]] BootTime next_due() const;
+  void happen(const Choice& choice);
+  void act(Action action);
+  void listen();
+  void bury();
+  void run_inside(Process* process);
+  void pass_time(Duration least);
+  void guard_against_loops();
+  void inspect();
+  [[nodiscard]] bool all_ended();
+  void finish();
+  void drain_all();
+  void check_end();
+  void complain_about_unfinished();
+  void note(std::string what);
+  [[nodiscard]] BootTime now() const { return clock_.boot_now(); }
+
+  // workers.cpp: the slots, and what happens to their processes
+  void make_slots(std::size_t most);
+  void draw_options(Slot& slot);
+  void draw_gaps(Slot& slot);
+  void start(Slot& slot);
+  [[nodiscard]] runtime::Registry registry_for(const Slot& slot) const;
+  [[nodiscard]] BootTime end_of_activity();
+  void kill(Process& process, std::string_view why);
+  [[nodiscard]] Slot* slot_of(const Process& process);
+  [[nodiscard]] Process* pick_process();
+  void set_hazards();
+  void strike_kill();
+  void strike_pause();
+  void strike_replace();
+  void strike_outage();
+  void strike_jump();
+  void strike_drain();
+  void strike_upgrade();
+  void calm_down();
+
+  const std::uint64_t seed_;
+  const testing::SimulationOptions& options_;
+  const bool tells_;
+  ManualClock clock_;
+  Dice dice_;
+  Dice scenario_dice_;
+  SeededRandom client_random_;
+  Profile profile_;
+  Witness witness_;
+  testing::StoreOpener open_;
+  std::shared_ptr<Store> plain_store_;
+  std::shared_ptr<FaultyStore> client_store_;
+  std::optional<Client> client_;
+  std::shared_ptr<Logger> logger_;
+  std::shared_ptr<Metrics> metrics_;
+
+  std::vector<Slot> slots_;
+  std::vector<std::unique_ptr<Process>> processes_;
+  std::vector<Action> actions_;
+  std::vector<Hazard> hazards_;
+  std::vector<Choice> choices_;  // of this step; kept to spare allocations
+  std::vector<Move> moves_;      // likewise
+  BootTime outage_until_{};
+  std::uint64_t newest_build_ = 1;
+  std::uint64_t processes_made_ = 0;
+  bool calm_ = false;
+  bool closing_ = false;  // no process is started any more
+  int depth_ = 0;         // steps inside of calls of steps
+
+  std::uint64_t steps_ = 0;
+  std::uint64_t calls_ = 0;
+  std::uint64_t faults_ = 0;
+  std::uint64_t fingerprint_ = 0;
+  std::uint64_t changes_seen_ = ~std::uint64_t{0};
+  bool ended_ = false;
+  BootTime loop_since_{};
+  std::uint64_t loop_steps_ = 0;
+  std::optional<std::string> failure_;
+  std::uint64_t failed_at_ = 0;
+  std::deque<std::string> trace_;
+};
+
+}  // namespace holdfast::simulator

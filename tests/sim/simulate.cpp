@@ -1,0 +1,78 @@
+// The command behind `./dev sim`: runs seeds until one fails, or one seed in detail.
+#include "tests/sim/workloads/workloads.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <string_view>
+
+namespace {
+
+using namespace holdfast;
+
+constexpr std::string_view kUsage =
+    "usage: simulate [--seeds N] [--from N]      run N seeds (1,000), beginning with the given one (1)\n"
+    "       simulate --seed N [--steps] [--until STEP]\n"
+    "                                            run one seed; --steps tells every step of it\n";
+
+struct Arguments {
+  std::uint64_t first = 1;
+  std::uint64_t count = 1000;
+  holdfast::testing::SimulationOptions options{};
+};
+
+bool parse(int count, char** values, Arguments& arguments) {
+  arguments.options.replay_hint = "./dev sim --seed {} --steps";
+  for (int i = 1; i < count; ++i) {
+    const std::string_view name = values[i];
+    if (name == "--steps") {
+      arguments.options.print = true;
+      continue;
+    }
+    if (++i == count) return false;
+    const std::uint64_t value = std::strtoull(values[i], nullptr, 10);
+    if (name == "--seeds") {
+      arguments.count = value;
+    } else if (name == "--from") {
+      arguments.first = value;
+    } else if (name == "--seed") {
+      arguments.first = value;
+      arguments.count = 1;
+    } else if (name == "--until") {
+      arguments.options.until_step = value;
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+int main(int count, char** values) {
+  Arguments arguments;
+  if (!parse(count, values, arguments)) {
+    std::cerr << kUsage;
+    return 2;
+  }
+  const auto began = std::chrono::steady_clock::now();
+  holdfast::testing::SimulationReport sum;
+  for (std::uint64_t i = 0; i < arguments.count; ++i) {
+    const auto report = holdfast::testing::simulate(sim::everything, arguments.first + i, arguments.options);
+    sum.steps += report.steps;
+    sum.store_calls += report.store_calls;
+    sum.faults += report.faults;
+    sum.time += report.time;
+    if (!report.failure) continue;
+    std::cout << report.failure->text() << "\n";
+    return 1;
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  std::cout << arguments.count << " seeds held: " << sum.steps << " steps, " << sum.store_calls
+            << " calls of the store, " << sum.faults << " faults, "
+            << std::chrono::duration_cast<std::chrono::minutes>(sum.time).count()
+            << " minutes of virtual time in " << seconds << " s\n";
+  return 0;
+}
