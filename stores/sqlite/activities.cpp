@@ -72,11 +72,9 @@ Activity read_activity(const Cursor& row, bool queued) {
 }
 
 std::optional<Activity> find_activity(Transaction& tx, const store::ActivityId& id) {
-  if (Cursor row = tx.rows(tx.sql.running, id.instance, id.execution, id.event); row.next()) {
-    return read_activity(row, false);
-  }
-  if (Cursor row = tx.rows(tx.sql.queued, id.instance, id.execution, id.event); row.next()) {
-    return read_activity(row, true);
+  for (const bool queued : {false, true}) {
+    Cursor row = tx.rows(queued ? tx.sql.queued : tx.sql.running, id.instance, id.execution, id.event, tx.ns);
+    if (row.next()) return read_activity(row, queued);
   }
   return std::nullopt;
 }
@@ -242,23 +240,19 @@ void SessionResults::apply(Transaction& tx) const {
 
 Duration let_activities_lapse(Transaction& tx) {
   if (tx.now < tx.counters().activity_horizon) return left_until(tx.counters().activity_horizon, tx.now);
-  LeaseTime horizon = kNoTime;
-  std::vector<store::ActivityId> over;
-  for (Cursor row = tx.rows(tx.sql.running_locks); row.next();) {
-    if (const LeaseTime until = row->int64(3); until > tx.now) {
-      horizon = std::min(horizon, until);
-    } else {
-      over.push_back({row->number<InstanceKey>(0), row->number<ExecutionNumber>(1), row->number<EventId>(2)});
-    }
+  std::vector<Activity> over;
+  for (Cursor row = tx.rows(tx.sql.running_until, tx.now); row.next();) {
+    over.push_back(read_activity(row, false));
   }
-  for (const store::ActivityId& id : over) {
-    std::optional<Activity> activity = find_activity(tx, id);
-    erase_activity(tx, *activity);
-    activity->lane = lane_of(tx, *activity);
-    activity->at = activity->until;
-    insert_queued(tx, *activity);
+  for (Activity& activity : over) {
+    erase_activity(tx, activity);
+    activity.lane = lane_of(tx, activity);
+    activity.at = activity.until;
+    insert_queued(tx, activity);
   }
-  tx.counters().activity_horizon = horizon;
+  LeaseTime& horizon = tx.counters().activity_horizon;
+  horizon = kNoTime;
+  if (Cursor row = tx.rows(tx.sql.first_end_of_lock); row.next() && !row->is_null(0)) horizon = row->int64(0);
   return left_until(horizon, tx.now);
 }
 

@@ -46,6 +46,7 @@ struct Activity {
 
 /// Reads a row of one of the queries that give whole rows.
 Activity read_activity(const Cursor& row, bool queued);
+/// Of this namespace, in either table.
 std::optional<Activity> find_activity(Transaction& tx, const store::ActivityId& id);
 void insert_running(Transaction& tx, const Activity& activity);
 /// In its lane, ready at `at`.

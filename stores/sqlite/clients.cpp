@@ -48,15 +48,10 @@ StoreResult<InstanceKey> send_anew(Transaction& tx, const store::ClientMessage& 
   return *key;
 }
 
-std::int64_t period_of(LeaseTime time) { return time / kRequestPeriod.count(); }
-
 std::optional<InstanceKey> answer_of(Transaction& tx, RequestId request) {
-  const std::int64_t first = period_of(tx.now - kRequestsKept.count());
-  for (std::int64_t period = period_of(tx.now); period >= first; --period) {
-    Cursor row = tx.rows(tx.sql.request, tx.ns, period, request);
-    if (row.next() && tx.now - row->int64(0) < kRequestsKept.count()) return row->number<InstanceKey>(1);
-  }
-  return std::nullopt;
+  Cursor row = tx.rows(tx.sql.request, tx.ns, request);
+  if (!row.next() || tx.now - row->int64(0) >= kRequestsKept.count()) return std::nullopt;
+  return row->number<InstanceKey>(1);
 }
 
 }  // namespace
@@ -67,8 +62,8 @@ StoreResult<InstanceKey> send(Transaction& tx, const store::ClientMessage& item)
   }
   StoreResult<InstanceKey> sent = send_anew(tx, item);
   if (sent && !item.request.empty()) {
-    tx.run(tx.sql.remember_request, tx.ns, period_of(tx.now), item.request, tx.now, *sent);
-    tx.sweep_by((period_of(tx.now) + 1) * kRequestPeriod.count() + kRequestsKept.count());
+    tx.run(tx.sql.remember_request, tx.ns, item.request, tx.now, *sent);
+    tx.sweep_by(later(tx.now, kRequestsKept));
   }
   return sent;
 }

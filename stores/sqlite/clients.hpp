@@ -41,7 +41,5 @@ void remove_instance(Transaction& tx, InstanceKey key);
 
 /// How long a request of a client is remembered.
 inline constexpr Duration kRequestsKept = std::chrono::hours(1);
-/// Requests are kept by the period in which they came, and dropped with it.
-inline constexpr Duration kRequestPeriod = std::chrono::minutes(30);
 
 }  // namespace holdfast::sqlite_store

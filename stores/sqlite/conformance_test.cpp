@@ -10,10 +10,9 @@ class Database final : public StoreDatabase {
  public:
   std::shared_ptr<Store> open(const StoreSetup& setup) override {
     // What is tested here is not the disk.
-    return sqlite(folder_ / "conformance.db", {.ns = setup.ns,
-                                               .durability = Durability::off,
-                                               .clock = setup.clock,
-                                               .faults = setup.faults});
+    return sqlite(
+        folder_ / "conformance.db",
+        {.ns = setup.ns, .durability = Durability::off, .clock = setup.clock, .faults = setup.faults});
   }
 
  private:

@@ -79,7 +79,7 @@ StoreResult<void> finish_activity(Transaction& tx, const ActivityResult& result)
   // The common case: a running activity of no session, answered with its outcome.
   if (const auto* finished = std::get_if<store::Finished>(&result.result);
       finished != nullptr && tx.change(tx.sql.finish_running, result.id.instance, result.id.execution,
-                                       result.id.event, result.token) == 1) {
+                                       result.id.event, result.token, tx.ns) == 1) {
     deliver_outcome(tx, result.id, finished->body);
     return {};
   }
@@ -130,7 +130,8 @@ StoreError why_not_locked(Transaction& tx, const store::ActivityId& id, LockToke
       "activity " + to_string(id.instance) + "/" + to_string(id.execution) + "/" + to_string(id.event);
   if (row_is_there) return store_error(StoreError::Kind::lost, name + " is locked by another");
   StoreError gone = store_error(StoreError::Kind::gone, name + " was taken away");
-  if (Cursor row = tx.rows(tx.sql.cancel_reason, id.instance, id.execution, id.event, token); row.next()) {
+  if (Cursor row = tx.rows(tx.sql.cancel_reason, id.instance, id.execution, id.event, token, tx.ns);
+      row.next()) {
     gone.reason = static_cast<CancelReason>(row->integer(0));
   }
   return gone;

@@ -253,15 +253,15 @@ CREATE TABLE kept_values (
   PRIMARY KEY (key, name)
 ) WITHOUT ROWID;
 
--- Requests of clients that took effect, by the half hour of lease time in which they came.
+-- Requests of clients that took effect, and what they were answered.
 CREATE TABLE requests (
   ns INTEGER NOT NULL,
-  period INTEGER NOT NULL,
   request BLOB NOT NULL,
   at INTEGER NOT NULL,
   answer INTEGER NOT NULL,
-  PRIMARY KEY (ns, period, request)
+  PRIMARY KEY (ns, request)
 ) WITHOUT ROWID;
+CREATE INDEX requests_by_time ON requests (ns, at);
 
 -- Deleted instances whose history was too long to go with them.
 CREATE TABLE remains (

@@ -12,13 +12,19 @@ std::optional<TokenType> or_null(TokenType token) {
 }
 
 void deliver_early(Transaction& tx, Instance& instance) {
-  std::vector<std::pair<LeaseTime, store::NewMessage>> early;
-  for (Cursor row = tx.rows(tx.sql.early_of, tx.ns, instance.name, tx.now); row.next();) {
-    early.emplace_back(row->int64(0), read_new_message(row, 1));
+  struct Early {
+    LeaseTime visible = 0;
+    LeaseTime until = 0;
+    store::NewMessage message{};
+  };
+  std::vector<Early> early;
+  for (Cursor row = tx.rows(tx.sql.early_of, tx.ns, instance.name); row.next();) {
+    early.push_back({row->int64(0), row->int64(1), read_new_message(row, 2)});
   }
   if (early.empty()) return;
   tx.run(tx.sql.drop_early, tx.ns, instance.name);
-  for (const auto& [visible, message] : early) {
+  for (const auto& [visible, until, message] : early) {
+    if (until <= tx.now) continue;
     if (visible > tx.now) {
       deliver_at(tx, instance.key, visible, letter(message));
     } else {

@@ -180,12 +180,12 @@ struct Statements {
       "sqlite.running",
       "SELECT key, execution, event, kind, worker, token, until, body, priority, attempt, delivery,"
       " session, generation, start_within, total_until, last_failure, progress, session_over, 0, 0, 0"
-      " FROM running WHERE key = ?1 AND execution = ?2 AND event = ?3"};
+      " FROM running WHERE key = ?1 AND execution = ?2 AND event = ?3 AND kind >> 32 = ?4"};
   Query queued{"sqlite.queued",
                "SELECT key, execution, event, kind, worker, token, until, body, -rank, attempt, delivery,"
                " session, generation, start_within, total_until, last_failure, progress, session_over, lane, "
                "at, adopts"
-               " FROM queued WHERE key = ?1 AND execution = ?2 AND event = ?3"};
+               " FROM queued WHERE key = ?1 AND execution = ?2 AND event = ?3 AND kind >> 32 = ?4"};
   Query running_of{
       "sqlite.running_of",
       "SELECT key, execution, event, kind, worker, token, until, body, priority, attempt, delivery,"
@@ -211,7 +211,12 @@ struct Statements {
   Query extend_running_progress{"sqlite.extend_running_progress",
                                 "UPDATE running SET until = ?4, progress = ?5"
                                 " WHERE key = ?1 AND execution = ?2 AND event = ?3"};
-  Query running_locks{"sqlite.running_locks", "SELECT key, execution, event, until FROM running"};
+  Query running_until{
+      "sqlite.running_until",
+      "SELECT key, execution, event, kind, worker, token, until, body, priority, attempt, delivery,"
+      " session, generation, start_within, total_until, last_failure, progress, session_over, 0, 0, 0"
+      " FROM running WHERE until <= ?1 ORDER BY key, execution, event"};
+  Query first_end_of_lock{"sqlite.first_end_of_lock", "SELECT min(until) FROM running"};
   Query any_queued{"sqlite.any_queued", "SELECT 1 FROM queued LIMIT 1"};
   Query next_queue_lane{"sqlite.next_queue_lane",
                         "SELECT lane FROM queued WHERE lane > ?1 AND lane < ?2 ORDER BY lane LIMIT 1"};
@@ -226,14 +231,14 @@ struct Statements {
                      "SELECT at FROM queued WHERE lane = ?1 AND rank = ?2 AND at > ?3 ORDER BY at LIMIT 1"};
   Query finish_running{"sqlite.finish_running",
                        "DELETE FROM running WHERE key = ?1 AND execution = ?2 AND event = ?3 AND token = ?4"
-                       " AND session IS NULL"};
+                       " AND session IS NULL AND kind >> 32 = ?5"};
   Query instance_name{"sqlite.instance_name", "SELECT name FROM instances WHERE key = ?1"};
   Query insert_cancel{"sqlite.insert_cancel",
                       "REPLACE INTO cancels (key, execution, event, token, ns, worker, name, reason, state,"
                       " until) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0, ?9)"};
   Query cancel_reason{"sqlite.cancel_reason",
-                      "SELECT reason FROM cancels WHERE key = ?1 AND execution = ?2 AND event = ?3 AND"
-                      " token = ?4"};
+                      "SELECT reason FROM cancels WHERE key = ?1 AND execution = ?2 AND event = ?3"
+                      " AND token = ?4 AND ns = ?5"};
 
   // ---- sessions ---------------------------------------------------------------------------------
   Query session_by_id{
@@ -329,8 +334,8 @@ struct Statements {
 
   // ---- early deliveries -------------------------------------------------------------------------
   Query early_of{"sqlite.early_of",
-                 "SELECT at, kind, execution, source, address_kind, address, body FROM early"
-                 " WHERE ns = ?1 AND instance = ?2 AND until > ?3 ORDER BY number"};
+                 "SELECT at, until, kind, execution, source, address_kind, address, body FROM early"
+                 " WHERE ns = ?1 AND instance = ?2 ORDER BY number"};
   Query drop_early{"sqlite.drop_early", "DELETE FROM early WHERE ns = ?1 AND instance = ?2"};
   // ---- clients ----------------------------------------------------------------------------------
   Query former_life{"sqlite.former_life",
@@ -342,11 +347,9 @@ struct Statements {
   Query request_cancel{"sqlite.request_cancel",
                        "UPDATE instances SET cancel_requested_at = ?2"
                        " WHERE key = ?1 AND cancel_requested_at IS NULL"};
-  Query request{"sqlite.request",
-                "SELECT at, answer FROM requests WHERE ns = ?1 AND period = ?2 AND request = ?3"};
-  Query remember_request{
-      "sqlite.remember_request",
-      "REPLACE INTO requests (ns, period, request, at, answer) VALUES (?1, ?2, ?3, ?4, ?5)"};
+  Query request{"sqlite.request", "SELECT at, answer FROM requests WHERE ns = ?1 AND request = ?2"};
+  Query remember_request{"sqlite.remember_request",
+                         "REPLACE INTO requests (ns, request, at, answer) VALUES (?1, ?2, ?3, ?4)"};
   Query delete_instance{"sqlite.delete_instance", "DELETE FROM instances WHERE key = ?1"};
   Query delete_delayed_of{"sqlite.delete_delayed_of", "DELETE FROM delayed WHERE key = ?1"};
   Query delete_messages_of{"sqlite.delete_messages_of", "DELETE FROM messages WHERE key = ?1"};
@@ -360,8 +363,8 @@ struct Statements {
                          "SELECT count(DISTINCT execution) FROM history WHERE key = ?1 AND execution < ?2"};
   Query prune_history{"sqlite.prune_history", "DELETE FROM history WHERE key = ?1 AND execution < ?2"};
   Query acknowledge_cancel{"sqlite.acknowledge_cancel",
-                           "UPDATE cancels SET state = ?5 WHERE key = ?1 AND execution = ?2 AND event = ?3"
-                           " AND token = ?4"};
+                           "UPDATE cancels SET state = ?6 WHERE key = ?1 AND execution = ?2 AND event = ?3"
+                           " AND token = ?4 AND ns = ?5"};
   Query parked{"sqlite.parked", "SELECT key FROM instances WHERE ns = ?1 AND status = 2 ORDER BY key"};
 
   // ---- the sweep --------------------------------------------------------------------------------
@@ -384,10 +387,9 @@ struct Statements {
                        " (SELECT number FROM early WHERE ns = ?1 AND until <= ?2 LIMIT ?3)"};
   Query first_early{"sqlite.first_early", "SELECT until FROM early WHERE ns = ?1 ORDER BY until LIMIT 1"};
   Query drop_old_requests{"sqlite.drop_old_requests",
-                          "DELETE FROM requests WHERE (ns, period, request) IN (SELECT ns, period, request"
-                          " FROM requests WHERE ns = ?1 AND period < ?2 LIMIT ?3)"};
-  Query first_request{"sqlite.first_request",
-                      "SELECT period FROM requests WHERE ns = ?1 ORDER BY period LIMIT 1"};
+                          "DELETE FROM requests WHERE (ns, request) IN"
+                          " (SELECT ns, request FROM requests WHERE ns = ?1 AND at <= ?2 LIMIT ?3)"};
+  Query first_request{"sqlite.first_request", "SELECT at FROM requests WHERE ns = ?1 ORDER BY at LIMIT 1"};
   Query drop_old_cancels{"sqlite.drop_old_cancels",
                          "DELETE FROM cancels WHERE (key, execution, event, token) IN (SELECT key, execution,"
                          " event, token FROM cancels WHERE ns = ?1 AND until <= ?2 LIMIT ?3)"};

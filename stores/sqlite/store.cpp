@@ -234,7 +234,7 @@ StoreResult<std::vector<store::CancelRecord>> SqliteStore::cancel_records(Worker
 StoreResult<void> SqliteStore::acknowledge_cancels(std::span<const store::CancelAcknowledgement> cancels) {
   return write<void>([=](Transaction& tx) -> StoreResult<void> {
     for (const store::CancelAcknowledgement& item : cancels) {
-      tx.run(tx.sql.acknowledge_cancel, item.id.instance, item.id.execution, item.id.event, item.token,
+      tx.run(tx.sql.acknowledge_cancel, item.id.instance, item.id.execution, item.id.event, item.token, tx.ns,
              to_row(item.state));
     }
     return {};

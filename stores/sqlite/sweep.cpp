@@ -154,10 +154,10 @@ class Sweep {
   }
 
   void drop_requests() {
-    const std::int64_t kept = (tx_.now - kRequestsKept.count()) / kRequestPeriod.count();
+    const LeaseTime kept = tx_.now - kRequestsKept.count();
     swept_.remains_removed += dropped(tx_.change(tx_.sql.drop_old_requests, tx_.ns, kept, request_.max));
     if (Cursor row = tx_.rows(tx_.sql.first_request, tx_.ns); row.next()) {
-      due_at((row->int64(0) + 1) * kRequestPeriod.count() + kRequestsKept.count());
+      due_at(later(row->int64(0), kRequestsKept));
     }
   }
 
