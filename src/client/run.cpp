@@ -5,6 +5,7 @@
 #include <holdfast/random.hpp>
 #include <holdfast/run.hpp>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -177,9 +178,13 @@ void Run::cancel(CancelOptions options, std::string_view reason) const {
         core_->random(), id_, {.kind = bodies::Control::Kind::terminate, .reason = std::string(reason)}));
     messages.back().delay = *options.terminate_after;
   }
-  for (const store::ClientMessage& message : messages) {
-    core_->call([&] { return std::move(core_->store().send({&message, 1}).front()); });
-  }
+  // In one go: the instance may end by the first before the second is sent.
+  core_->call([&] {
+    std::vector<StoreResult<InstanceKey>> answers = core_->store().send(messages);
+    const auto refused =
+        std::find_if(answers.begin(), answers.end(), [](const auto& answer) { return !answer; });
+    return std::move(refused == answers.end() ? answers.front() : *refused);
+  });
 }
 
 void Run::terminate(std::string_view reason) const {

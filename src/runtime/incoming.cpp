@@ -83,9 +83,11 @@ history::Completed to_completed(const CachedInstance& instance, const store::Mes
   return {message.source, kNull};
 }
 
+// The engine wants it in an optional: a value that is null is not one that is missing.
 std::optional<Payload> to_payload(const store::ValueAnswer& answer) {
-  if (!answer.value) return kNull;
-  return bodies::read<Payload>(*answer.value);
+  std::optional<Payload> value;
+  if (answer.value && !(value = bodies::read<Payload>(*answer.value))) return std::nullopt;
+  return encode(value);
 }
 
 Payload to_payload(const store::SessionNews& news) {

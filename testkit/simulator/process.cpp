@@ -73,10 +73,15 @@ bool Process::start() {
   const Mark mark(in_use_);
   if (!node_.join()) return false;
   if (is_dead()) return false;
-  listener_ = setup_.store->listen(store::kTurns | store::kActivities | store::kCancels | store::kSweep,
-                                   WorkerKey{node_.worker().key});
+  register_listener();
   floor_at_ = now() + kFloor;
   return true;
+}
+
+void Process::register_listener() {
+  listens_as_ = node_.worker().key;
+  listener_ = setup_.store->listen(store::kTurns | store::kActivities | store::kCancels | store::kSweep,
+                                   WorkerKey{listens_as_});
 }
 
 // ---- what it could do ---------------------------------------------------------------------------
@@ -101,14 +106,19 @@ void Process::offer(BootTime now, std::vector<Move>& moves) const {
 BootTime Process::next_due(BootTime now) const {
   if (!listener_ || is_dead()) return BootTime::max();
   if (paused_until_ > now) return paused_until_;
-  BootTime due = executor_.next_due();
+  BootTime due = BootTime::max();
+  const auto consider = [&](BootTime at) {
+    if (at > now) due = std::min(due, at);
+  };
+  consider(executor_.next_due());
   if (leaving_ == Leaving::left) return due;
   for (const Thread& thread : threads_) {
-    if (!thread.running) due = std::min(due, thread.due);
+    if (!thread.running) consider(thread.due);
   }
-  for (const Arriving& arriving : arriving_) due = std::min(due, arriving.at);
-  if (leaving_ != Leaving::no && in_use_ == 0) due = std::min(due, leave_by_);
-  return std::min(due, floor_at_);
+  for (const Arriving& arriving : arriving_) consider(arriving.at);
+  if (leaving_ != Leaving::no) consider(leave_by_);
+  consider(floor_at_);
+  return due;
 }
 
 std::string Process::describe(const Move& move) const {
@@ -169,6 +179,10 @@ std::optional<std::string> Process::run_step(Thread& thread) {
 
 void Process::listen(const std::function<std::optional<BootTime>(const store::Wake&)>& fate) {
   if (!listener_ || is_dead() || paused_until_ > now() || leaving_ == Leaving::left) return;
+  if (listens_as_ != node_.worker().key) {
+    register_listener();
+    node_.look_again();
+  }
   store::Wake wake = listener_->wait(now());
   if (wake.work.empty()) return;
   if (const std::optional<BootTime> at = fate(wake)) arriving_.push_back({*at, std::move(wake)});

@@ -110,6 +110,7 @@ class Process {
   [[nodiscard]] bool poked(const Thread& thread) const {
     return pokes_[static_cast<std::size_t>(thread.step)] > 0;
   }
+  void register_listener();
   std::optional<std::string> run_step(Thread& thread);
   void go_on_leaving();
 
@@ -119,6 +120,7 @@ class Process {
   std::array<unsigned, runtime::kSteps> pokes_{};
   runtime::Node node_;
   std::unique_ptr<store::Listener> listener_;
+  std::uint64_t listens_as_ = 0;
   std::vector<Thread> threads_;
   std::vector<Arriving> arriving_;
   BootTime floor_at_{};

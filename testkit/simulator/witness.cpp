@@ -145,6 +145,7 @@ void Witness::released(const store::TurnRelease& release, const StoreResult<void
   if (!instance.lock || instance.lock->token != release.token)
     broken(name(release.key) + " was released with the stale lock " + in_words(release.token));
   instance.lock.reset();
+  instance.not_before = clock_.boot_now() + release.delay;
 }
 
 void Witness::renewed(Duration lease, const store::TurnRenewal& renewal, const StoreResult<void>& answer) {
@@ -260,7 +261,8 @@ void Witness::inspect(const store::StoreState& state) {
              ", and that was not committed");
     const bool pending = std::any_of(row.messages.begin(), row.messages.end(),
                                      [](const store::Message& m) { return !store::waits_for_code(m.kind); });
-    if (pending && !row.ready && row.view.status == store::InstanceStatus::running)
+    if (pending && !row.ready && row.view.status == store::InstanceStatus::running &&
+        instance.not_before <= clock_.boot_now())
       broken(who + " has messages and is not ready: it is stranded");
     if (ended && !row.timers.empty()) broken(who + " has ended and still has timers");
     for (const store::Message& message : row.messages) {

@@ -54,12 +54,12 @@ class Witness {
   struct Instance {
     std::string id{};
     std::optional<Lock> lock{};
+    BootTime not_before{};  ///< a release asked for a delay
     TurnStamp stamp{};
     bool ended = false;
     ExecutionNumber execution{1};
     EventId next_event{1};
     std::set<EventId> open{};  ///< operations of this execution without an outcome
-    MessageId consumed_below{};
     std::set<MessageId> consumed{};
   };
   struct Activity {

@@ -203,7 +203,7 @@ bool World::step(bool may_wait) {
   if (choices_.empty()) {
     const BootTime due = next_due();
     if (!may_wait || due == BootTime::max()) return false;
-    clock_.advance(std::max(due - now(), Duration(1)));
+    clock_.advance(due - now());
     return true;
   }
   ++steps_;
@@ -248,14 +248,17 @@ void World::collect() {
   }
 }
 
+// What could happen now, but not in here, is not waited for.
 BootTime World::next_due() const {
   BootTime due = BootTime::max();
-  for (const std::unique_ptr<Process>& process : processes_)
-    due = std::min(due, std::max(process->next_due(now()), now()));
-  for (const Action& action : actions_) due = std::min(due, action.at);
-  for (const Hazard& hazard : hazards_) due = std::min(due, hazard.next);
+  const auto consider = [&](BootTime at) {
+    if (at > now()) due = std::min(due, at);
+  };
+  for (const std::unique_ptr<Process>& process : processes_) consider(process->next_due(now()));
+  for (const Action& action : actions_) consider(action.at);
+  for (const Hazard& hazard : hazards_) consider(hazard.next);
   for (const Slot& slot : slots_) {
-    if (slot.process == nullptr && !closing_) due = std::min(due, slot.start_at);
+    if (slot.process == nullptr && !closing_) consider(slot.start_at);
   }
   return due;
 }
@@ -289,7 +292,7 @@ void World::happen(const Choice& choice) {
 
 void World::act(Action action) {
   note("client: " + action.what);
-  ++changes_seen_;
+  changes_seen_.reset();
   try {
     action.act(*client_);
   } catch (const std::exception& e) {

@@ -183,7 +183,7 @@ class World : private CallGuard {
   std::uint64_t calls_ = 0;
   std::uint64_t faults_ = 0;
   std::uint64_t fingerprint_ = 0;
-  std::uint64_t changes_seen_ = ~std::uint64_t{0};
+  std::optional<std::uint64_t> changes_seen_;  // when it was last asked whether all have ended
   bool ended_ = false;
   BootTime loop_since_{};
   std::uint64_t loop_steps_ = 0;

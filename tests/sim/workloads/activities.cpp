@@ -1,0 +1,236 @@
+// Activities one after the other, side by side, failing, timing out, undone.
+#include "tests/sim/workloads/workloads.hpp"
+
+#include <holdfast/context.hpp>
+#include <holdfast/saga.hpp>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace holdfast::sim {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+Task<std::vector<std::string>> sequence(Context& ctx, int length) {
+  std::vector<std::string> done;
+  for (int i = 0; i < length; ++i) {
+    const std::string label = "s" + std::to_string(i);
+    done.push_back(co_await ctx.activity<std::string>("step", label));
+  }
+  co_return done;
+}
+
+Task<std::vector<std::string>> fan_out(Context& ctx, int width) {
+  std::vector<Op<std::string>> parts;
+  for (int i = 0; i < width; ++i) {
+    const std::string label = "f" + std::to_string(i);
+    parts.push_back(ctx.activity<std::string>("step", label));
+  }
+  std::vector<std::string> done = co_await when_all(std::move(parts));
+  const std::string label = "in";
+  done.push_back(co_await ctx.activity<std::string>("step", label));
+  co_return done;
+}
+
+// The attempt that succeeded, or how it failed.
+Task<std::string> retrying(Context& ctx, int succeeds_at, int max_attempts) {
+  const Result<int> attempt =
+      co_await ctx
+          .activity<int>("flaky", {.retry = {.max_attempts = max_attempts, .first_delay = 200ms}},
+                         succeeds_at)
+          .result();
+  if (attempt) co_return "attempt " + std::to_string(*attempt);
+  co_return attempt.error().type + " at " + std::to_string(attempt.error().attempt);
+}
+
+// Attempts are ended by their timeout as long as it takes.
+Task<std::vector<std::string>> timed(Context& ctx) {
+  const std::string label = "timed";
+  std::vector<std::string> done;
+  done.push_back(co_await ctx.activity<std::string>(
+      "step", {.timeout = 3s, .retry = {.max_attempts = 10'000, .max_delay = 2s}}, label));
+  co_return done;
+}
+
+// Nobody has this activity.
+Task<std::string> unserved(Context& ctx) {
+  const Result<int> result = co_await ctx.activity<int>("nobody_has_it", {.schedule_to_start = 4s}).result();
+  co_return result ? "served" : result.error().type;
+}
+
+// No attempt succeeds before its total deadline.
+Task<std::string> hopeless(Context& ctx) {
+  const int never_succeeds = 1'000'000;
+  const Result<int> result =
+      co_await ctx
+          .activity<int>("flaky",
+                         {.retry = {.max_attempts = 1'000'000, .first_delay = 300ms, .total_deadline = 5s}},
+                         never_succeeds)
+          .result();
+  co_return result ? "succeeded" : result.error().type;
+}
+
+Task<std::vector<std::string>> book(Context& ctx, Saga& saga, std::string trip, int fails_at) {
+  std::vector<std::string> done;
+  for (int i = 0; i < 3; ++i) {
+    if (i == fails_at) {
+      const int never_succeeds = 100;
+      co_await ctx.activity<int>("flaky", {.retry = {.max_attempts = 2}}, never_succeeds);
+    }
+    const std::string label = trip + "/do" + std::to_string(i);
+    const std::string undo = trip + "/undo" + std::to_string(i);
+    done.push_back(co_await ctx.activity<std::string>("step", label));
+    saga.undo_with("step", undo);
+  }
+  co_return done;
+}
+
+Task<std::string> saga_trip(Context& ctx, int fails_at) {
+  Saga saga(ctx);
+  const Result<std::vector<std::string>> booked =
+      co_await book(ctx, saga, ctx.instance_id(), fails_at).result();
+  if (booked) co_return "booked";
+  co_await saga.compensate();
+  co_return "undone";
+}
+
+// How often side effects ran, in this process: each run gives another number.
+int effects = 0;
+
+Task<std::vector<std::string>> with_effects(Context& ctx, int rounds) {
+  std::vector<std::string> done;
+  for (int i = 0; i < rounds; ++i) {
+    const int number = co_await ctx.side_effect([] { return ++effects; });
+    const std::string id = ctx.uuid();
+    const std::string label = std::to_string(number) + "/" + id;
+    const std::string step = co_await ctx.activity<std::string>("step", label);
+    // What it was before the wait, and what the activity was told, must be the same.
+    done.push_back(step.substr(0, step.find('=')) == label ? "same"
+                                                           : "changed from " + label + " to " + step);
+  }
+  co_return done;
+}
+
+Task<std::vector<std::string>> queued(Context& ctx) {
+  const std::string first = "gpu";
+  const std::string second = "later";
+  Future<std::string> slow =
+      ctx.activity<std::string>("step", {.queue = "gpu", .priority = -1}, first).start();
+  std::vector<std::string> done;
+  done.push_back(co_await ctx.activity<std::string>("step", {.queue = "cpu", .priority = 5}, second));
+  done.push_back(co_await slow);
+  co_return done;
+}
+
+std::vector<std::string> labels(const std::string& prefix, int count) {
+  std::vector<std::string> list;
+  for (int i = 0; i < count; ++i) list.push_back(prefix + std::to_string(i));
+  return list;
+}
+
+}  // namespace
+
+void sequences(const Shared& shared) {
+  shared.sim.orchestration("sequence", sequence);
+  for (int i = shared.number(1, 3); i > 0; --i) {
+    const std::string id = "sequence-" + std::to_string(i);
+    const int length = shared.number(0, 6);
+    shared.start("sequence", id, length);
+    shared.sim.at_end([shared, id, length] {
+      shared.expect_steps(id, shared.sim.result<std::vector<std::string>>(id).value(), labels("s", length));
+    });
+  }
+}
+
+void fan_outs(const Shared& shared) {
+  shared.sim.orchestration("fan_out", fan_out);
+  for (int i = shared.number(1, 2); i > 0; --i) {
+    const std::string id = "fan_out-" + std::to_string(i);
+    const int width = shared.number(0, 20);
+    shared.start("fan_out", id, width);
+    shared.sim.at_end([shared, id, width] {
+      std::vector<std::string> expected = labels("f", width);
+      expected.emplace_back("in");
+      shared.expect_steps(id, shared.sim.result<std::vector<std::string>>(id).value(), expected);
+    });
+  }
+}
+
+void retries(const Shared& shared) {
+  shared.sim.orchestration("retrying", retrying);
+  for (int i = shared.number(1, 3); i > 0; --i) {
+    const std::string id = "retrying-" + std::to_string(i);
+    const int succeeds_at = shared.number(1, 5);
+    const int max_attempts = shared.number(1, 5);
+    shared.start("retrying", id, succeeds_at, max_attempts);
+    shared.sim.at_end([shared, id, succeeds_at, max_attempts] {
+      const std::string expected = succeeds_at <= max_attempts ? "attempt " + std::to_string(succeeds_at)
+                                                               : "not_yet at " + std::to_string(max_attempts);
+      shared.expect(id, shared.sim.result<std::string>(id).value(), expected);
+    });
+  }
+}
+
+void deadlines(const Shared& shared) {
+  shared.sim.orchestration("timed", timed);
+  shared.sim.orchestration("unserved", unserved);
+  shared.sim.orchestration("hopeless", hopeless);
+  shared.start("timed", "timed");
+  shared.start("unserved", "unserved");
+  shared.start("hopeless", "hopeless");
+  shared.sim.at_end([shared] {
+    shared.expect_steps("timed", shared.sim.result<std::vector<std::string>>("timed").value(), {"timed"});
+    shared.expect<std::string>("unserved", shared.sim.result<std::string>("unserved").value(),
+                               "schedule_to_start");
+    const std::string end = shared.sim.result<std::string>("hopeless").value();
+    // The last failure when no attempt would start in time, or the deadline when none could.
+    if (end != "not_yet" && end != "total_deadline") shared.sim.fail("hopeless ended with " + end);
+  });
+}
+
+void sagas(const Shared& shared) {
+  shared.sim.orchestration("saga_trip", saga_trip);
+  for (int i = shared.number(1, 2); i > 0; --i) {
+    const std::string id = "saga-" + std::to_string(i);
+    const int fails_at = shared.number(0, 3);
+    shared.start("saga_trip", id, fails_at);
+    shared.sim.at_end([shared, id, fails_at] {
+      shared.expect<std::string>(id, shared.sim.result<std::string>(id).value(),
+                                 fails_at < 3 ? "undone" : "booked");
+      for (int k = 0; k < 3; ++k) {
+        const std::string number = std::to_string(k);
+        shared.expect(id + " did " + number, shared.ledger->has_label(id + "/do" + number), k < fails_at);
+        shared.expect(id + " undid " + number, shared.ledger->has_label(id + "/undo" + number),
+                      fails_at < 3 && k < fails_at);
+      }
+    });
+  }
+}
+
+void side_effects(const Shared& shared) {
+  effects = 0;
+  shared.sim.orchestration("with_effects", with_effects);
+  const int rounds = shared.number(1, 5);
+  shared.start("with_effects", "effects", rounds);
+  shared.sim.at_end([shared, rounds] {
+    shared.expect("effects", shared.sim.result<std::vector<std::string>>("effects").value(),
+                  std::vector<std::string>(static_cast<std::size_t>(rounds), "same"));
+  });
+}
+
+void queues(const Shared& shared) {
+  shared.sim.orchestration("queued", queued);
+  for (const std::string id : {"queued-1", "queued-2"}) {
+    shared.start("queued", id);
+    shared.sim.at_end([shared, id] {
+      shared.expect_steps(id, shared.sim.result<std::vector<std::string>>(id).value(), {"later", "gpu"});
+    });
+  }
+}
+
+}  // namespace holdfast::sim

@@ -1,0 +1,166 @@
+// Orchestrations that start others, and go on as new.
+#include "tests/sim/workloads/workloads.hpp"
+
+#include <holdfast/context.hpp>
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace holdfast::sim {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+// Counts the nodes of a tree.
+Task<int> tree(Context& ctx, int depth, int width) {
+  if (depth == 0) {
+    const std::string label = "leaf";
+    co_await ctx.activity<std::string>("step", label);
+    co_return 1;
+  }
+  std::vector<Op<int>> children;
+  for (int i = 0; i < width; ++i) {
+    const int below = depth - 1;
+    children.push_back(ctx.child<int>("tree", below, width));
+  }
+  int sum = 1;
+  for (const int count : co_await when_all(std::move(children))) sum += count;
+  co_return sum;
+}
+
+Task<std::vector<std::string>> starter(Context& ctx, int count) {
+  std::vector<std::string> ids;
+  for (int i = 0; i < count; ++i) {
+    const std::string id = ctx.instance_id() + "/" + std::to_string(i);
+    const int length = 1;
+    ids.push_back(co_await ctx.start_detached("lonely", {.id = id}, length));
+  }
+  // One in the very turn that ends it.
+  const std::string last = ctx.instance_id() + "/last";
+  const int length = 1;
+  ctx.start_detached("lonely", {.id = last}, length).start().detach();
+  co_return ids;
+}
+
+Task<std::vector<std::string>> lonely(Context& ctx, int length) {
+  std::vector<std::string> done;
+  for (int i = 0; i < length; ++i) {
+    const std::string label = "lonely";
+    done.push_back(co_await ctx.activity<std::string>("step", label));
+  }
+  co_return done;
+}
+
+// Wants a child under an id that is taken, and one that is not.
+Task<std::string> usurper(Context& ctx, std::string taken) {
+  const int length = 1;
+  const Result<std::vector<std::string>> refused =
+      co_await ctx.child<std::vector<std::string>>("lonely", {.id = taken}, length).result();
+  const std::string own = ctx.instance_id() + "/own";
+  const Result<std::vector<std::string>> accepted =
+      co_await ctx.child<std::vector<std::string>>("lonely", {.id = own}, length).result();
+  co_return (refused ? std::string("took it") : refused.error().type) + ", " +
+      (accepted ? "own ended" : accepted.error().type);
+}
+
+// One step in each execution.
+Task<std::vector<std::string>> looping(Context& ctx, std::vector<std::string> done, int rounds) {
+  if (static_cast<int>(done.size()) == rounds) co_return done;
+  const std::string label = "round" + std::to_string(done.size());
+  done.push_back(co_await ctx.activity<std::string>("step", label));
+  co_await ctx.continue_as_new(done, rounds);
+}
+
+// A child that goes on as new before it ends, of a parent that does, too.
+Task<int> restless_parent(Context& ctx, int round, int rounds, int sum) {
+  if (round == rounds) co_return sum;
+  const std::vector<std::string> none;
+  const auto done = co_await ctx.child<std::vector<std::string>>("restless_looping", none, round);
+  const int next = round + 1;
+  const int added = sum + static_cast<int>(done.size());
+  co_await ctx.continue_as_new(next, rounds, added);
+}
+
+int nodes_of(int depth, int width) {
+  int nodes = 1;
+  int level = 1;
+  for (int i = 0; i < depth; ++i) nodes += level *= width;
+  return nodes;
+}
+
+}  // namespace
+
+void trees(const Shared& shared) {
+  shared.sim.orchestration("tree", tree);
+  const int depth = shared.number(0, 3);
+  const int width = shared.number(0, 3);
+  shared.start("tree", "tree", depth, width);
+  shared.sim.at_end([shared, depth, width] {
+    shared.expect("tree", shared.sim.result<int>("tree").value(), nodes_of(depth, width));
+  });
+}
+
+void detached_ones(const Shared& shared) {
+  shared.sim.orchestration("starter", starter);
+  shared.share("lonely", lonely);
+  const int count = shared.number(0, 3);
+  shared.start("starter", "starter", count);
+  shared.sim.at_end([shared, count] {
+    std::vector<std::string> expected;
+    for (int i = 0; i < count; ++i) expected.push_back("starter/" + std::to_string(i));
+    shared.expect("starter", shared.sim.result<std::vector<std::string>>("starter").value(), expected);
+    expected.emplace_back("starter/last");
+    for (const std::string& id : expected) {
+      shared.expect_steps(id, shared.sim.result<std::vector<std::string>>(id).value(), {"lonely"});
+    }
+  });
+}
+
+void taken_ids(const Shared& shared) {
+  shared.sim.orchestration("usurper", usurper);
+  shared.sim.orchestration("settled", lonely);
+  shared.share("lonely", lonely);
+  const int length = shared.number(0, 3);
+  // It is there before anybody wants its id.
+  shared.sim.at(0s, "start taken", [length, shared](Client& client) {
+    client.start("settled", "taken", length);
+    const Duration when = shared.sim.now() + 1ms;
+    shared.sim.at(when, "start usurper",
+                  [](Client& again) { again.start("usurper", "usurper", std::string("taken")); });
+  });
+  shared.sim.at_end([shared, length] {
+    shared.expect<std::string>("usurper", shared.sim.result<std::string>("usurper").value(),
+                               "id_taken, own ended");
+    shared.expect("taken", shared.sim.result<std::vector<std::string>>("taken").value().size(),
+                  static_cast<std::size_t>(length));
+  });
+}
+
+void loops(const Shared& shared) {
+  shared.sim.orchestration("looping", looping);
+  const int rounds = shared.number(0, 6);
+  shared.start("looping", "loop", std::vector<std::string>{}, rounds);
+  shared.sim.at_end([shared, rounds] {
+    std::vector<std::string> expected;
+    for (int i = 0; i < rounds; ++i) expected.push_back("round" + std::to_string(i));
+    shared.expect_steps("loop", shared.sim.result<std::vector<std::string>>("loop").value(), expected);
+    shared.expect("executions of loop", shared.sim.info("loop").execution.value,
+                  static_cast<std::uint64_t>(rounds) + 1);
+  });
+}
+
+void restless_children(const Shared& shared) {
+  shared.sim.orchestration("restless_parent", restless_parent);
+  shared.sim.orchestration("restless_looping", looping);
+  const int rounds = shared.number(0, 4);
+  shared.start("restless_parent", "restless", 0, rounds, 0);
+  shared.sim.at_end([shared, rounds] {
+    shared.expect("restless", shared.sim.result<int>("restless").value(), rounds * (rounds - 1) / 2);
+  });
+}
+
+}  // namespace holdfast::sim

@@ -1,0 +1,148 @@
+// Time, events and messages.
+#include "tests/sim/workloads/workloads.hpp"
+
+#include <holdfast/context.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace holdfast::sim {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+Task<int> ticking(Context& ctx, int ticks, int every_ms) {
+  int done = 0;
+  for (int i = 0; i < ticks; ++i) {
+    co_await ctx.sleep(std::chrono::milliseconds(every_ms));
+    ++done;  // ctx.now() tells nothing here: somebody may have set the wall clock back
+  }
+  co_return done;
+}
+
+Task<std::string> approval(Context& ctx, int patience_ms) {
+  const std::string label = "notify";
+  co_await ctx.activity<std::string>("step", label);
+  const std::optional<bool> decision =
+      co_await with_timeout(ctx, ctx.event<bool>("decision"), std::chrono::milliseconds(patience_ms));
+  if (!decision) co_return "escalated";
+  co_return *decision ? "approved" : "rejected";
+}
+
+struct Count {
+  std::vector<int> seen;  ///< of all executions
+  int wanted = 0;
+  int per_execution = 1;
+};
+
+// Takes numbers from its mailbox, a few in each execution, with a step in between.
+Task<std::vector<int>> actor(Context& ctx, Count count) {
+  const Mailbox<int> inbox = ctx.mailbox<int>("numbers");
+  for (int i = 0; i < count.per_execution; ++i) {
+    if (static_cast<int>(count.seen.size()) == count.wanted) co_return count.seen;
+    count.seen.push_back(co_await inbox.receive());
+    const std::string label = "handle";
+    if (count.seen.size() % 3 == 0) co_await ctx.activity<std::string>("step", label);
+    if (count.seen.size() % 4 == 0) {
+      for (const int more : co_await inbox.drain()) count.seen.push_back(more);
+    }
+  }
+  co_await ctx.continue_as_new(count);
+}
+
+// Races its mailbox against a timer, with an activity beside that is often still running when it goes on as
+// new.
+Task<std::vector<int>> impatient(Context& ctx, Count count) {
+  const Mailbox<int> inbox = ctx.mailbox<int>("numbers");
+  const std::string label = "beside";
+  const Future<std::string> beside = ctx.activity<std::string>("step", label).start();
+  for (int i = 0; i < count.per_execution; ++i) {
+    if (static_cast<int>(count.seen.size()) == count.wanted) co_return count.seen;
+    const auto won = co_await race(inbox.receive(), ctx.sleep(700ms));
+    if (won.index() == 0) count.seen.push_back(std::get<0>(won));
+  }
+  co_await ctx.continue_as_new(count);
+}
+
+// Sends 0 to `count` - 1 at some times, the first few perhaps before the start.
+void send_numbers(const Shared& shared, const std::string& id, int count) {
+  for (int i = 0; i < count; ++i) {
+    shared.sim.at(shared.some_time(20s), "send " + std::to_string(i) + " to " + id,
+                  [id, i](Client& client) { client.send(id, "numbers", i); });
+  }
+}
+
+void expect_all_numbers(const Shared& shared, const std::string& id, int count) {
+  auto seen = shared.sim.result<std::vector<int>>(id).value();
+  std::sort(seen.begin(), seen.end());
+  std::vector<int> expected;
+  for (int i = 0; i < count; ++i) expected.push_back(i);
+  shared.expect(id, seen, expected);
+}
+
+}  // namespace
+
+void timers(const Shared& shared) {
+  shared.sim.orchestration("ticking", ticking);
+  for (int i = shared.number(1, 3); i > 0; --i) {
+    const std::string id = "ticking-" + std::to_string(i);
+    const int ticks = shared.number(0, 5);
+    shared.start("ticking", id, ticks, shared.number(0, 6000));
+    shared.sim.at_end([shared, id, ticks] { shared.expect(id, shared.sim.result<int>(id).value(), ticks); });
+  }
+}
+
+void approvals(const Shared& shared) {
+  shared.sim.orchestration("approval", approval);
+  for (int i = shared.number(1, 3); i > 0; --i) {
+    const std::string id = "approval-" + std::to_string(i);
+    const bool answer = shared.number(0, 1) == 1;
+    const bool answered = shared.number(0, 3) > 0;
+    shared.start("approval", id, shared.number(0, 20'000));
+    if (answered) {
+      shared.sim.at(shared.some_time(25s), "decide " + id, [id, answer](Client& client) {
+        try {
+          client.raise(id, "decision", answer);
+        } catch (const ClientError& e) {
+          if (e.kind() != ClientError::Kind::conflict) throw;  // it has ended
+        }
+      });
+    }
+    shared.sim.at_end([shared, id, answer, answered] {
+      const std::string result = shared.sim.result<std::string>(id).value();
+      if (result == "escalated") return;
+      if (!answered) shared.sim.fail(id + " was decided by nobody");
+      shared.expect<std::string>(id, result, answer ? "approved" : "rejected");
+    });
+  }
+}
+
+void actors(const Shared& shared) {
+  shared.sim.orchestration("actor", actor);
+  for (int i = shared.number(1, 2); i > 0; --i) {
+    const std::string id = "actor-" + std::to_string(i);
+    const Count count{.seen = {}, .wanted = shared.number(0, 12), .per_execution = shared.number(1, 5)};
+    shared.start("actor", id, count);
+    send_numbers(shared, id, count.wanted);
+    shared.sim.at_end([shared, id, count] { expect_all_numbers(shared, id, count.wanted); });
+  }
+}
+
+void impatient_readers(const Shared& shared) {
+  shared.sim.orchestration("impatient", impatient);
+  for (int i = shared.number(1, 2); i > 0; --i) {
+    const std::string id = "impatient-" + std::to_string(i);
+    const Count count{.seen = {}, .wanted = shared.number(0, 8), .per_execution = shared.number(1, 6)};
+    shared.start("impatient", id, count);
+    send_numbers(shared, id, count.wanted);
+    shared.sim.at_end([shared, id, count] { expect_all_numbers(shared, id, count.wanted); });
+  }
+}
+
+}  // namespace holdfast::sim
