@@ -45,6 +45,7 @@ struct Machine {
 struct Report {
   std::string suite{};
   Machine machine{};
+  std::vector<std::string> notes{};
   std::vector<Row> results{};
 };
 
@@ -102,13 +103,35 @@ double speedup(const Times& ours, const Times& theirs) {
   return median_of(std::move(ratios));
 }
 
-Suite::Suite(std::string name, int argc, char** argv)
-    : name_(std::move(name)), folder_(argc > 1 ? argv[1] : "") {}
+Suite::Suite(std::string name, int argc, char** argv) : name_(std::move(name)) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument.starts_with('-')) {
+      options_.emplace_back(argument);
+    } else if (folder_.empty()) {
+      folder_ = argument;
+    }
+  }
+}
+
+bool Suite::option(std::string_view name) const {
+  return std::find(options_.begin(), options_.end(), name) != options_.end();
+}
+
+std::optional<std::string> Suite::value_of(std::string_view name) const {
+  for (const std::string& option : options_) {
+    if (option.size() > name.size() && option.starts_with(name) && option[name.size()] == '=') {
+      return option.substr(name.size() + 1);
+    }
+  }
+  return std::nullopt;
+}
 
 int Suite::finish() const {
   const Machine machine = this_machine();
   std::printf("\n%s  (%s, %u cores, %s, %s)\n", name_.c_str(), machine.cpu.c_str(), machine.cores,
               machine.compiler.c_str(), machine.build.c_str());
+  for (const std::string& note : notes_) std::printf("%s\n", note.c_str());
   for (const Row& row : rows_) {
     const std::string ratio =
         row.ratio ? short_number(*row.ratio) + "x" + (row.ratio_to ? " against " + *row.ratio_to : "") : "";
@@ -117,7 +140,7 @@ int Suite::finish() const {
   if (folder_.empty()) return 0;
   const std::string path = folder_ + "/" + name_ + ".json";
   std::ofstream file(path);
-  file << encode(Report{name_, machine, rows_}).bytes << '\n';
+  file << encode(Report{name_, machine, notes_, rows_}).bytes << '\n';
   if (!file.flush()) {
     std::cerr << "bench: can't write " << path << '\n';
     return 1;

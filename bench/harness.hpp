@@ -13,6 +13,8 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace holdfast::bench {
@@ -54,10 +56,18 @@ struct Row {
 /// The results of one program.
 class Suite {
  public:
-  /// argv[1], when given, is the folder for `<name>.json`.
+  /// The first argument that is no option, when given, is the folder for `<name>.json`. Options start with a
+  /// dash and are the suite's own.
   Suite(std::string name, int argc, char** argv);
 
+  /// Whether it was given: `option("--quick")`.
+  [[nodiscard]] bool option(std::string_view name) const;
+  /// What stands behind it: "p5" of `--only=p5` for `value_of("--only")`.
+  [[nodiscard]] std::optional<std::string> value_of(std::string_view name) const;
+
   void add(Row row) { rows_.push_back(std::move(row)); }
+  /// Something that a reader of the figures has to know.
+  void note(std::string text) { notes_.push_back(std::move(text)); }
 
   /// Prints the table and writes the file. What main() returns.
   [[nodiscard]] int finish() const;
@@ -65,6 +75,8 @@ class Suite {
  private:
   std::string name_;
   std::string folder_;
+  std::vector<std::string> options_;
+  std::vector<std::string> notes_;
   std::vector<Row> rows_;
 };
 

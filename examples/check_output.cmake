@@ -1,5 +1,8 @@
-# Runs PROGRAM and compares what it prints with the file EXPECTED. ACTUAL is where the output is left.
-execute_process(COMMAND "${PROGRAM}" OUTPUT_FILE "${ACTUAL}" RESULT_VARIABLE status)
+# Runs PROGRAM in an empty folder and compares what it prints with the file EXPECTED. ACTUAL is where the output is left.
+set(folder "${ACTUAL}.folder")
+file(REMOVE_RECURSE "${folder}")
+file(MAKE_DIRECTORY "${folder}")
+execute_process(COMMAND "${PROGRAM}" WORKING_DIRECTORY "${folder}" OUTPUT_FILE "${ACTUAL}" RESULT_VARIABLE status)
 if(NOT status EQUAL 0)
   message(FATAL_ERROR "${PROGRAM} ended with ${status}")
 endif()

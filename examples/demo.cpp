@@ -1,31 +1,36 @@
-// What `./dev run` shows: an order that takes its steps turn by turn, loses everything but its history, goes
-// on at the same place, and is undone by a saga; then what happens when somebody changes the code under it.
-#include <holdfast/saga.hpp>
-#include <holdfast/testing/replay.hpp>
+// What `./dev run` shows: orders that outlive the process that handles them. This program is the shop (a
+// client) and starts itself again as a worker: it kills that with `kill -9` in the middle of a step, starts
+// another on the same file, and shows what ran once, what ran again, and what was undone.
+#include <holdfast/holdfast.hpp>
 
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
-#include <tuple>
 #include <vector>
 
 using namespace holdfast;
 using namespace std::chrono_literals;
-using testing::HistoryLine;
-using testing::ReplayHarness;
 
 namespace {
 
-// ---- the orchestration --------------------------------------------------------------------------
+// ---- the process --------------------------------------------------------------------------------
 
+// [snippet process]
 struct Order {
   std::string id;
   std::string item;
@@ -37,153 +42,266 @@ Task<std::string> sell(Context& ctx, Order order) {
   std::string problem;
   try {
     // Two steps side by side.
-    auto checks = co_await when_all(ctx.activity<std::string>("reserve_stock", order.item),
-                                    ctx.activity<int>("score_risk", order.id));
-    saga.undo_with("release_stock", std::get<0>(checks));
+    co_await when_all(ctx.activity<void>("reserve_stock", order), ctx.activity<void>("score_risk", order));
+    saga.undo_with("release_stock", order);
 
     // A person decides, within a day.
     const std::optional<bool> approved = co_await with_timeout(ctx, ctx.event<bool>("approval"), 24h);
-    if (!approved.value_or(false)) throw std::runtime_error("not approved");
+    if (!approved.value_or(false)) throw std::runtime_error("nobody approved it");
 
-    const std::string receipt = co_await ctx.activity<std::string>("charge_card", order.amount);
-    saga.undo_with("refund_card", receipt);
+    co_await ctx.activity<void>("charge_card", order);
+    saga.undo_with("refund_card", order);
 
-    co_await ctx.sleep(2h);  // time to change one's mind
-    co_await ctx.activity<void>("ship", order.item);
+    co_await ctx.sleep(500ms);  // time to change one's mind
+    co_await ctx.activity<void>("ship", order);
     co_return "shipped";
+  } catch (const Error& e) {
+    problem = e.failure().message;
   } catch (const std::exception& e) {
     problem = e.what();
   }
   co_await saga.compensate();  // the last step first
-  co_return "undone, because " + problem;
+  co_return "undone: " + problem;
+}
+// [/snippet]
+
+// ---- the worker ---------------------------------------------------------------------------------
+
+struct Step {
+  const char* name = "";
+  std::chrono::milliseconds takes{};
+};
+constexpr std::array kSteps{Step{"reserve_stock", 150ms}, Step{"score_risk", 300ms},
+                            Step{"charge_card", 300ms},   Step{"ship", 250ms},
+                            Step{"refund_card", 150ms},   Step{"release_stock", 150ms}};
+
+// Tells the shop what happens, a line each, in one write.
+void tell(const std::string& line) {
+  const std::string text = line + "\n";
+  if (write(STDOUT_FILENO, text.data(), text.size()) < 0) _exit(1);
 }
 
-// The same with one line moved: the card is charged before anybody approves.
-Task<std::string> sell_changed(Context& ctx, Order order) {
-  co_await when_all(ctx.activity<std::string>("reserve_stock", order.item),
-                    ctx.activity<int>("score_risk", order.id));
-  co_await ctx.activity<std::string>("charge_card", order.amount);
-  co_await with_timeout(ctx, ctx.event<bool>("approval"), 24h);
-  co_return "shipped";
+void perform(const Step& step, const ActivityContext& ctx, const Order& order) {
+  const std::string what = " " + order.id + " " + ctx.name() + " ";
+  tell("begins" + what + ctx.idempotency_key());
+  // The first time, the bank takes so long that the process doesn't live to see its answer.
+  const bool for_ever = ctx.name() == "charge_card" && order.id == "o-1" && ctx.delivery() == 1;
+  std::this_thread::sleep_for(for_ever ? std::chrono::hours(1) : step.takes);
+  if (ctx.name() == "ship" && order.item == "piano") {
+    tell("fails" + what + ctx.idempotency_key());
+    throw ActivityFailure("too_heavy", "no carrier takes a piano", /*retryable=*/false);
+  }
+  tell("done" + what + ctx.idempotency_key());
 }
 
-// ---- the stage ----------------------------------------------------------------------------------
+// [snippet worker]
+void work(const std::string& file, const std::string& name) {
+  Runtime rt(sqlite(file),
+             {.node_id = name,
+              .activity_lease = 2s,  // how soon another worker may take over; 30 s unless said otherwise
+              .instance_lease = 2s,
+              .logger = null_logger()});
+  for (const Step& step : kSteps) {
+    rt.activity(step.name, [step](ActivityContext& ctx, Order order) { perform(step, ctx, order); });
+  }
+  rt.orchestration("sell", sell);
+  rt.start();
+  tell("ready");
+  pause();  // until somebody ends this process
+}
+// [/snippet]
+
+// ---- what the shop sees -------------------------------------------------------------------------
 
 const bool on_terminal = isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
 
 std::string styled(const char* code, const std::string& text) {
   return on_terminal ? "\033[" + std::string(code) + "m" + text + "\033[0m" : text;
 }
-std::string bold(const std::string& text) { return styled("1", text); }
-std::string dim(const std::string& text) { return styled("2", text); }
 
 std::string padded(std::string text, std::size_t width) {
-  text.resize(std::max(text.size(), width), ' ');
+  text.resize(std::max(width, text.size()), ' ');
   return text;
 }
 
-const char* style_of(const std::string& kind) {
-  if (kind == "failed") return "31";
-  if (kind.ends_with("completed")) return "32";
-  if (kind.ends_with("cancelled")) return "33";
-  return "36";
-}
-
-void print(const HistoryLine& line) {
-  const std::string id = to_string(line.id);
-  std::cout << dim(std::string(6 - id.size(), ' ') + id) << "  "
-            << styled(style_of(line.kind), padded(line.kind, 21)) << line.what << "\n";
-}
-
-/// Runs the order and prints what each turn adds to its history.
-class Stage {
- public:
-  ReplayHarness run{{.instance = "order-7", .orchestration = "sell", .replay_every_turn = false}};
-
-  /// Prints the turn that the last call made.
-  void show(const std::string& title) {
-    if (on_terminal) std::this_thread::sleep_for(120ms);
-    std::cout << bold("turn " + std::to_string(++turns_)) << "  " << title << "\n";
-    const std::vector<HistoryLine> history = run.history();
-    for (; shown_ < history.size(); ++shown_) {
-      if (history[shown_].kind != "turn_started") print(history[shown_]);
-    }
-    std::cout.flush();
-  }
-
-  /// A worker takes the next step and does it. Each is counted.
-  template <class... Result>
-  void work(const std::string& activity, const Result&... result) {
-    ++ran_[activity];
-    run.complete(activity, result...);
-    show("a worker ran " + activity);
-  }
-  void work_fails(const std::string& activity, const std::string& type, const std::string& message) {
-    ++ran_[activity];
-    run.fail(activity, type, message);
-    show("a worker ran " + activity + ", and it failed");
-  }
-
-  [[nodiscard]] std::string waits_for() const {
-    std::string text;
-    for (const auto& operation : run.open()) {
-      text += (text.empty() ? "" : " and ") + (operation.name.empty() ? "a timer" : operation.name);
-    }
-    return text;
-  }
-  [[nodiscard]] int turns() const { return turns_; }
-  [[nodiscard]] const std::map<std::string, int>& ran() const { return ran_; }
-
- private:
-  std::size_t shown_ = 0;
-  int turns_ = 0;
-  std::map<std::string, int> ran_;
+/// Something that a worker said.
+struct Line {
+  std::string what;  // "ready", "begins", "done", "fails"; empty when the worker is gone
+  std::string order;
+  std::string step;
+  std::string key;
 };
 
-int conclude(const Stage& stage, bool same_place, bool reported) {
-  bool twice = false;
-  for (const auto& [activity, count] : stage.ran()) twice = twice || count != 1;
-  const bool fine = same_place && !twice && reported;
-  std::cout << "\n"
-            << styled(fine ? "1;32" : "1;31", fine ? "OK" : "FAILED") << "  " << stage.turns()
-            << " turns, 1 crash, " << stage.ran().size() << " steps, " << (twice ? "some" : "none")
-            << " of them run twice; changed code " << (reported ? "was caught" : "went unnoticed") << ".\n";
+/// A worker process, and the end of a pipe at which it can be heard. It goes with the object.
+class WorkerProcess {
+ public:
+  WorkerProcess(const std::string& file, std::string name) : name_(std::move(name)) {
+    std::array<int, 2> ends{};
+    if (pipe(ends.data()) != 0) throw std::runtime_error("no pipe");
+    process_ = fork();
+    if (process_ == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);  // never left alone
+      dup2(ends[1], STDOUT_FILENO);
+      close(ends[0]);
+      execl("/proc/self/exe", "demo", "worker", file.c_str(), name_.c_str(), nullptr);
+      _exit(127);
+    }
+    close(ends[1]);
+    heard_ = fdopen(ends[0], "r");
+  }
+  ~WorkerProcess() {
+    kill9();
+    if (heard_ != nullptr) fclose(heard_);
+  }
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+  Line next() {
+    std::array<char, 256> text{};
+    if (fgets(text.data(), text.size(), heard_) == nullptr) return {};
+    Line line;
+    std::istringstream(text.data()) >> line.what >> line.order >> line.step >> line.key;
+    return line;
+  }
+  void kill9() {
+    if (process_ <= 0) return;
+    kill(process_, SIGKILL);
+    waitpid(process_, nullptr, 0);
+    process_ = -1;
+  }
+
+ private:
+  std::string name_;
+  pid_t process_ = -1;
+  FILE* heard_ = nullptr;
+};
+
+/// Tells what is seen as it happens, and keeps count of it.
+class Timeline {
+ public:
+  void note(const std::string& who, const std::string& text, const char* style = "0") {
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    std::array<char, 16> time{};
+    if (on_terminal) snprintf(time.data(), time.size(), "%5.2f s  ", seconds);
+    std::cout << styled("2", time.data()) << styled("1", padded(who, 10)) << styled(style, text) << std::endl;
+  }
+
+  /// Follows a worker until it has said `what` of each of these steps.
+  void follow(WorkerProcess& worker, const std::string& what, const std::string& order,
+              std::vector<std::string> steps) {
+    // Steps that run side by side begin and end as they like. Told in one order, the output can be compared.
+    std::multimap<int, Line> in_order;
+    while (!steps.empty()) {
+      const Line line = worker.next();
+      if (line.what.empty()) throw std::runtime_error(worker.name() + " has died");
+      if (line.what == what && line.order == order) std::erase(steps, line.step);
+      if (on_terminal) {
+        show(worker, line);
+      } else {
+        in_order.emplace(place(line), line);
+      }
+    }
+    for (const auto& [place, line] : in_order) show(worker, line);
+  }
+
+  /// How often each step of each order began; once under each key, if all is well.
+  [[nodiscard]] const std::map<std::string, std::vector<std::string>>& begun() const { return begun_; }
+
+ private:
+  static int place(const Line& line) {
+    if (line.step == "reserve_stock") return line.what == "begins" ? 0 : 2;
+    if (line.step == "score_risk") return line.what == "begins" ? 1 : 3;
+    return 4;
+  }
+  void show(const WorkerProcess& worker, const Line& line) {
+    if (line.step.empty()) return;
+    const std::string step = line.order + "  " + padded(line.step, 15);
+    if (line.what != "begins")
+      return note(worker.name(), step + line.what, line.what == "done" ? "32" : "33");
+    std::vector<std::string>& keys = begun_[line.order + "  " + line.step];
+    keys.push_back(line.key);
+    note(worker.name(), step + (keys.size() == 1 ? "begins" : "begins again: nobody knows how far it came"),
+         keys.size() == 1 ? "36" : "1;33");
+  }
+
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::map<std::string, std::vector<std::string>> begun_;
+};
+
+int conclude(const Timeline& timeline, const std::string& lamp, const std::string& piano) {
+  bool fine = lamp == "shipped" && piano.starts_with("undone");
+  std::cout << "\n";
+  for (const auto& [step, keys] : timeline.begun()) {
+    const bool once = keys.size() == 1;
+    fine = fine && once == (step != "o-1  charge_card") && keys.front() == keys.back();
+    std::cout << "  " << padded(step, 20)
+              << (once ? styled("32", "ran once")
+                       : styled("1;33", "ran twice, under the same idempotency key"))
+              << "\n";
+  }
+  std::cout
+      << "\n"
+      << styled(fine ? "1;32" : "1;31", fine ? "OK" : "FAILED")
+      << "  2 orders, 1 kill -9. Only the step that was cut off ran again; all that was done before stayed "
+         "done.\n";
   return fine ? 0 : 1;
+}
+
+// ---- the shop -----------------------------------------------------------------------------------
+
+int shop(const std::filesystem::path& folder) {
+  const std::string file = folder / "shop.db";
+  Timeline timeline;
+  std::cout << styled("1", "Holdfast") << ": two orders in one SQLite file, and a worker that dies.\n\n";
+
+  // [snippet shop]
+  Client client(sqlite(file));
+  const Run lamp = client.start("sell", "o-1", Order{"o-1", "lamp", 40});
+  // [/snippet]
+  timeline.note("shop", "o-1  a lamp is ordered; no worker is there yet");
+  WorkerProcess first(file, "worker-1");
+  timeline.follow(first, "done", "o-1", {"reserve_stock", "score_risk"});
+  lamp.raise("approval", true);
+  timeline.note("shop", "o-1  approved");
+  timeline.follow(first, "begins", "o-1", {"charge_card"});
+  first.kill9();
+  timeline.note("worker-1", "kill -9, in the middle of the charge", "1;31");
+
+  WorkerProcess second(file, "worker-2");
+  timeline.note("worker-2", "starts on the same file, and takes over when the leases of worker-1 are over",
+                "1");
+  timeline.follow(second, "done", "o-1", {"ship"});
+  const auto lamp_result = lamp.wait<std::string>(30s);
+  timeline.note("shop", "o-1  " + lamp_result, "1");
+
+  client.raise("o-2", "approval", true);  // for an order that is not there yet: kept until it is
+  timeline.note("shop", "o-2  approved before it is ordered");
+  const Run piano = client.start("sell", "o-2", Order{"o-2", "piano", 9000});
+  timeline.note("shop", "o-2  a piano is ordered");
+  timeline.follow(second, "done", "o-2", {"release_stock"});
+  const auto piano_result = piano.wait<std::string>(30s);
+  timeline.note("shop", "o-2  " + piano_result, "1");
+  return conclude(timeline, lamp_result, piano_result);
+}
+
+int main_in_folder() {
+  std::string folder = (std::filesystem::temp_directory_path() / "holdfast-demo-XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no temporary folder");
+  const int status = shop(folder);
+  std::filesystem::remove_all(folder);
+  return status;
 }
 
 }  // namespace
 
-int main() {
-  std::cout << bold("Holdfast") << ": an order as a coroutine, and the history that it leaves.\n\n";
-  Stage stage;
-  stage.run.start(sell, Order{.id = "o-7", .item = "lamp", .amount = 40});
-  stage.show("somebody orders a lamp");
-  stage.work("score_risk", 12);
-  stage.work("reserve_stock", "shelf-3");
-
-  const std::string before = stage.waits_for();
-  std::cout << "\n"
-            << styled("1;31", "crash") << "   every coroutine frame is gone; history is all there is\n";
-  stage.run.forget();
-  const bool same_place = stage.waits_for() == before;
-  std::cout << styled("1;32", "replay") << "  " << stage.run.history().size()
-            << " events, no step run again; it waits for " << stage.waits_for() << "\n\n";
-
-  stage.run.raise("approval", true);
-  stage.show("a person approves");
-  stage.work("charge_card", "receipt-9");
-  stage.run.fire_timer();
-  stage.show("two hours later");
-  stage.work_fails("ship", "no_carrier", "the carrier is on strike");
-  stage.work("refund_card");
-  stage.work("release_stock");
-
-  std::cout << "\n" << bold("The same history, with code that charges before it asks:") << "\n";
-  const auto divergence = stage.run.replay_with(sell_changed);
-  if (divergence) {
-    std::cout << "  event " << to_string(divergence->event) << "       the first that differs\n"
-              << "  history says  " << divergence->history_says << "\n"
-              << "  the code      " << divergence->code_did << "\n";
+int main(int argc, char** argv) {
+  try {
+    if (argc == 4 && std::string(argv[1]) == "worker") return work(argv[2], argv[3]), 0;
+    return main_in_folder();
+  } catch (const std::exception& e) {
+    std::cerr << "demo: " << e.what() << "\n";
+    return 1;
   }
-  return conclude(stage, same_place, divergence.has_value());
 }

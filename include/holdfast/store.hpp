@@ -75,6 +75,7 @@ class Store {
   /// hand-off wishes are queued. Their locks stay as they are, and answers with a valid token still count.
   /// Sessions of older incarnations that are not draining: those that may be re-claimed become unclaimed at
   /// once (the first claim of the new incarnation is `taken_back`), `fail` ones are lost (`owner_restarted`).
+  /// One that drains may renew and release what it has until it is done.
   virtual StoreResult<WorkerKey> join(const store::WorkerInfo& info) = 0;
   /// It lives, and says so. `not_found` when its registration was removed as stale: join again.
   virtual StoreResult<void> refresh(WorkerKey worker, bool draining) = 0;
@@ -87,7 +88,8 @@ class Store {
   /// Locks up to `max` ready instances whose code the worker has, and returns them with their messages: for
   /// an instance that is fetched anew all of them, in the order of their ids; for one in `held` that got
   /// news, those after `seen`. Held instances don't count towards `max`, and are returned only if their token
-  /// is still the lock. Timers and delayed messages that are due become messages first, earliest first.
+  /// is still the lock; they are locked for `lease` from now on, too. Timers that are due become messages
+  /// first, then delayed messages, each earliest first.
   virtual StoreResult<store::FetchedTurns> fetch_turns(const store::TurnRequest& request) = 0;
 
   /// Commits turns. `lost` when the lock or the stamp is not the one named, or a row of `completed` is not
@@ -95,12 +97,14 @@ class Store {
   /// order: the segment; messages consumed and set aside; local completions (rows deleted, sessions saved or
   /// aborted); cancelled activities (rows deleted; for those that run a cancel record, and their worker is
   /// woken) and timers; sessions opened; new activities; new timers; values; sessions closed and watched;
-  /// starts, messages and answers; custom status; waits; status; the end.
+  /// starts, messages (which may be for what was just started) and answers; custom status; waits; status; the
+  /// end.
   ///
   /// *Hand-off.* A new activity with the wish is locked at once if a fetch by this worker could have taken it
   /// now: handler, queue, and for a session that this worker owns it, with an unexpired lease and room under
   /// its concurrency limit. Never past a ready item of the same session, nor past a ready item of higher
-  /// priority that this worker could take. It never claims a session.
+  /// priority that this worker could take. It never claims a session. A turn that ends its execution hands
+  /// nothing off.
   ///
   /// *Sessions.* An activity whose session is closed, expired or failed is not queued: the instance gets
   /// `taken` in this commit. One whose session is missing begins it, unless its policy forbids: then the item
@@ -130,9 +134,10 @@ class Store {
   /// Locks up to `max` items that this worker may take: free ones of its handlers and queues; those of
   /// sessions that it owns; and those of sessions that it claims here: unclaimed or lapsed under `reclaim`,
   /// requirements covered, below the worker's session limit (sessions owned with an unexpired lease), at most
-  /// its share of the claimable sessions among the live workers (rounded up). A claim happens only together
-  /// with the lock of an item. An item is admitted by queue, then requirements, then session, then the
-  /// session's concurrency limit (unexpired locks of all generations).
+  /// its share of the claimable sessions among the live workers (rounded up; those that drain don't count).
+  /// `next_due` is 0 when only that share was in the way. A claim happens only together with the lock of an
+  /// item. An item is admitted by queue, then requirements, then session, then the session's concurrency
+  /// limit (unexpired locks of all generations).
   virtual StoreResult<store::FetchedActivities> fetch_activities(const store::ActivityRequest& request) = 0;
 
   /// Answers attempts. `gone` when the row was taken away (the reason is known for as long as the cancel
@@ -217,7 +222,8 @@ class Store {
   /// Does what is due and nobody else does: fails items past their deadlines, expires sessions, declares
   /// `fail` sessions lost, removes stale workers, old records, early deliveries past their time and the
   /// remains of deleted instances; repairs. Any worker may call it at any time. A `fail` session is declared
-  /// lost only when sweeps of this handle saw it lapsed for half its lease, without an error in between.
+  /// lost only when sweeps of this handle saw it lapsed for half its lease, without any call of the handle
+  /// being answered `unavailable` in between.
   virtual StoreResult<store::Swept> sweep(const store::SweepRequest& request) = 0;
 
   /// A listener for `mask`; `worker` says whose cancels it wants (0: nobody's).

@@ -86,8 +86,9 @@ Result<Payload> Run::wait_for_output(Duration timeout) const {
   const auto view =
       core_->watcher().wait(key_, timeout, [](const auto& v) { return store::has_ended(v.status); });
   if (!view || !store::has_ended(view->status)) {
-    const auto now = core_->call([&] { return core_->store().look({&key_, 1}); });
-    if (!now.front()) throw ClientError(ClientError::Kind::not_found, "instance '" + id_ + "' was deleted");
+    const auto now = core_->store().look({&key_, 1});  // once: the time is up, also when it doesn't answer
+    if (now && !now->front())
+      throw ClientError(ClientError::Kind::not_found, "instance '" + id_ + "' was deleted");
     return Unexpected(Failure{
         .category = Category::timeout,
         .type = "wait_timeout",

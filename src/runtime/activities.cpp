@@ -20,7 +20,7 @@ Progress FetchStep::step() {
   auto fetched = worker_.store->fetch_activities(request);
   if (!fetched) {
     desk_.unreserve(slots);
-    worker_.heed(fetched.error(), request.worker);
+    worker_.note_standing(fetched.error());
     due_ = trouble_.failed("fetch activities", fetched.error());
     return {false, due_};
   }

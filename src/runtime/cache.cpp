@@ -10,46 +10,7 @@ namespace holdfast::runtime {
 
 void InstanceCache::add(store::LockedTurn&& turn) {
   const std::lock_guard lock(mutex_);
-  auto [it, is_new] = instances_.try_emplace(turn.key);
-  CachedInstance& instance = it->second;
-  if (is_new) {
-    instance.key = turn.key;
-    instance.recent = recent_.insert(recent_.end(), turn.key);
-  }
-  touch(instance);
-  if (turn.held) {
-    // The lock may have gone while the store answered. All but the messages is as it was at the last turn,
-    // and while one runs it belongs to its thread.
-    if (!instance.held || instance.token != turn.token) return;
-  } else {
-    if (instance.busy) return;  // a lock that this process lost and got again: its turn will notice
-    instance.id = std::move(turn.instance);
-    instance.held = true;
-    instance.token = turn.token;
-    instance.held_since = clock_.boot_now();
-    held_.insert_or_assign(turn.key, &instance);
-    instance.inbox.clear();
-    instance.done.clear();
-    const bool same = instance.frame && instance.stamp == turn.stamp && instance.execution == turn.execution;
-    if (!same) {
-      instance.frame.reset();
-      instance.waits.reset();
-      instance.given = {};
-    }
-    instance.fetched = instance.given;
-    instance.stamp = turn.stamp;
-    instance.code = std::move(turn.code);
-    instance.build = turn.build;
-    instance.execution = turn.execution;
-    instance.status = turn.status;
-    instance.delivery = turn.delivery;
-  }
-  for (store::Message& message : turn.messages) {
-    if (message.id <= instance.fetched) continue;
-    instance.fetched = message.id;
-    instance.inbox.push_back(std::move(message));
-  }
-  list(instance);
+  add_locked(std::move(turn));
   evict_over_capacity();
 }
 
@@ -86,25 +47,39 @@ bool InstanceCache::has_ready() const {
   return !ready_.empty();
 }
 
+void InstanceCache::begin_execution(CachedInstance& instance, std::string version) {
+  const std::lock_guard lock(mutex_);
+  instance.frame.reset();
+  instance.waits.reset();
+  instance.given = {};
+  instance.code.version = std::move(version);
+  ++instance.execution.value;
+}
+
 std::vector<LocalDone> InstanceCache::put_back(CachedInstance& instance, bool still_held) {
   const std::lock_guard lock(mutex_);
   instance.busy = false;
   instance.idle_since = clock_.boot_now();
   touch(instance);
-  if (instance.held && still_held) {
+  const std::unique_ptr<store::LockedTurn> next = std::move(instance.next);
+  if (instance.held && still_held && !next) {
     if (!instance.inbox.empty() || !instance.done.empty()) list(instance);
     return {};
   }
   instance.held = false;
   held_.erase(instance.key);
   instance.inbox.clear();
-  return take_done(instance);
+  std::vector<LocalDone> done = take_done(instance);
+  if (next) add_locked(std::move(*next));
+  return done;
 }
 
 std::vector<LocalDone> InstanceCache::drop(CachedInstance& instance) {
   const std::lock_guard lock(mutex_);
+  const std::unique_ptr<store::LockedTurn> next = std::move(instance.next);
   std::vector<LocalDone> done = take_done(instance);
   erase(instances_.find(instance.key));
+  if (next) add_locked(std::move(*next));
   return done;
 }
 
@@ -204,6 +179,53 @@ std::size_t InstanceCache::held_count() const {
 }
 
 // ---- with the mutex held ------------------------------------------------------------------------
+
+void InstanceCache::add_locked(store::LockedTurn&& turn) {
+  auto [it, is_new] = instances_.try_emplace(turn.key);
+  CachedInstance& instance = it->second;
+  if (is_new) {
+    instance.key = turn.key;
+    instance.recent = recent_.insert(recent_.end(), turn.key);
+  }
+  touch(instance);
+  if (turn.held) {
+    // The lock may have gone while the store answered.
+    if (!instance.held || instance.token != turn.token) return;
+  } else if (instance.busy) {
+    instance.next = std::make_unique<store::LockedTurn>(std::move(turn));
+    return;
+  } else {
+    begin_lock(instance, turn);
+  }
+  for (store::Message& message : turn.messages) {
+    if (message.id <= instance.fetched) continue;
+    instance.fetched = message.id;
+    instance.inbox.push_back(std::move(message));
+  }
+  list(instance);
+}
+
+// A frame that is valid for the store's stamp has been given what came before.
+void InstanceCache::begin_lock(CachedInstance& instance, store::LockedTurn& turn) {
+  instance.id = std::move(turn.instance);
+  instance.held = true;
+  instance.token = turn.token;
+  held_.insert_or_assign(turn.key, &instance);
+  instance.inbox.clear();
+  const bool valid = instance.frame && instance.stamp == turn.stamp && instance.execution == turn.execution;
+  if (!valid) {
+    instance.frame.reset();
+    instance.waits.reset();
+    instance.given = {};
+  }
+  instance.fetched = instance.given;
+  instance.stamp = turn.stamp;
+  instance.code = std::move(turn.code);
+  instance.build = turn.build;
+  instance.execution = turn.execution;
+  instance.status = turn.status;
+  instance.delivery = turn.delivery;
+}
 
 void InstanceCache::list(CachedInstance& instance) {
   if (instance.busy || instance.listed) return;

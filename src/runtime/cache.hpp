@@ -47,7 +47,6 @@ struct CachedInstance {
 
   bool held = false;  ///< locked by this worker, with `token`
   LockToken token{};
-  BootTime held_since{};
   BootTime idle_since{};
   MessageId fetched{};   ///< the last message that came into the inbox
   MessageId given{};     ///< the last message that the frame was given
@@ -57,6 +56,9 @@ struct CachedInstance {
   bool listed = false;  ///< in the list of those that wait for a turn
   std::vector<store::Message> inbox{};
   std::vector<LocalDone> done{};
+  /// Fetched again, under a new lock, by another thread than the one that runs it and has yet to hear that
+  /// its own lock went.
+  std::unique_ptr<store::LockedTurn> next{};
   std::list<InstanceKey>::iterator recent{};
 };
 
@@ -82,6 +84,8 @@ class InstanceCache {
   std::vector<Taken> take_ready(std::size_t max);
   [[nodiscard]] bool has_ready() const;
 
+  /// After a commit that ended one execution and began the next.
+  void begin_execution(CachedInstance& instance, std::string version);
   /// After a commit. When it is no longer held, what came in the meantime is returned: the store must be
   /// told.
   std::vector<LocalDone> put_back(CachedInstance& instance, bool still_held);
@@ -115,6 +119,8 @@ class InstanceCache {
 
  private:
   using Map = std::map<InstanceKey, CachedInstance>;
+  void add_locked(store::LockedTurn&& turn);
+  void begin_lock(CachedInstance& instance, store::LockedTurn& turn);
   void list(CachedInstance& instance);
   void touch(CachedInstance& instance);
   void erase(Map::iterator it);

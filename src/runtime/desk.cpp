@@ -75,7 +75,7 @@ void ActivityDesk::begin(store::LockedActivity&& locked, LockToken token, BootTi
                             Entry{call, after(asked, worker_.options.activity_lease)});
   }
   worker_.keep_by(std::min(call->deadline(), after(asked, worker_.options.activity_lease / 3)));
-  executor_.post([this, call] { run(call); });
+  executor_.post([this, call, owner = owner_.lock()] { run(call); });
 }
 
 void ActivityDesk::run(const CallPointer& call) {
@@ -113,6 +113,9 @@ void ActivityDesk::ended(const CallPointer& call, Result<Payload> result) {
 // Decides what the end of an attempt means: a retry, or an outcome, which goes straight into the next turn
 // where possible.
 void ActivityDesk::conclude(const detail::ActivityCall& call, Result<Payload> result) {
+  if (!result && call.reason() == CancelReason::worker_stopping) {
+    return queue({call.id(), call.token(), store::PutBack{}});  // the attempt was not given its time
+  }
   if (!result) {
     Failure& failure = result.error();
     failure.source = "activity " + call.locked().name;
@@ -147,6 +150,14 @@ void ActivityDesk::fail_at_once(store::LockedActivity&& locked, LockToken token,
       {{"instance", locked.instance}, {"activity", locked.name}, {"failure", failure.message}});
   unreserve(1);
   queue({locked.id, token, store::Finished{bodies::to_bytes(bodies::Outcome{std::move(failure), {}})}});
+}
+
+// The store refuses what is not locked by this token: then there was no commit, or it was queued.
+void ActivityDesk::give_back_doubtful(const store::TurnCommit& commit) {
+  for (const store::NewActivity& activity : commit.activities) {
+    if (!activity.hand_off) continue;
+    queue({{commit.key, commit.execution, activity.event}, commit.activity_token, store::PutBack{}});
+  }
 }
 
 void ActivityDesk::settle(std::span<const LocalDone> done) {
@@ -186,10 +197,10 @@ void ActivityDesk::give_back(std::vector<store::ActivityResult>&& answers) {
 }
 
 void ActivityDesk::answered(const store::ActivityResult& answer) {
-  cache_.activity_settled(answer.id.instance);
   const std::lock_guard lock(mutex_);
   const auto found = calls_.find({answer.id, answer.token});
   if (found == calls_.end()) return;
+  cache_.activity_settled(answer.id.instance);
   if (found->second.code_runs) {
     found->second.gone = true;  // it was answered for: its code goes on, and its slot is not free yet
   } else {

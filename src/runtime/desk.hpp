@@ -26,6 +26,9 @@ class ActivityDesk {
   ActivityDesk(Worker& worker, InstanceCache& cache, Executor& executor)
       : worker_(worker), cache_(cache), executor_(executor) {}
 
+  /// What must live as long as code of activities runs, also after this worker has stopped waiting for it.
+  void keep_alive(std::weak_ptr<const void> owner) { owner_ = std::move(owner); }
+
   // ---- slots ----------------------------------------------------------------------------------
 
   /// A slot for an activity that a turn would like to run here. False when none is free, or when it is
@@ -42,6 +45,8 @@ class ActivityDesk {
 
   /// Runs a locked activity in a slot that was reserved. `asked` is the time before the lock was asked for.
   void begin(store::LockedActivity&& locked, LockToken token, BootTime asked);
+  /// These may have been locked by a commit that nobody knows the outcome of: if so, they are given back.
+  void give_back_doubtful(const store::TurnCommit& commit);
   /// These ended, and a commit has recorded it.
   void settle(std::span<const LocalDone> done);
   /// These ended, and the store has to be told, since no turn of this process can.
@@ -96,6 +101,7 @@ class ActivityDesk {
   Worker& worker_;
   InstanceCache& cache_;
   Executor& executor_;
+  std::weak_ptr<const void> owner_;
   mutable std::mutex mutex_;
   std::map<Key, Entry> calls_;
   std::vector<store::ActivityResult> answers_;

@@ -19,7 +19,7 @@ void Driver::poke(Step step) {
 }
 
 void Driver::start(Node& node, std::size_t turn_threads) {
-  register_listener(node);
+  listen_as(node);
   for (std::size_t i = 0; i < turn_threads; ++i) {
     threads_.emplace_back([this, &node] { drive(node, Step::turns); });
   }
@@ -30,9 +30,9 @@ void Driver::start(Node& node, std::size_t turn_threads) {
 }
 
 void Driver::stop() {
-  stopping_ = true;
   {
     const std::lock_guard lock(listener_mutex_);
+    stopping_ = true;
     if (listener_) listener_->interrupt();
   }
   for (Signal& signal : signals_) {
@@ -63,20 +63,21 @@ void Driver::sleep(Signal& signal, BootTime due) {
   signal.pokes = 0;
 }
 
-void Driver::register_listener(const Node& node) {
+// Cancels are heard under the key of the registration.
+void Driver::listen_as(Node& node) {
+  const WorkerKey key{node.worker().key};
+  if (listener_ && key == listening_for_) return;
+  auto listener =
+      node.worker().store->listen(store::kTurns | store::kActivities | store::kCancels | store::kSweep, key);
   const std::lock_guard lock(listener_mutex_);
-  listens_as_ = node.worker().key;
-  listener_ = node.worker().store->listen(
-      store::kTurns | store::kActivities | store::kCancels | store::kSweep, WorkerKey{listens_as_});
+  listener_ = std::move(listener);
+  listening_for_ = key;
 }
 
 // News that gets lost on its way between processes is made up for once per second.
 void Driver::listen(Node& node) {
   while (!stopping_) {
-    if (listens_as_ != node.worker().key) {  // it had to join again
-      register_listener(node);
-      node.look_again();
-    }
+    listen_as(node);
     const store::Wake wake = listener_->wait(clock_.boot_now() + 1s);
     if (stopping_) return;
     if (wake.work.empty()) {

@@ -36,16 +36,16 @@ class Driver {
   };
 
   void drive(Node& node, Step step);
+  void listen_as(Node& node);
   void listen(Node& node);
-  void register_listener(const Node& node);
   void sleep(Signal& signal, BootTime due);
 
   const Clock& clock_;
   std::array<Signal, kSteps> signals_;
   std::atomic<bool> stopping_{false};
-  std::mutex listener_mutex_;  // of the pointer
+  std::mutex listener_mutex_;  // against stop(); only the thread that listens uses another
   std::unique_ptr<store::Listener> listener_;
-  std::uint64_t listens_as_ = 0;  // the worker's key
+  WorkerKey listening_for_{};
   std::vector<std::thread> threads_;
 };
 

@@ -9,20 +9,10 @@ namespace holdfast::runtime {
 
 using namespace std::chrono_literals;
 
-namespace {
-
-// Says nothing about a lock: the store doesn't know this worker any more, or not as the newest of its name.
-bool is_about_worker(const StoreError& error) {
-  return error.kind == StoreError::Kind::not_found || error.kind == StoreError::Kind::superseded;
-}
-
-}  // namespace
-
 Progress KeepStep::step() {
   const BootTime now = worker_.now();
   worker_.keep_due = BootTime::max();  // whoever needs it earlier than it will say says so from here on
   retry_due_ = BootTime::max();
-  if (worker_.forgotten) join_again();
   renew();
   if (cancels_wanted_.exchange(false)) look_for_cancels();
   desk_.enforce_limits();
@@ -43,6 +33,7 @@ Progress KeepStep::step() {
 }
 
 bool KeepStep::failed(std::string_view what, const StoreError& error) {
+  worker_.note_standing(error);
   if (error.kind != StoreError::Kind::unavailable) return false;
   retry_due_ = std::min(retry_due_, trouble_.failed(what, error));
   return true;
@@ -73,8 +64,8 @@ void KeepStep::renew_activities(BootTime asked) {
   const std::vector<store::ActivityRenewal> renewals = desk_.renewals();
   activities_due_ = after(asked, worker_.options.activity_lease / 3);
   if (renewals.empty()) return;
-  const WorkerKey self{worker_.key};
-  const auto answers = worker_.store->renew_activities(self, worker_.options.activity_lease, renewals);
+  const auto answers =
+      worker_.store->renew_activities(WorkerKey{worker_.key}, worker_.options.activity_lease, renewals);
   std::vector<store::ActivityRenewal> kept;
   for (std::size_t i = 0; i < renewals.size(); ++i) {
     if (answers[i]) {
@@ -84,8 +75,6 @@ void KeepStep::renew_activities(BootTime asked) {
     const StoreError& error = answers[i].error();
     if (failed("renew activities", error)) {
       activities_due_ = retry_due_;
-    } else if (is_about_worker(error)) {
-      worker_.heed(error, self);
     } else if (error.kind == StoreError::Kind::gone || error.kind == StoreError::Kind::lost) {
       const bool gone = error.kind == StoreError::Kind::gone;
       desk_.cancel(renewals[i].id, renewals[i].token, gone ? error.reason : CancelReason::lease_lost);
@@ -98,14 +87,12 @@ void KeepStep::renew_turns() {
   const std::vector<store::TurnRenewal> renewals = cache_.locks();
   turns_due_ = after(worker_.now(), worker_.options.instance_lease / 3);
   if (renewals.empty()) return;
-  const WorkerKey self{worker_.key};
-  const auto answers = worker_.store->renew_turns(self, worker_.options.instance_lease, renewals);
+  const auto answers =
+      worker_.store->renew_turns(WorkerKey{worker_.key}, worker_.options.instance_lease, renewals);
   for (std::size_t i = 0; i < renewals.size(); ++i) {
     if (answers[i]) continue;
     if (failed("renew turns", answers[i].error())) {
       turns_due_ = retry_due_;
-    } else if (is_about_worker(answers[i].error())) {
-      worker_.heed(answers[i].error(), self);
     } else {
       desk_.tell_store(cache_.lost(renewals[i].key, renewals[i].token));
     }
@@ -157,29 +144,9 @@ void KeepStep::acknowledge() {
 
 void KeepStep::refresh() {
   refresh_due_ = after(worker_.now(), worker_.options.worker_stale_after / 4);
-  const WorkerKey self{worker_.key};
-  const auto answer = worker_.store->refresh(self, !worker_.accepting);
-  if (answer) return;
-  if (failed("refresh", answer.error())) {
-    refresh_due_ = retry_due_;
-  } else {
-    worker_.heed(answer.error(), self);
-  }
-}
-
-// All else that this worker has is still its own: locks are kept by their tokens.
-void KeepStep::join_again() {
-  const StoreResult<void> joined = worker_.join_again();
-  if (!joined) {
-    failed("join again", joined.error());
-    return;
-  }
-  worker_.forgotten = false;
-  activities_due_ = std::min(activities_due_, worker_.now());
-  turns_due_ = std::min(turns_due_, worker_.now());
-  turns_.want();
-  worker_.poke(Step::turns);
-  worker_.poke(Step::activities);
+  const auto answer = worker_.store->refresh(WorkerKey{worker_.key}, !worker_.accepting);
+  if (answer) return trouble_.worked();
+  if (failed("refresh", answer.error())) refresh_due_ = retry_due_;
 }
 
 void KeepStep::sweep() {
@@ -191,6 +158,7 @@ void KeepStep::sweep() {
     failed("sweep", swept.error());
     return;
   }
+  trouble_.worked();
   sweep_due_ = after(asked, swept->next_due);
   if (swept->activities_timed_out > 0) {
     log(*worker_.logger, LogLevel::info, "activities were not started in time",

@@ -33,7 +33,6 @@ class KeepStep {
   void look_for_cancels();
   void acknowledge();
   void refresh();
-  void join_again();
   void sweep();
   bool failed(std::string_view what, const StoreError& error);
 

@@ -1,8 +1,25 @@
 #include "runtime/node.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
 #include <utility>
 
 namespace holdfast::runtime {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+}  // namespace
+
 Node::Node(std::shared_ptr<Store> store, RuntimeOptions options, Registry registry, Executor& executor,
            Random& random, Poke poke)
     : worker_(std::move(store), std::move(options), std::move(registry), random, std::move(poke)),
@@ -14,7 +31,7 @@ Node::Node(std::shared_ptr<Store> store, RuntimeOptions options, Registry regist
       keep_(worker_, cache_, desk_, turns_) {}
 
 StoreResult<void> Node::join() {
-  if (auto joined = worker_.join(); !joined) return joined;
+  if (auto joined = register_worker(); !joined) return joined;
   worker_.accepting = true;
   // Code that could not go on may be another by now.
   if (const auto woken = worker_.store->wake_parked(worker_.code); woken && *woken > 0) {
@@ -23,28 +40,65 @@ StoreResult<void> Node::join() {
   return {};
 }
 
-Progress Node::run(Step step) {
-  check_superseded();
-  switch (step) {
-    case Step::turns:
-      return turns_.step();
-    case Step::activities:
-      return fetch_.step();
-    case Step::answers:
-      return answers_.step();
-    case Step::keep:
-      return keep_.step();
-  }
+StoreResult<void> Node::register_worker() {
+  const store::WorkerInfo info{.node = worker_.node,
+                               .build = worker_.options.build,
+                               .host = host_name(),
+                               .pid = static_cast<std::uint64_t>(getpid()),
+                               .slots = static_cast<std::uint32_t>(worker_.slots),
+                               .abilities = worker_.abilities,
+                               .code = worker_.code};
+  auto key = worker_.store->join(info);
+  if (!key) return Unexpected(std::move(key).error());
+  worker_.key = key->value;
   return {};
 }
 
-void Node::check_superseded() {
-  if (!worker_.superseded || said_superseded_.exchange(true)) return;
+Progress Node::run(Step step) {
+  if (step == Step::answers) return answers_.step();
+  if (step == Step::keep) return keep();
+  ++bringing_work_;
+  const Progress progress = step == Step::turns ? turns_.step() : fetch_.step();
+  --bringing_work_;
+  return progress;
+}
+
+Progress Node::keep() {
+  check_standing();
+  Progress progress = keep_.step();
+  if (worker_.forgotten) progress.next_due = std::min(progress.next_due, after(worker_.now(), 100ms));
+  return progress;
+}
+
+// A process that was stopped for long may find that others took it for gone.
+void Node::check_standing() {
+  if (worker_.forgotten.exchange(false) && worker_.accepting) rejoin();
+  if (!worker_.superseded || std::exchange(said_superseded_, true)) return;
   log(*worker_.logger, LogLevel::error,
       "another process has started under this node's name; this one takes nothing new and stops what it runs",
       {{"node", worker_.node}});
   stop_accepting();
   stop_activities();
+}
+
+void Node::rejoin() {
+  const auto workers = worker_.store->workers();
+  if (workers) {
+    const auto same = std::ranges::find(*workers, worker_.node,
+                                        [](const store::WorkerView& other) { return other.info.node; });
+    if (same != workers->end()) {
+      worker_.superseded = same->key.value != worker_.key;
+      return;
+    }
+  }
+  if (!workers || !register_worker()) {
+    worker_.forgotten = true;  // and tried again
+    return;
+  }
+  log(*worker_.logger, LogLevel::warn,
+      "others took this worker for gone, since it gave no sign of life; it has joined again",
+      {{"node", worker_.node}});
+  look_again();
 }
 
 void Node::hear(const store::Wake& wake) {
@@ -71,7 +125,8 @@ void Node::stop_accepting() {
 
 void Node::stop_activities() { desk_.stop_all(CancelReason::worker_stopping); }
 
-bool Node::quiet() const { return desk_.in_hand() == 0 && !cache_.has_ready(); }
+// A step that began before accepting ended may still bring work, so it is asked about first.
+bool Node::quiet() const { return bringing_work_ == 0 && desk_.in_hand() == 0 && !cache_.has_ready(); }
 
 void Node::leave() {
   keep_.release_all();

@@ -15,6 +15,7 @@
 #include <holdfast/runtime.hpp>
 #include <holdfast/store.hpp>
 
+#include <atomic>
 #include <memory>
 
 namespace holdfast::runtime {
@@ -26,6 +27,9 @@ class Node {
   /// `executor`, `random` and what `poke` refers to outlive the node.
   Node(std::shared_ptr<Store> store, RuntimeOptions options, Registry registry, Executor& executor,
        Random& random, Poke poke);
+
+  /// Code of activities may outlive the worker that gave up on it; then it keeps this alive.
+  void keep_alive(std::weak_ptr<const void> self) { desk_.keep_alive(std::move(self)); }
 
   /// Registers with the store; it accepts work from then on.
   StoreResult<void> join();
@@ -48,7 +52,10 @@ class Node {
   [[nodiscard]] const Worker& worker() const noexcept { return worker_; }
 
  private:
-  void check_superseded();
+  StoreResult<void> register_worker();
+  Progress keep();
+  void check_standing();
+  void rejoin();
 
   Worker worker_;
   InstanceCache cache_;
@@ -57,7 +64,8 @@ class Node {
   FetchStep fetch_;
   AnswerStep answers_;
   KeepStep keep_;
-  std::atomic<bool> said_superseded_{false};
+  std::atomic<int> bringing_work_{0};  // steps that run and may have more in hand afterwards
+  bool said_superseded_ = false;       // of the keep step alone
 };
 
 }  // namespace holdfast::runtime

@@ -34,9 +34,9 @@ class Runtime::Impl {
   Client client;
   bool started = false;
   bool stopped = false;
-  std::unique_ptr<runtime::Driver> driver;
+  std::shared_ptr<runtime::Driver> driver;
   std::unique_ptr<runtime::ThreadPool> pool;
-  std::unique_ptr<runtime::Node> node;
+  std::shared_ptr<runtime::Node> node;
 };
 
 Runtime::Runtime(std::shared_ptr<Store> store, RuntimeOptions options) {
@@ -63,11 +63,12 @@ void Runtime::start() {
   Impl& impl = *impl_;
   if (impl.started) throw std::logic_error("holdfast: a Runtime is started once");
   runtime::check_options(impl.options);
-  impl.driver = std::make_unique<runtime::Driver>(impl.store->clock());
+  impl.driver = std::make_shared<runtime::Driver>(impl.store->clock());
   impl.pool = std::make_unique<runtime::ThreadPool>();
-  impl.node = std::make_unique<runtime::Node>(
-      impl.store, impl.options, impl.registry, *impl.pool, system_random(),
-      [driver = impl.driver.get()](runtime::Step step) { driver->poke(step); });
+  impl.node =
+      std::make_shared<runtime::Node>(impl.store, impl.options, impl.registry, *impl.pool, system_random(),
+                                      [driver = impl.driver](runtime::Step step) { driver->poke(step); });
+  impl.node->keep_alive(impl.node);
   if (auto joined = impl.node->join(); !joined) {
     impl.node.reset();
     throw ClientError(ClientError::Kind::unavailable,
@@ -93,7 +94,11 @@ bool Runtime::drain(Duration deadline) {
   }
   impl.driver->stop();
   impl.node->leave();
-  impl.pool.reset();  // waits for code that still runs
+  // Threads whose code has just returned are on their way; those of code that ignores a stop are not.
+  if (const std::size_t left = impl.pool->stop(impl.node->quiet() ? 1s : 0s); left > 0) {
+    log(*impl.node->worker().logger, LogLevel::error,
+        "activities ignore the request to stop; their threads are left to themselves", {{"count", left}});
+  }
   return by_itself;
 }
 

@@ -3,36 +3,35 @@
 
 #include "runtime/executor.hpp"
 
-#include <condition_variable>
+#include <holdfast/options.hpp>
+
 #include <cstddef>
-#include <deque>
 #include <functional>
-#include <mutex>
-#include <thread>
-#include <vector>
+#include <memory>
 
 namespace holdfast::runtime {
 
-/// Makes a new thread only when no idle one is there. The caller bounds how much runs at once. What was
-/// posted before the destructor is run; the destructor waits for it.
+/// Makes a new thread only when no idle one is there. The caller bounds how much runs at once.
 class ThreadPool final : public Executor {
  public:
-  ThreadPool() = default;
+  ThreadPool();
+  /// stop() without patience.
   ~ThreadPool() override;
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   void post(std::function<void()> work) override;
 
- private:
-  void run();
+  /// Runs what was posted before, takes nothing more, and waits for it, but not for longer than `patience`:
+  /// code can't be killed in C++. Threads that still run then are left to themselves, and end when their work
+  /// does. Returns how many.
+  std::size_t stop(Duration patience);
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> work_;
-  std::size_t idle_ = 0;
-  bool stopping_ = false;
-  std::vector<std::thread> threads_;
+ private:
+  struct State;
+  static void run(const std::shared_ptr<State>& state);
+
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace holdfast::runtime

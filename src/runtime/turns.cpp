@@ -16,18 +16,6 @@ using namespace std::chrono_literals;
 constexpr std::size_t kBatch = 64;
 constexpr std::size_t kHistoryBytes = 1U << 20U;
 
-template <class F>
-class OnExit {
- public:
-  explicit OnExit(F action) : action_(std::move(action)) {}
-  ~OnExit() { action_(); }
-  OnExit(const OnExit&) = delete;
-  OnExit& operator=(const OnExit&) = delete;
-
- private:
-  F action_;
-};
-
 }  // namespace
 
 Progress TurnStep::step() {
@@ -36,7 +24,7 @@ Progress TurnStep::step() {
   if (taken.empty()) {
     // Nothing to fetch, or another thread does: it looks again when there is more.
     if (!worker_.accepting || fetched == Fetched::elsewhere) return {};
-    return {fetched == Fetched::some || wanted_, due_};
+    return {fetched == Fetched::some, due_};
   }
   if (cache_.has_ready()) worker_.poke(Step::turns);  // another thread may go on with the rest
 
@@ -57,8 +45,16 @@ Progress TurnStep::step() {
 // One thread fetches; the others go on with what is there.
 TurnStep::Fetched TurnStep::fetch() {
   if (!worker_.accepting || (!wanted_ && worker_.now() < due_.load())) return Fetched::nothing;
-  if (fetching_.exchange(true)) return Fetched::elsewhere;
-  const OnExit done([this] { fetching_ = false; });
+  std::unique_lock lock(fetching_, std::try_to_lock);
+  if (!lock) return Fetched::elsewhere;
+  const bool any = fetch_alone();
+  lock.unlock();
+  // This thread will be busy; whoever left the fetch to it has to know when the next one is due.
+  if (any || wanted_) worker_.poke(Step::turns);
+  return any ? Fetched::some : Fetched::nothing;
+}
+
+bool TurnStep::fetch_alone() {
   wanted_ = false;
   const std::vector<store::HeldInstance> held = cache_.held();
   const store::TurnRequest request{.worker = WorkerKey{worker_.key},
@@ -70,9 +66,9 @@ TurnStep::Fetched TurnStep::fetch() {
   const BootTime asked = worker_.now();
   auto fetched = worker_.store->fetch_turns(request);
   if (!fetched) {
-    worker_.heed(fetched.error(), request.worker);
+    worker_.note_standing(fetched.error());
     due_ = trouble_.failed("fetch turns", fetched.error());
-    return Fetched::nothing;
+    return false;
   }
   trouble_.worked();
   calendar_ = fetched->now;
@@ -82,7 +78,7 @@ TurnStep::Fetched TurnStep::fetch() {
   const bool any = !fetched->turns.empty();
   for (store::LockedTurn& turn : fetched->turns) cache_.add(std::move(turn));
   if (any) worker_.keep_by(after(asked, worker_.options.instance_lease / 3));
-  return any ? Fetched::some : Fetched::nothing;
+  return any;
 }
 
 CalendarTime TurnStep::turn_time() const {
@@ -158,10 +154,10 @@ bool TurnStep::prepare(Prepared& turn, store::TurnCommit& commit) {
   for (const LocalDone& done : turn.taken.done) commit.completed.push_back({done.id.event, done.token});
   if (first.fresh) commit.version = first.version;
   if (instance.build != worker_.options.build) commit.build = worker_.options.build;
-  // The next execution begins with all messages that nobody has read: only a fetch anew brings them.
-  const bool goes_on = std::holds_alternative<std::monostate>(commit.end);
+  // A frame that begins anew has to be given all that is unread, so its instance is fetched anew, too.
+  const bool goes_on = !turn.forget && std::holds_alternative<std::monostate>(commit.end);
   commit.keep_lock =
-      worker_.accepting && !turn.forget && goes_on &&
+      worker_.accepting && goes_on &&
       (turn.hand_offs > 0 || turn.taken.running_here > static_cast<int>(turn.taken.done.size()));
   return true;
 }
@@ -217,6 +213,7 @@ void TurnStep::settle(Prepared& turn, store::TurnCommit& commit, StoreResult<sto
                       BootTime asked) {
   if (!answer) {
     desk_.unreserve(turn.hand_offs);
+    if (answer.error().kind == StoreError::Kind::unavailable) desk_.give_back_doubtful(commit);
     return give_up(turn, answer.error());
   }
   trouble_.worked();
@@ -235,11 +232,7 @@ void TurnStep::settle(Prepared& turn, store::TurnCommit& commit, StoreResult<sto
       std::holds_alternative<store::InstanceEnd>(commit.end) || store::has_ended(instance.status);
   if (ended) return desk_.tell_store(cache_.drop(instance));
   if (const auto* next = std::get_if<store::NextExecution>(&commit.end)) {
-    instance.frame.reset();
-    instance.given = {};
-    instance.waits.reset();
-    instance.code.version = next->version;
-    ++instance.execution.value;
+    cache_.begin_execution(instance, next->version);
     want();
   }
   if (turn.forget) {

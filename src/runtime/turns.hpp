@@ -39,6 +39,7 @@ class TurnStep {
   enum class Fetched : std::uint8_t { nothing, some, elsewhere };
 
   Fetched fetch();
+  bool fetch_alone();
   std::vector<store::TurnCommit> run(std::vector<InstanceCache::Taken>&& taken,
                                      std::vector<Prepared>& prepared);
   bool prepare(Prepared& turn, store::TurnCommit& commit);
@@ -59,7 +60,7 @@ class TurnStep {
   StoreTrouble trouble_;
   std::atomic<bool> wanted_{true};
   std::atomic<BootTime> due_{BootTime{}};  // when a fetch is worth its while without being asked for
-  std::atomic<bool> fetching_{false};
+  std::mutex fetching_;
   // The store's calendar at the last fetch, and when that was: local turns go on from there.
   std::atomic<CalendarTime> calendar_{CalendarTime{}};
   std::atomic<BootTime> calendar_read_{BootTime{}};

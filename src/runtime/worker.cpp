@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <stdexcept>
 #include <thread>
@@ -49,11 +48,6 @@ store::Abilities abilities_of(const RuntimeOptions& options, const Registry& reg
     }
   }
   return abilities;
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
 std::string node_of(const RuntimeOptions& options, Random& random) {
@@ -127,39 +121,10 @@ Worker::Worker(std::shared_ptr<Store> store_, RuntimeOptions options_, Registry 
       poke(std::move(poke_)),
       random(random_) {}
 
-StoreResult<void> Worker::join() {
-  const store::WorkerInfo info{.node = node,
-                               .build = options.build,
-                               .host = host_name(),
-                               .pid = static_cast<std::uint64_t>(getpid()),
-                               .slots = static_cast<std::uint32_t>(slots),
-                               .abilities = abilities,
-                               .code = code};
-  auto joined = store->join(info);
-  if (!joined) return Unexpected(std::move(joined).error());
-  key = joined->value;
-  return {};
-}
-
-StoreResult<void> Worker::join_again() {
-  auto others = store->workers();
-  if (!others) return Unexpected(std::move(others).error());
-  const bool replaced = std::any_of(others->begin(), others->end(), [this](const store::WorkerView& other) {
-    return other.info.node == node && other.key.value > key;
-  });
-  if (replaced) {
-    superseded = true;
-    return {};
-  }
-  log(*logger, LogLevel::warn, "the store took this worker for gone; it joins again", {{"node", node}});
-  return join();
-}
-
-void Worker::heed(const StoreError& error, WorkerKey asked_as) {
-  if (asked_as.value != key) return;
-  if (error.kind == StoreError::Kind::superseded) superseded = true;
-  if (error.kind == StoreError::Kind::not_found) forgotten = true;
-  poke(Step::keep);
+void Worker::note_standing(const StoreError& error) {
+  const bool news = (error.kind == StoreError::Kind::superseded && !superseded.exchange(true)) ||
+                    (error.kind == StoreError::Kind::not_found && !forgotten.exchange(true));
+  if (news) poke(Step::keep);
 }
 
 BootTime StoreTrouble::failed(std::string_view what, const StoreError& error) {

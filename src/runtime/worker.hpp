@@ -59,14 +59,8 @@ struct Worker {
     }
   }
   [[nodiscard]] BootTime now() const noexcept { return store->clock().boot_now(); }
-
-  /// Registers with the store.
-  StoreResult<void> join();
-  /// The same after the store has forgotten it, unless another process goes by its name by now.
-  StoreResult<void> join_again();
-  /// What an error says about this worker's registration. `asked_as` is the key that the call was made with:
-  /// it may have joined again since. Any thread.
-  void heed(const StoreError& error, WorkerKey asked_as);
+  /// Notes what an error says about this worker's registration; the keep step acts on it.
+  void note_standing(const StoreError& error);
 
   const std::shared_ptr<Store> store;
   const RuntimeOptions options;
@@ -83,7 +77,7 @@ struct Worker {
   std::atomic<std::uint64_t> key{0};    ///< given by the store at join
   std::atomic<bool> accepting{false};   ///< takes new work
   std::atomic<bool> superseded{false};  ///< another process runs under this node's name
-  std::atomic<bool> forgotten{false};   ///< the store took it for gone: it has to join again
+  std::atomic<bool> forgotten{false};   ///< the store has removed the registration: join again
 
   std::atomic<BootTime> keep_due{BootTime{}};  ///< when the keep step runs next
 

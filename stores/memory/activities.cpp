@@ -133,13 +133,16 @@ void unlock(Transaction& tx, Activity& activity) {
 }
 
 void queue_again(Transaction& tx, Activity& activity, Duration delay) {
-  if (activity.session) session_now(tx, *activity.session);  // which may end it
   unplace(tx, activity);
   activity.lock = {};
   activity.ready_since = after(tx.now, delay);
   place(tx, activity);
   tx.news.work |= kActivities;
-  if (activity.session_over) fail(tx, activity, *activity.session_over);
+  if (activity.session_over) {
+    fail(tx, activity, *activity.session_over);
+  } else if (activity.session) {
+    session_now(tx, *activity.session);  // its end is the end of the activity
+  }
 }
 
 void take_away(Transaction& tx, Activity& activity, CancelReason reason) {

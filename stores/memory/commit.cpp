@@ -133,6 +133,14 @@ class Turn {
     for (const std::string& id : commit_.watch_sessions) watch(tx_, instance_, id);
   }
 
+  void send() {
+    for (const Outgoing& outgoing : commit_.messages) {
+      Instance* const target = outgoing.key != InstanceKey{} ? find_instance(tx_.space, outgoing.key)
+                                                             : find_instance(tx_.space, outgoing.instance);
+      if (target == nullptr || !deliver(tx_, *target, outgoing.message)) ++committed_.dropped;
+    }
+  }
+
   void start() {
     for (const NewInstance& item : commit_.starts) {
       Instance* target = find_instance(tx_.space, item.instance);
@@ -140,14 +148,6 @@ class Turn {
       if (is_new) target = &create(tx_, {.id = item.instance, .code = item.code, .parent = item.parent});
       deliver(tx_, *target, NewMessage{.kind = MessageKind::start, .body = item.body});
       if (is_new) deliver_early(tx_, *target);
-    }
-  }
-
-  void send() {
-    for (const Outgoing& outgoing : commit_.messages) {
-      Instance* const target = outgoing.key != InstanceKey{} ? find_instance(tx_.space, outgoing.key)
-                                                             : find_instance(tx_.space, outgoing.instance);
-      if (target == nullptr || !deliver(tx_, *target, outgoing.message)) ++committed_.dropped;
     }
   }
 

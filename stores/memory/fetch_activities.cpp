@@ -85,7 +85,7 @@ class Fetch {
 
   /// An item of a session that another worker holds may be taken when that lease is over.
   void note_lapse(const Activity& activity) {
-    if (!activity.session) return;
+    if (!activity.session || !can_run(abilities_, activity)) return;
     const Session* const session = find_session(tx_.space, *activity.session);
     if (session == nullptr || !is_held(tx_, *session) || session->worker == request_.worker) return;
     if (session->policy.when_lost == SessionPolicy::WhenLost::fail) return;
@@ -101,8 +101,23 @@ class Fetch {
   void due_at(BootTime moment) { fetched_.next_due = std::min(fetched_.next_due, left(moment, tx_.now)); }
 
   void note_due() {
-    if (!tx_.space.backing_off.empty()) due_at(tx_.space.backing_off.begin()->first);
+    for (const auto& [since, id] : tx_.space.backing_off) {
+      if (left(since, tx_.now) >= fetched_.next_due) break;
+      note_backing_off(tx_.space.activities.at(id));
+    }
     if (!tx_.space.activity_locks.empty()) due_at(tx_.space.activity_locks.begin()->first);
+  }
+
+  /// When it may be taken by this worker, unless something else happens first.
+  void note_backing_off(const Activity& activity) {
+    if (!can_run(abilities_, activity)) return;
+    const Session* const session = activity.session ? find_session(tx_.space, *activity.session) : nullptr;
+    if (activity.session && (session == nullptr || !covers(abilities_, session->policy))) return;
+    if (session == nullptr || session->worker == request_.worker || is_claimable(tx_, *session)) {
+      due_at(activity.ready_since);
+    } else if (session->policy.when_lost == SessionPolicy::WhenLost::reclaim) {
+      due_at(std::max(activity.ready_since, session->lease_until));
+    }
   }
 
   void note_hand_overs() {

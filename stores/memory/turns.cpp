@@ -67,13 +67,16 @@ void fetch_ready(Transaction& tx, const TurnRequest& request, FetchedTurns& fetc
   }
 }
 
-Duration next_turn_due(const Transaction& tx) {
+Duration next_turn_due(const Transaction& tx, const Code& code) {
   Duration due = next_delivery(tx);
   if (!tx.space.instance_locks.empty()) {
     due = std::min(due, left(tx.space.instance_locks.begin()->first, tx.now));
   }
-  const auto later = tx.space.ready.lower_bound({tx.now + Duration(1), InstanceKey{}});
-  if (later != tx.space.ready.end()) due = std::min(due, left(later->first, tx.now));
+  for (auto later = tx.space.ready.lower_bound({tx.now + Duration(1), InstanceKey{}});
+       later != tx.space.ready.end(); ++later) {
+    if (!suits(code, tx.space.instances.at(later->second))) continue;
+    return std::min(due, left(later->first, tx.now));
+  }
   return due;
 }
 
@@ -112,7 +115,7 @@ StoreResult<FetchedTurns> MemoryStore::fetch_turns(const TurnRequest& request) {
     FetchedTurns fetched{.now = tx.calendar};
     fetch_held(tx, request, fetched);
     fetch_ready(tx, request, fetched);
-    fetched.next_due = next_turn_due(tx);
+    fetched.next_due = next_turn_due(tx, *request.code);
     return fetched;
   });
 }

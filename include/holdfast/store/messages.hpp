@@ -76,7 +76,7 @@ struct SessionNews {
   Kind kind = Kind::claimed;
   std::string from{};    ///< the node that held it before, if any
   std::string to{};      ///< the node that holds it now, if any
-  std::string reason{};  ///< in one word
+  std::string reason{};  ///< a SessionReason: why its owner gave it up, if it did; else why it changed
   Generation generation{};
   friend bool operator==(const SessionNews&, const SessionNews&) = default;
 };
@@ -86,9 +86,9 @@ using MessageBody = std::variant<std::string, ActivityTaken, ValueAnswer, Sessio
 
 /// A message as a turn gets it.
 struct Message {
-  MessageId id{};  ///< grows with each message that the store inserts
+  MessageId id{};  ///< grows with each message that becomes visible; a delayed one has none before
   MessageKind kind = MessageKind::outcome;
-  ExecutionNumber execution{};
+  ExecutionNumber execution{};  ///< as its sender said; of timer, taken, value and session: the operation's
   EventId source{};
   Address address{};
   MessageBody body{};

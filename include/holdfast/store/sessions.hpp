@@ -83,13 +83,13 @@ struct SessionView {
   bool orphaned = false;  ///< lapsed, and the owner's registration is stale or missing
   SessionReason reason = SessionReason::none;
   std::string note{};   ///< what an activity said when it aborted
-  std::string owner{};  ///< node
+  std::string owner{};  ///< node; after the end: who held it then
   WorkerKey worker{};
   Generation generation{};
   SessionPolicy policy{};
   Duration lease_left{};  ///< 0 when over
   std::optional<Duration> ttl_left{};
-  Duration quiet_for{};      ///< since its last activity
+  Duration quiet_for{};      ///< since its last activity, as far as claims and renewals have told
   std::string opened_by{};   ///< instance id, may be empty
   std::uint64_t queued = 0;  ///< ready or backing off
   std::uint64_t in_flight = 0;

@@ -26,7 +26,8 @@ struct InstanceRow {
   std::optional<WorkerKey> locked_by{};  ///< also when the lease is over, until somebody takes it
   LockToken token{};
   Duration lease_left{};  ///< 0 when over or not locked
-  bool ready = false;     ///< a fetch by a worker with the code would return it (once its lock is over)
+  /// A fetch by a worker with the code would return it, once its lock is over; by the messages that it has.
+  bool ready = false;
   std::vector<Address> waits{};
   std::vector<Message> messages{};          ///< by id
   std::vector<Message> delayed_messages{};  ///< not visible yet, timers excluded; by their order

@@ -25,10 +25,12 @@ struct WorkMask {
   friend constexpr bool operator==(WorkMask, WorkMask) noexcept = default;
 };
 
-inline constexpr WorkMask kTurns{1};  ///< fetch_turns may find more, or must be asked earlier than it said
+/// fetch_turns may find more, or must be asked earlier than it said. That a lock was taken, which may lapse
+/// one day, is no news: whoever waits asks now and then also without any.
+inline constexpr WorkMask kTurns{1};
 inline constexpr WorkMask kActivities{2};  ///< the same of fetch_activities
 inline constexpr WorkMask kCancels{4};     ///< cancel_records may find more
-inline constexpr WorkMask kWatched{8};     ///< an instance that is watched has ended or changed its status
+inline constexpr WorkMask kWatched{8};     ///< a watched instance ended, was deleted, or shows another status
 inline constexpr WorkMask kSweep{16};      ///< sweep must be asked earlier than it said
 inline constexpr WorkMask kAllWork{31};
 

@@ -43,7 +43,8 @@ struct CodeVersion {
   friend auto operator<=>(const CodeVersion&, const CodeVersion&) = default;
 };
 
-/// What orchestrations a worker can run: exact pairs, and the builds whose instances it may go on with.
+/// What orchestrations a worker can run: exact pairs, and the builds whose instances it may go on with. An
+/// instance of build 0 has not run yet, and suits all of them.
 struct Code {
   std::set<CodeVersion> orchestrations{};
   std::uint64_t oldest_build = 0;

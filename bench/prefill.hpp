@@ -1,0 +1,17 @@
+// Databases that are full of what a worker has nothing to do with: it must not pay for that.
+#pragma once
+
+#include <holdfast/store.hpp>
+
+#include <cstddef>
+
+namespace holdfast::bench {
+
+/// Instances that sleep, each with a timer that is due in a year.
+void fill_with_timers(Store& store, std::size_t count);
+/// Queued activities, a hundred for each instance, with names or queues that no worker serves.
+void fill_with_unservable(Store& store, std::size_t count);
+/// Instances that have ended.
+void fill_with_finished(Store& store, std::size_t count);
+
+}  // namespace holdfast::bench

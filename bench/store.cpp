@@ -1,0 +1,177 @@
+// Stores by themselves, without an engine: how near the SQLite store comes to what the disk and SQLite allow,
+// and whether it stays as fast in a big database. Steps are completed activities; c is how many instances are
+// in flight.
+//
+//   bench_store [folder] [--quick]
+//   bench_store --load=p5 [--in-flight=64] [--seconds=10] [--threads=2] [--queued]   one load, for a profiler
+#include "bench/disk.hpp"
+#include "bench/harness.hpp"
+#include "bench/load.hpp"
+#include "bench/prefill.hpp"
+#include "bench/raw_sql.hpp"
+#include "bench/workload.hpp"
+
+#include <holdfast/sqlite.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace holdfast::bench {
+
+using namespace std::chrono_literals;
+
+std::string name_of(const std::string& who, Shape shape, std::size_t in_flight) {
+  return who + "_" + std::string(to_string(shape)) + "_c" + std::to_string(in_flight);
+}
+
+void add_rates(Suite& suite, const std::string& name, const Measured& measured) {
+  suite.add({.name = name + "_steps_per_s", .value = measured.steps_per_s(), .unit = "1/s"});
+  suite.add({.name = name + "_p50_us", .value = measured.latency(0.5), .unit = "us"});
+  suite.add({.name = name + "_p99_us", .value = measured.latency(0.99), .unit = "us"});
+}
+
+/// Two contenders, round by round.
+std::pair<Measured, Measured> duel(Contender& a, Contender& b, const Rounds& rounds) {
+  const std::array<Contender*, 2> both{&a, &b};
+  std::vector<Measured> measured = contest(both, rounds);
+  return {std::move(measured[0]), std::move(measured[1])};
+}
+
+class StoreBench {
+ public:
+  StoreBench(Suite& suite, bool quick)
+      : suite_(suite), quick_(quick), rounds_(quick ? Rounds{.count = 3, .length = 200ms} : Rounds{}) {
+    suite_.note("disk: " + folder_.file_system());
+  }
+
+  void disk() {
+    suite_.add({.name = "fsync_p50_us", .value = sync_time(folder_, false), .unit = "us"});
+    suite_.add({.name = "fdatasync_p50_us", .value = sync_time(folder_, true), .unit = "us"});
+    for (const Shape shape : {Shape::p5, Shape::s5}) {
+      for (const std::size_t in_flight : {1U, 64U}) {
+        const auto log = append_log(folder_, shape, in_flight);
+        const std::array<Contender*, 1> alone{log.get()};
+        add_rates(suite_, name_of("log", shape, in_flight), contest(alone, rounds_).front());
+      }
+    }
+  }
+
+  void against_ceiling() {
+    for (const Shape shape : {Shape::p5, Shape::s5}) {
+      for (const std::size_t in_flight : {1U, 16U, 64U, 256U}) {
+        const auto ceiling = raw_sql(new_file(), shape, in_flight);
+        const auto load = store_load(sqlite(new_file()), {.shape = shape, .in_flight = in_flight});
+        const auto [bound, ours] = duel(*ceiling, *load, rounds_);
+        add_rates(suite_, name_of("ceiling", shape, in_flight), bound);
+        const std::string name = name_of("sqlite_store", shape, in_flight);
+        add_rates(suite_, name, ours);
+        add_ratio(name + "_of_ceiling", speedup(ours.step_time, bound.step_time));
+      }
+    }
+  }
+
+  void durable() {
+    for (const Shape shape : {Shape::p5, Shape::s5}) {
+      const auto full = store_load(sqlite(new_file()), {.shape = shape});
+      const auto normal =
+          store_load(sqlite(new_file(), {.durability = Durability::normal}), {.shape = shape});
+      const auto [durable, not_durable] = duel(*full, *normal, rounds_);
+      const std::string name = name_of("sqlite_store_normal", shape, 64);
+      add_rates(suite_, name, not_durable);
+      add_ratio(name_of("sqlite_store_full_of_normal", shape, 64),
+                speedup(durable.step_time, not_durable.step_time));
+    }
+  }
+
+  /// Activities that go through the queue instead.
+  void queued() {
+    for (const Shape shape : {Shape::p5, Shape::s5}) {
+      const auto handed_off = store_load(sqlite(new_file()), {.shape = shape});
+      const auto queued = store_load(sqlite(new_file()), {.shape = shape, .hand_off = false});
+      const auto [local, through_queue] = duel(*handed_off, *queued, rounds_);
+      const std::string name = name_of("sqlite_store_queued", shape, 64);
+      add_rates(suite_, name, through_queue);
+      add_ratio(name + "_of_hand_off", speedup(through_queue.step_time, local.step_time));
+    }
+  }
+
+  void big_databases() {
+    const std::size_t scale = quick_ ? 10'000 : 100'000;
+    big("timers", [=](Store& store) { fill_with_timers(store, scale); });
+    big("unservable", [=](Store& store) { fill_with_unservable(store, scale); });
+    big("finished", [=](Store& store) { fill_with_finished(store, 10 * scale); });
+  }
+
+ private:
+  std::filesystem::path new_file() { return folder_ / (std::to_string(++files_) + ".db"); }
+  void add_ratio(const std::string& name, double ratio) {
+    suite_.add({.name = name, .value = ratio, .unit = "x"});
+  }
+
+  /// What fetching and committing costs beside these rows, as a multiple of what it costs without.
+  void big(const std::string& what, const std::function<void(Store&)>& fill) {
+    const auto path = new_file();
+    const auto began = Clock::now();
+    fill(*sqlite(path, {.durability = Durability::off}));
+    const std::chrono::duration<double> taken = Clock::now() - began;
+    std::cerr << "filled a database with " << what << " in " << taken.count() << " s\n";
+    for (const bool hand_off : {true, false}) {
+      const auto small = store_load(sqlite(new_file()), {.hand_off = hand_off});
+      const auto large =
+          store_load(sqlite(path), {.hand_off = hand_off, .first_id = hand_off ? 0U : 1'000'000'000U});
+      const auto [empty, full] = duel(*small, *large, rounds_);
+      add_ratio("sqlite_store_" + what + (hand_off ? "_ratio" : "_queued_ratio"),
+                speedup(empty.step_time, full.step_time));
+    }
+  }
+
+  Suite& suite_;
+  bool quick_;
+  Rounds rounds_;
+  DiskFolder folder_;
+  int files_ = 0;
+};
+
+int run_load(const Suite& suite) {
+  const auto number = [&](std::string_view option, std::size_t otherwise) {
+    const auto text = suite.value_of(option);
+    return text ? static_cast<std::size_t>(std::stoul(*text)) : otherwise;
+  };
+  const Shape shape = *suite.value_of("--load") == "s5" ? Shape::s5 : Shape::p5;
+  const std::size_t in_flight = number("--in-flight", 64);
+  const DiskFolder folder;
+  const auto load =
+      store_load(sqlite(folder / "load.db"), {.shape = shape,
+                                              .in_flight = in_flight,
+                                              .hand_off = !suite.option("--queued"),
+                                              .turn_threads = static_cast<unsigned>(number("--threads", 2))});
+  const std::array<Contender*, 1> alone{load.get()};
+  const auto seconds = std::chrono::seconds(number("--seconds", 10));
+  const Measured measured = contest(alone, {.count = 1, .length = seconds}).front();
+  std::printf("%s: %.0f steps/s, p50 %.0f us, p99 %.0f us\n", name_of("store", shape, in_flight).c_str(),
+              measured.steps_per_s(), measured.latency(0.5), measured.latency(0.99));
+  return 0;
+}
+
+}  // namespace holdfast::bench
+
+int main(int argc, char** argv) {
+  using namespace holdfast::bench;
+  Suite suite("store", argc, argv);
+  if (suite.value_of("--load")) return run_load(suite);
+  StoreBench bench(suite, suite.option("--quick"));
+  bench.disk();
+  bench.against_ceiling();
+  bench.durable();
+  bench.queued();
+  bench.big_databases();
+  return suite.finish();
+}

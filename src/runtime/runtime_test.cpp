@@ -1,0 +1,423 @@
+// A runtime with its threads on the memory store: what a user sees of it.
+#include "base/lines_test.hpp"
+#include "base/outage_test.hpp"
+
+#include <holdfast/client.hpp>
+#include <holdfast/context.hpp>
+#include <holdfast/fault.hpp>
+#include <holdfast/memory.hpp>
+#include <holdfast/runtime.hpp>
+#include <holdfast/saga.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kSoon = 20s;  // a deadline for what happens at once
+
+RuntimeOptions quiet() { return {.activity_slots = 8, .logger = null_logger()}; }
+
+Task<std::string> hello(Context& ctx, std::string who) {
+  co_return co_await ctx.activity<std::string>("greet", who);
+}
+
+Task<int> sum_of_squares(Context& ctx, int n) {
+  std::vector<Op<int>> parts;
+  for (int i = 1; i <= n; ++i) parts.push_back(ctx.activity<int>("square", i));
+  int sum = 0;
+  for (const int part : co_await when_all(std::move(parts))) sum += part;
+  co_return sum;
+}
+
+Task<std::string> approval(Context& ctx, Duration limit) {
+  auto decision = co_await with_timeout(ctx, ctx.event<std::string>("decision"), limit);
+  co_return decision ? *decision : "too late";
+}
+
+Task<int> child_sum(Context& ctx, int n) {
+  if (n == 0) co_return 0;
+  co_return n + co_await ctx.child<int>("child_sum", n - 1);
+}
+
+Task<int> count_down(Context& ctx, int n, int done) {
+  done += co_await ctx.activity<int>("square", 1);
+  if (n > 1) co_await ctx.continue_as_new(n - 1, done);
+  co_return done;
+}
+
+Task<std::string> stubborn(Context& ctx) {
+  std::string text;
+  try {
+    co_await ctx.event<int>("never");
+  } catch (const Cancelled& e) {
+    text = e.failure().message;
+  }
+  co_return text;
+}
+
+Task<void> waits_for_ever(Context& ctx) { co_await ctx.event<int>("never"); }
+
+Task<int> fails(Context& ctx) {
+  co_return co_await ctx.activity<int>("broken", {.retry = {.max_attempts = 3, .first_delay = 1ms}});
+}
+
+std::vector<StartItem> many(int count, int input, const std::string& prefix = "i") {
+  std::vector<StartItem> items;
+  for (int i = 0; i < count; ++i) items.push_back(start_item(prefix + std::to_string(i), input));
+  return items;
+}
+
+class RuntimeTest : public ::testing::Test {
+ protected:
+  void add_code(Runtime& rt) {
+    rt.activity("greet", [](ActivityContext&, std::string who) { return "Hello, " + who + "!"; });
+    rt.activity("square", [](ActivityContext&, int n) { return n * n; });
+    rt.activity("broken", [this](ActivityContext& ctx) -> int {
+      attempts = ctx.attempt();
+      throw ActivityFailure("out_of_paper", "the printer is empty");
+    });
+    rt.orchestration("hello", hello);
+    rt.orchestration("sum_of_squares", sum_of_squares);
+    rt.orchestration("approval", approval);
+    rt.orchestration("child_sum", child_sum);
+    rt.orchestration("count_down", count_down);
+    rt.orchestration("stubborn", stubborn);
+    rt.orchestration("waits_for_ever", waits_for_ever);
+    rt.orchestration("fails", fails);
+  }
+
+  std::shared_ptr<Store> store = memory();
+  std::atomic<int> attempts{0};
+};
+
+TEST_F(RuntimeTest, RunsAnOrchestrationAndGivesItsResult) {
+  Runtime rt(store, quiet());
+  add_code(rt);
+  rt.start();
+  auto run = rt.client().start("hello", "run-1", "Ada");
+  EXPECT_EQ(run.wait<std::string>(kSoon), "Hello, Ada!");
+  EXPECT_EQ(run.status(), Status::completed);
+  EXPECT_EQ(rt.client().run("run-1").wait<std::string>(kSoon), "Hello, Ada!");
+}
+
+TEST_F(RuntimeTest, StartsThatAreRepeatedGiveTheSameRunAndOthersConflict) {
+  Runtime rt(store, quiet());
+  add_code(rt);
+  rt.start();
+  const auto first = rt.client().start("hello", "run-1", "Ada");
+  EXPECT_EQ(rt.client().start("hello", "run-1", "Ada").key(), first.key());
+  try {
+    rt.client().start("hello", "run-1", "Bob");
+    FAIL() << "nobody objected";
+  } catch (const ClientError& e) {
+    EXPECT_EQ(e.kind(), ClientError::Kind::conflict);
+  }
+  EXPECT_EQ(first.wait<std::string>(kSoon), "Hello, Ada!");
+  auto again = rt.client().start("hello", {.id = "run-1", .reuse = Reuse::after_end}, "Bob");
+  EXPECT_NE(again.key(), first.key());
+  EXPECT_EQ(again.wait<std::string>(kSoon), "Hello, Bob!");
+}
+
+TEST_F(RuntimeTest, FansOutAndIn) {
+  Runtime rt(store, quiet());
+  add_code(rt);
+  rt.start();
+  EXPECT_EQ(rt.client().start("sum_of_squares", "s", 20).wait<int>(kSoon), 2870);
+}
+
+TEST_F(RuntimeTest, ManyRunsAtOnce) {
+  Runtime rt(store, quiet());
+  add_code(rt);
+  rt.start();
+  std::vector<StartItem> items;
+  for (int i = 0; i < 300; ++i) items.push_back(start_item("s" + std::to_string(i), 5));
+  for (const auto& run : rt.client().start_all("sum_of_squares", items)) EXPECT_EQ(run.wait<int>(kSoon), 55);
+}
+
+TEST_F(RuntimeTest, ATimerFiresAndAnEventWins) {
+  Runtime rt(store, quiet());
+  add_code(rt);
+  rt.start();
+  EXPECT_EQ(rt.client().start("approval", "late", Duration(20ms)).wait<std::string>(kSoon), "too late");
+  auto run = rt.client().start("approval", "fine", Duration(1h));
+  run.raise("decision", std::string("yes"));
+  EXPECT_EQ(run.wait<std::string>(kSoon), "yes");
+}
+
+TEST_F(RuntimeTest, AnEventMayComeBeforeItsInstance) {
+  Runtime rt(store, quiet());
+  add_code(rt);
+  rt.start();
+  rt.client().raise("early", "decision", std::string("yes"));
+  EXPECT_EQ(rt.client().start("approval", "early", Duration(1h)).wait<std::string>(kSoon), "yes");
+}
+
+TEST_F(RuntimeTest, ChildrenReportToTheirParents) {
+  Runtime rt(store, quiet());
+  add_code(rt);
+  rt.start();
+  EXPECT_EQ(rt.client().start("child_sum", "c", 10).wait<int>(kSoon), 55);
+}
+
+TEST_F(RuntimeTest, ContinuesAsNew) {
+  Runtime rt(store, quiet());
+  add_code(rt);
+  rt.start();
+  auto run = rt.client().start("count_down", "c", 10, 0);
+  EXPECT_EQ(run.wait<int>(kSoon), 10);
+  EXPECT_EQ(run.info().execution, ExecutionNumber{10});
+}
+
+Task<std::vector<int>> a_life_per_message(Context& ctx, std::vector<int> got) {
+  const Future<void> beside = ctx.activity<void>("slow").start();
+  if (got.empty()) co_await ctx.event<int>("go");
+  got.push_back(co_await ctx.mailbox<int>("numbers").receive());
+  if (got.size() < 3) co_await ctx.continue_as_new(got);
+  co_return got;
+}
+
+TEST_F(RuntimeTest, UnreadMessagesReachTheNextExecutionAlsoWhileAnActivityRuns) {
+  std::atomic<bool> begun{false};
+  Runtime rt(store, quiet());
+  rt.orchestration("lives", a_life_per_message);
+  rt.activity("slow", [&](ActivityContext& ctx) {
+    begun = true;
+    while (!ctx.stop_token().stop_requested()) std::this_thread::sleep_for(1ms);
+  });
+  rt.start();
+  const auto run = rt.client().start("lives", "l", std::vector<int>{});
+  while (!begun) std::this_thread::yield();
+  for (const int number : {1, 2, 3}) run.send("numbers", number);
+  run.raise("go", 1);
+  EXPECT_EQ(run.wait<std::vector<int>>(kSoon), (std::vector<int>{1, 2, 3}));
+}
+
+TEST_F(RuntimeTest, AFailureIsRetriedAndThenThrown) {
+  Runtime rt(store, quiet());
+  add_code(rt);
+  rt.start();
+  const Result<int> result = rt.client().start("fails", "f").result<int>(kSoon);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(attempts, 3);
+  EXPECT_EQ(result.error().type, "out_of_paper");
+  EXPECT_EQ(result.error().source, "activity broken");
+  EXPECT_EQ(result.error().attempt, 3);
+}
+
+TEST_F(RuntimeTest, CancelAsksAndTerminateDoesNot) {
+  Runtime rt(store, quiet());
+  add_code(rt);
+  rt.start();
+  auto stubborn_run = rt.client().start("stubborn", "stubborn");
+  stubborn_run.cancel("enough");
+  EXPECT_EQ(stubborn_run.wait<std::string>(kSoon), "enough");
+
+  auto cancelled = rt.client().start("waits_for_ever", "cancelled");
+  cancelled.cancel("enough");
+  EXPECT_EQ(cancelled.result<>(kSoon).error().category, Category::cancelled);
+  EXPECT_EQ(cancelled.status(), Status::cancelled);
+
+  auto terminated = rt.client().start("waits_for_ever", "terminated");
+  terminated.terminate("now");
+  EXPECT_EQ(terminated.result<>(kSoon).error().category, Category::terminated);
+  EXPECT_THROW(terminated.cancel("again"), ClientError);
+  EXPECT_THROW(rt.client().cancel("nobody", "x"), ClientError);
+}
+
+TEST_F(RuntimeTest, WaitingGivesUpInTimeAndTheRunGoesOn) {
+  Runtime rt(store, quiet());
+  add_code(rt);
+  rt.start();
+  auto run = rt.client().start("approval", "a", Duration(1h));
+  EXPECT_THROW(run.wait<std::string>(1ms), TimeoutError);
+  EXPECT_EQ(run.status(), Status::running);
+}
+
+TEST_F(RuntimeTest, AClientNeedsNoRuntimeAndTheWorkIsDoneLater) {
+  Client client(store);
+  auto run = client.start("hello", "run-1", "Ada");
+  EXPECT_EQ(run.status(), Status::running);
+  EXPECT_EQ(run.describe().waits.at(0).kind, RunWait::Kind::worker);
+  Runtime rt(store, quiet());
+  add_code(rt);
+  rt.start();
+  EXPECT_EQ(run.wait<std::string>(kSoon), "Hello, Ada!");
+}
+
+TEST_F(RuntimeTest, ASecondRuntimeGoesOnWhereTheFirstStopped) {
+  Client client(store);
+  {
+    Runtime rt(store, quiet());
+    add_code(rt);
+    rt.start();
+    client.start("approval", "a", Duration(1h));
+    EXPECT_EQ(rt.client().start("hello", "h", "x").wait<std::string>(kSoon), "Hello, x!");
+  }
+  Runtime rt(store, quiet());
+  add_code(rt);
+  rt.start();
+  client.run("a").raise("decision", std::string("yes"));
+  EXPECT_EQ(client.run("a").wait<std::string>(kSoon), "yes");
+}
+
+TEST_F(RuntimeTest, StopLetsRunningActivitiesFinish) {
+  std::atomic<bool> begun{false};
+  Runtime rt(store, quiet());
+  rt.orchestration("hello", hello);
+  rt.activity("greet", [&](ActivityContext&, std::string who) {
+    begun = true;
+    std::this_thread::sleep_for(50ms);
+    return "Bye, " + who;
+  });
+  rt.start();
+  auto run = rt.client().start("hello", "h", "Ada");
+  while (!begun) std::this_thread::yield();
+  EXPECT_TRUE(rt.drain(kSoon));
+  // Its result is with the store; the next worker needs no second run of it.
+  Runtime next(store, quiet());
+  next.orchestration("hello", hello);
+  next.activity("greet",
+                [](ActivityContext&, std::string) -> std::string { throw std::runtime_error("ran twice"); });
+  next.start();
+  EXPECT_EQ(run.wait<std::string>(kSoon), "Bye, Ada");
+}
+
+TEST_F(RuntimeTest, AnActivityThatIsStoppedByADrainIsPutBackAndCostsNoAttempt) {
+  std::atomic<bool> begun{false};
+  Runtime rt(store, quiet());
+  rt.orchestration("once", [](Context& ctx) -> Task<int> {
+    co_return co_await ctx.activity<int>("slow", {.retry = {.max_attempts = 1}});
+  });
+  rt.activity("slow", [&](ActivityContext& ctx) -> int {
+    begun = true;
+    while (!ctx.stop_token().stop_requested()) std::this_thread::sleep_for(1ms);
+    throw ActivityFailure("stopped", "no time left");
+  });
+  rt.start();
+  auto run = rt.client().start("once", "o");
+  while (!begun) std::this_thread::yield();
+  EXPECT_FALSE(rt.drain(1ms));
+
+  Runtime next(store, quiet());
+  next.orchestration("once", [](Context& ctx) -> Task<int> {
+    co_return co_await ctx.activity<int>("slow", {.retry = {.max_attempts = 1}});
+  });
+  next.activity("slow", [](ActivityContext& ctx) { return 10 * ctx.attempt() + ctx.delivery(); });
+  next.start();
+  EXPECT_EQ(run.wait<int>(kSoon), 11);
+}
+
+TEST_F(RuntimeTest, AWorkerThatOthersTookForGoneJoinsAgain) {
+  Runtime rt(store, quiet());
+  add_code(rt);
+  rt.start();
+  ASSERT_TRUE(store->sweep({.worker_stale_after = Duration::zero()}));
+  EXPECT_EQ(rt.client().start("hello", "h", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
+  EXPECT_EQ(store->workers().value().size(), 1U);
+}
+
+TEST_F(RuntimeTest, ANodeNameThatAnotherTookMeanwhileStaysWithIt) {
+  RuntimeOptions options = quiet();
+  options.node_id = "a";
+  const auto lines = std::make_shared<Lines>();
+  options.logger = lines;
+  Runtime rt(store, options);
+  add_code(rt);
+  rt.start();
+  ASSERT_TRUE(store->sweep({.worker_stale_after = Duration::zero()}));
+  const WorkerKey other = store->join({.node = "a"}).value();
+  Client(store).start("hello", "h", "Ada");  // it looks for work, and is told that nobody knows it
+  EXPECT_TRUE(lines->wait_for("another process has started under this node's name"));
+  ASSERT_EQ(store->workers().value().size(), 1U);
+  EXPECT_EQ(store->workers().value().front().key, other);
+}
+
+TEST_F(RuntimeTest, WhatWasHandedOffByACommitInDoubtIsRunSoon) {
+  FaultScript faults;
+  RuntimeOptions options = quiet();
+  options.activity_lease = 1h;  // so long nobody would wait for a lock that nobody uses
+  options.session_idle_timeout = 2h;
+  Runtime rt(memory({.faults = &faults}), options);
+  add_code(rt);
+  rt.start();
+  faults.inject("memory.commit_turns", 1, Fault::lose_answer);
+  EXPECT_EQ(rt.client().start("hello", "h", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
+  EXPECT_EQ(faults.pending(), 0U);
+}
+
+TEST_F(RuntimeTest, AnOutageOfTheStoreFailsNothingAndIsSaid) {
+  Outage outage;
+  const auto shared = memory_database();
+  const auto lines = std::make_shared<Lines>();
+  RuntimeOptions options = quiet();
+  options.logger = lines;
+  options.instance_lease = options.activity_lease = 300ms;
+  Runtime rt(memory({.database = shared, .faults = &outage}), options);
+  add_code(rt);
+  rt.start();
+  Client client(memory({.database = shared}));
+  const auto before = client.start_all("sum_of_squares", many(50, 3));
+  outage.begin();
+  const auto during = client.start_all("child_sum", many(20, 3, "c"));
+  EXPECT_TRUE(lines->wait_for("the store could not answer; trying again"));
+  outage.wait_for(20);
+  outage.end();
+  for (const auto& run : before) EXPECT_EQ(run.wait<int>(kSoon), 14);
+  for (const auto& run : during) EXPECT_EQ(run.wait<int>(kSoon), 6);
+  EXPECT_TRUE(lines->wait_for("the store answers again"));
+}
+
+TEST_F(RuntimeTest, WaitingGivesUpInTimeAlsoWhenTheStoreIsAway) {
+  Outage outage;
+  Client client(memory({.faults = &outage}), {.retry_for = 1h});
+  const auto run = client.start("hello", "h", "Ada");
+  outage.begin();
+  EXPECT_EQ(run.result<std::string>(10ms).error().type, "wait_timeout");
+}
+
+TEST_F(RuntimeTest, StopDoesNotWaitForCodeThatIgnoresIt) {
+  std::atomic<bool> begun{false};
+  std::atomic<bool> may_end{false};
+  std::atomic<bool> ended{false};
+  {
+    RuntimeOptions options = quiet();
+    options.cancel_grace = 10ms;
+    Runtime rt(store, options);
+    rt.orchestration("hello", hello);
+    rt.activity("greet", [&](ActivityContext&, std::string who) {
+      begun = true;
+      while (!may_end) std::this_thread::yield();
+      ended = true;
+      return who;
+    });
+    rt.start();
+    rt.client().start("hello", "h", "Ada");
+    while (!begun) std::this_thread::yield();
+    EXPECT_FALSE(rt.drain(1ms));
+  }
+  EXPECT_FALSE(ended);
+  may_end = true;
+  while (!ended) std::this_thread::yield();
+}
+
+TEST_F(RuntimeTest, RegistrationAfterStartIsRefused) {
+  Runtime rt(store, quiet());
+  add_code(rt);
+  rt.start();
+  EXPECT_THROW(rt.activity("late", [](ActivityContext&) {}), std::logic_error);
+  EXPECT_THROW(rt.start(), std::logic_error);
+}
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,259 @@
+// Rows of activities, in and out of their two tables.
+#include "activities.hpp"
+
+#include "contract/rows.hpp"
+#include "sessions.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace holdfast::sqlite_store {
+namespace {
+
+std::optional<Blob> blob_or_null(const std::string& bytes) {
+  if (bytes.empty()) return std::nullopt;
+  return Blob{bytes};
+}
+
+template <class T>
+std::optional<T> or_null(T value, T none) {
+  return value == none ? std::nullopt : std::optional<T>(value);
+}
+
+std::optional<int> over_of(const Activity& activity) {
+  return activity.session_over ? std::optional(to_row(*activity.session_over)) : std::nullopt;
+}
+
+/// What most rows are: columns at their defaults need not be bound.
+bool is_plain(const Activity& a) {
+  return a.session == 0 && a.priority == 0 && a.attempt == 1 && a.delivery == 1 && a.start_within == never &&
+         a.total_until == kNoTime && a.last_failure.empty() && a.progress.empty();
+}
+
+void tell_instance(Transaction& tx, const Activity& activity, CancelReason reason, std::string_view session) {
+  const std::string body = store::encode_body(
+      store::ActivityTaken{.reason = reason,
+                           .session = std::string(session),
+                           .last_failure = activity.last_failure,
+                           .attempt = activity.delivery > 0 ? activity.attempt : activity.attempt - 1});
+  deliver(tx, activity.id.instance,
+          {.kind = store::MessageKind::taken,
+           .execution = activity.id.execution,
+           .source = activity.id.event,
+           .body = body});
+}
+
+}  // namespace
+
+Activity read_activity(const Cursor& row, bool queued) {
+  Activity activity;
+  activity.id = {row->number<InstanceKey>(0), row->number<ExecutionNumber>(1), row->number<EventId>(2)};
+  activity.kind = row->int64(3);
+  activity.worker = row->number<WorkerKey>(4);
+  activity.token = row->token<LockToken>(5);
+  activity.until = row->int64(6);
+  activity.body = row->blob(7);
+  activity.priority = row->integer(8);
+  activity.attempt = static_cast<std::uint32_t>(row->int64(9));
+  activity.delivery = static_cast<std::uint32_t>(row->int64(10));
+  activity.session = row->int64(11);
+  activity.generation = row->number<Generation>(12);
+  if (!row->is_null(13)) activity.start_within = Duration(row->int64(13));
+  if (!row->is_null(14)) activity.total_until = row->int64(14);
+  activity.last_failure = row->blob(15);
+  activity.progress = row->blob(16);
+  if (!row->is_null(17)) activity.session_over = static_cast<CancelReason>(row->integer(17));
+  activity.lane = row->int64(18);
+  activity.at = row->int64(19);
+  activity.adopts = row->truth(20);
+  activity.queued = queued;
+  return activity;
+}
+
+std::optional<Activity> find_activity(Transaction& tx, const store::ActivityId& id) {
+  for (const bool queued : {false, true}) {
+    Cursor row = tx.rows(queued ? tx.sql.queued : tx.sql.running, id.instance, id.execution, id.event, tx.ns);
+    if (row.next()) return read_activity(row, queued);
+  }
+  return std::nullopt;
+}
+
+void insert_running(Transaction& tx, const Activity& a) {
+  LeaseTime& horizon = tx.counters().activity_horizon;
+  horizon = std::min(horizon, a.until);
+  if (is_plain(a)) {
+    tx.run(tx.sql.insert_running_plain, a.id.instance, a.id.execution, a.id.event, a.kind, a.worker, a.token,
+           a.until, Blob{a.body});
+    return;
+  }
+  tx.run(tx.sql.insert_running, a.id.instance, a.id.execution, a.id.event, a.kind, a.worker, a.token, a.until,
+         Blob{a.body}, a.priority, a.attempt, a.delivery, or_null<std::int64_t>(a.session, 0),
+         or_null(a.generation, Generation{}), or_null(a.start_within.count(), never.count()),
+         or_null(a.total_until, kNoTime), blob_or_null(a.last_failure), blob_or_null(a.progress), over_of(a));
+}
+
+void insert_queued(Transaction& tx, const Activity& a) {
+  const LeaseTime deadline = a.deadline();
+  const bool locked = !a.token.empty();
+  tx.run(tx.sql.insert_queued, a.id.instance, a.id.execution, a.id.event, a.kind,
+         or_null(a.worker, WorkerKey{}), or_null(a.token, LockToken{}),
+         locked ? std::optional(a.until) : std::nullopt, Blob{a.body}, -std::int64_t{a.priority}, a.attempt,
+         a.delivery, or_null<std::int64_t>(a.session, 0), or_null(a.generation, Generation{}),
+         or_null(a.start_within.count(), never.count()), or_null(a.total_until, kNoTime),
+         blob_or_null(a.last_failure), blob_or_null(a.progress), over_of(a), a.lane, a.at, a.adopts,
+         or_null(deadline, kNoTime));
+  tx.memo.nothing_queued = false;
+  tx.wake(store::kActivities);
+  tx.sweep_by(deadline);
+}
+
+void erase_activity(Transaction& tx, const Activity& activity) {
+  const auto& [instance, execution, event] = activity.id;
+  tx.run(activity.queued ? tx.sql.delete_queued : tx.sql.delete_running, instance, execution, event);
+}
+
+std::int64_t lane_of(Transaction& tx, const Activity& activity) {
+  if (activity.session == 0) return activity.kind;
+  return session_of(tx, activity.session).open ? activity.kind : -activity.session;
+}
+
+std::optional<Activity> new_activity(Transaction& tx, const Instance& instance,
+                                     const store::NewActivity& wanted) {
+  Activity activity;
+  activity.id = {instance.key, instance.execution, wanted.event};
+  activity.priority = wanted.priority;
+  activity.start_within = wanted.start_within;
+  activity.total_until = later(tx.now, wanted.total);
+  activity.body = wanted.body;
+  activity.at = tx.now;
+  if (!wanted.session) {
+    activity.kind = activity.lane = tx.kind_number(wanted.queue, wanted.name, {});
+    return activity;
+  }
+  const store::SessionUse& use = *wanted.session;
+  std::optional<Session> session = session_now(tx, use.id);
+  if (!session && use.policy.create_if_missing) session = begin_session(tx, use.id, use.policy, nullptr);
+  if (session && session->ended) {
+    tell_instance(tx, activity, reason_of(*session), use.id);
+    return std::nullopt;
+  }
+  const store::SessionPolicy& policy = session ? session->policy : use.policy;
+  activity.kind = tx.kind_number(wanted.queue.empty() ? policy.queue : wanted.queue, wanted.name,
+                                 store::to_bytes(policy.requirements));
+  activity.session = session ? session->number : session_number(tx, use.id);
+  activity.adopts = !session && wanted.queue.empty();
+  activity.lane = session && session->open ? activity.kind : -activity.session;
+  return activity;
+}
+
+store::LockedActivity lock_activity(Transaction& tx, Activity activity, WorkerKey worker, LockToken token,
+                                    Duration lease, std::string instance) {
+  if (activity.queued) erase_activity(tx, activity);
+  activity.worker = worker;
+  activity.token = token;
+  activity.until = later(tx.now, lease);
+  ++activity.delivery;
+  std::optional<Session> session;
+  if (activity.session != 0) {
+    session = session_of(tx, activity.session);
+    activity.generation = session->generation;
+    if (!std::exchange(session->ran, true)) save_session(tx, *session);
+  }
+  insert_running(tx, activity);
+  store::LockedActivity locked;
+  locked.id = activity.id;
+  locked.instance = std::move(instance);
+  const Kind& kind = tx.kind(activity.kind);
+  locked.name = kind.name;
+  locked.queue = kind.queue;
+  locked.priority = activity.priority;
+  locked.attempt = activity.attempt;
+  locked.delivery = activity.delivery;
+  locked.body = std::move(activity.body);
+  locked.last_failure = std::move(activity.last_failure);
+  locked.progress = std::move(activity.progress);
+  locked.total_left = left_until(activity.total_until, tx.now);
+  if (session) {
+    locked.session = store::SessionGrant{.hold = {session->id, session->generation},
+                                         .lease = left_until(session->lease_until, tx.now),
+                                         .idle_timeout = session->idle_timeout};
+  }
+  return locked;
+}
+
+void cancel_activity(Transaction& tx, const Activity& activity, CancelReason reason) {
+  erase_activity(tx, activity);
+  if (activity.token.empty()) return;
+  tx.run(tx.sql.insert_cancel, activity.id.instance, activity.id.execution, activity.id.event, activity.token,
+         tx.ns, activity.worker, tx.kind(activity.kind).name, to_row(reason), activity.until);
+  tx.sweep_by(activity.until);
+  tx.news.cancelled.push_back(activity.worker);
+}
+
+void cancel_all_activities(Transaction& tx, InstanceKey key, CancelReason reason) {
+  std::vector<Activity> all;
+  for (Cursor row = tx.rows(tx.sql.running_of, key); row.next();) all.push_back(read_activity(row, false));
+  for (Cursor row = tx.rows(tx.sql.queued_of, key); row.next();) all.push_back(read_activity(row, true));
+  std::sort(all.begin(), all.end(), [](const Activity& a, const Activity& b) { return a.id < b.id; });
+  for (const Activity& activity : all) cancel_activity(tx, activity, reason);
+}
+
+void take_away(Transaction& tx, const Activity& activity, CancelReason reason, std::string_view session) {
+  tell_instance(tx, activity, reason, session);
+  cancel_activity(tx, activity, reason);
+}
+
+void queue_again(Transaction& tx, Activity activity, Duration delay) {
+  std::string session;
+  if (activity.session != 0) {
+    // Its time may have passed, which ends it for this activity too.
+    Session row = session_of(tx, activity.session);
+    session = row.id;
+    if (!row.ended && row.ttl_until <= tx.now) {
+      expire(tx, row);
+      activity.session_over = reason_of(row);
+    }
+  }
+  erase_activity(tx, activity);
+  activity.worker = {};
+  activity.token = {};
+  activity.until = 0;
+  activity.at = later(tx.now, delay);
+  activity.lane = lane_of(tx, activity);
+  insert_queued(tx, activity);
+  activity.queued = true;
+  if (activity.session_over) take_away(tx, activity, *activity.session_over, session);
+}
+
+void SessionResults::apply(Transaction& tx) const {
+  if (session == 0 || (!*save && !*abort)) return;
+  Session row = session_of(tx, session);
+  if (!row.ended && row.ttl_until <= tx.now) expire(tx, row);
+  if (!is_current(row, worker, generation)) return;
+  if (*save) {
+    keep_state(tx, row, **save);
+    save_session(tx, row);
+  }
+  if (*abort) abort_session(tx, row, **abort);
+}
+
+Duration let_activities_lapse(Transaction& tx) {
+  if (tx.now < tx.counters().activity_horizon) return left_until(tx.counters().activity_horizon, tx.now);
+  std::vector<Activity> over;
+  for (Cursor row = tx.rows(tx.sql.running_until, tx.now); row.next();) {
+    over.push_back(read_activity(row, false));
+  }
+  for (Activity& activity : over) {
+    erase_activity(tx, activity);
+    activity.lane = lane_of(tx, activity);
+    activity.at = activity.until;
+    insert_queued(tx, activity);
+  }
+  LeaseTime& horizon = tx.counters().activity_horizon;
+  horizon = kNoTime;
+  if (Cursor row = tx.rows(tx.sql.first_end_of_lock); row.next() && !row->is_null(0)) horizon = row->int64(0);
+  return left_until(horizon, tx.now);
+}
+
+}  // namespace holdfast::sqlite_store

@@ -1,0 +1,135 @@
+// What clients send to instances that exist or will, and how they remove them.
+#include "clients.hpp"
+
+#include "activities.hpp"
+#include "sessions.hpp"
+#include "views.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::sqlite_store {
+namespace {
+
+Unexpected<StoreError> refuse(StoreError::Kind kind, std::string message) {
+  return Unexpected(store_error(kind, std::move(message)));
+}
+
+// ---- sending ------------------------------------------------------------------------------------
+
+StoreResult<InstanceKey> keep_early(Transaction& tx, const store::ClientMessage& item) {
+  if (item.message.kind != store::MessageKind::delivery || item.keep_early <= Duration{}) {
+    return no_instance(item.instance);
+  }
+  const LeaseTime until = later(tx.now, item.keep_early);
+  const Letter kept = letter(item.message);
+  tx.run(tx.sql.insert_early, tx.ns, item.instance, until, later(tx.now, item.delay), to_row(kept.kind),
+         kept.execution, kept.source, to_row(kept.address_kind), kept.address, Blob{kept.body});
+  tx.sweep_by(until);
+  return InstanceKey{};
+}
+
+StoreResult<InstanceKey> send_anew(Transaction& tx, const store::ClientMessage& item) {
+  if (item.message.kind != store::MessageKind::control && item.message.kind != store::MessageKind::delivery) {
+    return refuse(StoreError::Kind::invalid, "clients send control messages and deliveries only");
+  }
+  const std::optional<InstanceKey> key = key_of(tx, item.instance);
+  if (!key) return keep_early(tx, item);
+  std::optional<Instance> instance = load_instance(tx, *key);
+  if (store::has_ended(instance->status)) {
+    return refuse(StoreError::Kind::conflict, "instance '" + item.instance + "' has ended");
+  }
+  if (item.cancels) tx.run(tx.sql.request_cancel, *key, to_row(tx.calendar_now));
+  if (item.delay > Duration{}) {
+    deliver_at(tx, *key, later(tx.now, item.delay), letter(item.message));
+  } else {
+    deliver(tx, *instance, letter(item.message));
+  }
+  return *key;
+}
+
+std::optional<InstanceKey> answer_of(Transaction& tx, RequestId request) {
+  Cursor row = tx.rows(tx.sql.request, tx.ns, request);
+  if (!row.next() || tx.now - row->int64(0) >= kRequestsKept.count()) return std::nullopt;
+  return row->number<InstanceKey>(1);
+}
+
+}  // namespace
+
+StoreResult<InstanceKey> send(Transaction& tx, const store::ClientMessage& item) {
+  if (!item.request.empty()) {
+    if (const auto known = answer_of(tx, item.request)) return *known;
+  }
+  StoreResult<InstanceKey> sent = send_anew(tx, item);
+  if (sent && !item.request.empty()) {
+    tx.run(tx.sql.remember_request, tx.ns, item.request, tx.now, *sent);
+    tx.sweep_by(later(tx.now, kRequestsKept));
+  }
+  return sent;
+}
+
+// ---- removing -----------------------------------------------------------------------------------
+
+namespace {
+
+// More segments than this are left to sweeps, which remove them bit by bit.
+constexpr std::size_t kMaxSegmentsAtOnce = 2000;
+
+bool has_long_history(Transaction& tx, InstanceKey key) {
+  Cursor row = tx.rows(tx.sql.count_segments, key, kMaxSegmentsAtOnce + 1);
+  return row.next() && row->uint64(0) > kMaxSegmentsAtOnce;
+}
+
+}  // namespace
+
+void remove_instance(Transaction& tx, InstanceKey key) {
+  cancel_all_activities(tx, key, CancelReason::instance_deleted);
+  leave_sessions(tx, key);
+  const std::optional<Instance> instance = load_instance(tx, key);
+  take_out(tx, *instance);
+  for (Query* query :
+       {&tx.sql.unhold, &tx.sql.drop_timers, &tx.sql.delete_delayed_of, &tx.sql.delete_messages_of,
+        &tx.sql.delete_values_of, &tx.sql.delete_custom_status, &tx.sql.delete_instance}) {
+    tx.run(*query, key);
+  }
+  if (has_long_history(tx, key)) {
+    tx.run(tx.sql.insert_remains, key);
+    tx.sweep_by(tx.now);
+  } else {
+    tx.run(tx.sql.delete_history_of, key);
+  }
+  tx.news.instances.push_back(key);
+}
+
+StoreResult<void> delete_instance(Transaction& tx, std::string_view name, bool force) {
+  const std::optional<InstanceKey> key = key_of(tx, name);
+  if (!key) return no_instance(name);
+  const std::optional<Instance> instance = load_instance(tx, *key);
+  if (!force && !store::has_ended(instance->status)) {
+    return refuse(StoreError::Kind::conflict,
+                  "instance '" + std::string(name) + "' has not ended: end it first, or force it");
+  }
+  remove_instance(tx, *key);
+  return {};
+}
+
+StoreResult<std::uint64_t> prune_executions(Transaction& tx, std::string_view name, std::uint64_t keep) {
+  const std::optional<InstanceKey> key = key_of(tx, name);
+  if (!key) return no_instance(name);
+  std::optional<Instance> instance = load_instance(tx, *key);
+  const std::uint64_t current = instance->execution.value;
+  const std::uint64_t before = current - std::clamp<std::uint64_t>(keep, 1, current) + 1;
+  std::uint64_t pruned = 0;
+  if (Cursor row = tx.rows(tx.sql.count_executions, *key, before); row.next()) pruned = row->uint64(0);
+  if (pruned == 0) return pruned;
+  // The last segment may be among them: the row keeps its stamp then.
+  const TurnStamp stamp = stamp_of(tx, *instance);
+  tx.run(tx.sql.prune_history, *key, before);
+  if (instance->stamp.empty() && stamp_of(tx, *instance) != stamp) {
+    instance->stamp = stamp;
+    save_instance(tx, *instance);
+  }
+  return pruned;
+}
+
+}  // namespace holdfast::sqlite_store

@@ -1,0 +1,455 @@
+#include "activities.hpp"
+#include "clients.hpp"
+#include "contract/rows.hpp"
+#include "sessions.hpp"
+#include "turns.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace holdfast::sqlite_store {
+namespace {
+
+using store::InstanceStatus;
+using store::TurnCommit;
+
+CancelReason reason_of_end(InstanceStatus status) noexcept {
+  switch (status) {
+    case InstanceStatus::failed:
+      return CancelReason::execution_failed;
+    case InstanceStatus::cancelled:
+      return CancelReason::execution_cancelled;
+    case InstanceStatus::terminated:
+      return CancelReason::execution_terminated;
+    default:
+      return CancelReason::execution_completed;
+  }
+}
+
+class Commit {
+ public:
+  Commit(Transaction& tx, const store::CommitRequest& request, const TurnCommit& commit)
+      : tx_(tx), request_(request), commit_(commit) {}
+
+  StoreResult<store::Committed> run() {
+    if (auto refused = objection()) return Unexpected(*std::move(refused));
+    begin();
+    append_segment();
+    remove_messages();
+    complete_local();
+    cancel();
+    open_sessions();
+    schedule_activities();
+    schedule_timers();
+    change_values();
+    close_and_watch_sessions();
+    send();
+    answer();
+    show();
+    end();
+    settle_lock();
+    return std::move(out_);
+  }
+
+ private:
+  // ---- what must hold -------------------------------------------------------------------------
+
+  std::optional<StoreError> objection() {
+    using Kind = StoreError::Kind;
+    std::optional<Instance> found = load_instance(tx_, commit_.key);
+    if (!found || !found->held || found->held->token != commit_.token) {
+      return store_error(Kind::lost, "instance " + to_string(commit_.key) + " is not locked by this token");
+    }
+    instance_ = *std::move(found);
+    if (stamp_of(tx_, instance_) != commit_.expected) {
+      return store_error(Kind::lost, "instance '" + instance_.name + "' has another stamp");
+    }
+    if (instance_.execution != commit_.execution) {
+      return store_error(Kind::invalid, "instance '" + instance_.name + "' is in execution " +
+                                            to_string(instance_.execution) + ", not " +
+                                            to_string(commit_.execution));
+    }
+    if (!find_completed()) {
+      return store_error(Kind::lost, "an activity of instance '" + instance_.name +
+                                         "' is not locked by the token of its completion");
+    }
+    return std::nullopt;
+  }
+
+  // All rows of the local completions must be locked by their tokens.
+  bool find_completed() {
+    if (commit_.completed.empty()) return true;
+    const auto [first, last] = std::minmax_element(
+        commit_.completed.begin(), commit_.completed.end(),
+        [](const store::LocalCompletion& a, const store::LocalCompletion& b) { return a.event < b.event; });
+    first_completed_ = first->event;
+    last_completed_ = last->event;
+    std::vector<std::pair<EventId, LockToken>> rows;
+    bool sessions = false;
+    for (Cursor row = tx_.rows(tx_.sql.running_tokens, commit_.key, commit_.execution, first_completed_,
+                               last_completed_);
+         row.next();) {
+      rows.emplace_back(row->number<EventId>(0), row->token<LockToken>(1));
+      sessions = sessions || !row->is_null(2);
+    }
+    completed_are_range_ = !sessions && rows.size() == commit_.completed.size();
+    for (const store::LocalCompletion& done : commit_.completed) {
+      if (std::binary_search(rows.begin(), rows.end(), std::pair(done.event, done.token))) continue;
+      completed_are_range_ = false;
+      const std::optional<Activity> lapsed = find_activity(tx_, id_of(done.event));
+      if (!lapsed || done.token.empty() || lapsed->token != done.token) return false;
+    }
+    return true;
+  }
+
+  // Until the end nothing done here makes the instance ready, also when its lease is over.
+  void begin() {
+    take_out(tx_, instance_);
+    place_in_row_ = instance_.ready_at;
+    lapsed_ = std::exchange(instance_.held->lapsed, false);
+    seen_ = commit_.seen;
+  }
+
+  // ---- the steps, in the order of the contract ------------------------------------------------
+
+  void append_segment() {
+    if (commit_.segment.empty()) {
+      change_instance().stamp = commit_.stamp;
+      return;
+    }
+    tx_.run(tx_.sql.insert_segment, commit_.key, commit_.execution, commit_.first_event, commit_.stamp,
+            Blob{commit_.segment});
+    if (!instance_.stamp.empty()) change_instance().stamp = {};
+  }
+
+  void remove_messages() {
+    for (const MessageId id : commit_.consumed) {
+      if (tx_.change(tx_.sql.delete_message, commit_.key, 0, id) == 0) {
+        tx_.run(tx_.sql.delete_message, commit_.key, 1, id);
+      }
+    }
+    for (const MessageId id : commit_.set_aside) put_aside(id);
+  }
+
+  void put_aside(MessageId id) {
+    for (const int waits : {0, 1}) {
+      store::MessageKind kind{};
+      std::string body;
+      {
+        Cursor row = tx_.rows(tx_.sql.message, commit_.key, waits, id);
+        if (!row.next()) continue;
+        kind = static_cast<store::MessageKind>(row->integer(0));
+        body = row->blob(1);
+      }
+      tx_.run(tx_.sql.delete_message, commit_.key, waits, id);
+      set_aside(tx_, commit_.key, describe_message(id, kind), "can't be decoded", body);
+    }
+  }
+
+  void complete_local() {
+    if (commit_.completed.empty()) return;
+    if (completed_are_range_) {
+      tx_.run(tx_.sql.delete_running_range, commit_.key, commit_.execution, first_completed_,
+              last_completed_);
+      return;
+    }
+    // All rows first: an activity that aborts its session must not take those away that ended with it.
+    std::vector<SessionResults> results;
+    for (const store::LocalCompletion& done : commit_.completed) {
+      const std::optional<Activity> row = find_activity(tx_, id_of(done.event));
+      if (!row) continue;  // named twice
+      results.push_back({.session = row->session,
+                         .worker = row->worker,
+                         .generation = row->generation,
+                         .save = &done.save,
+                         .abort = &done.abort_session});
+      erase_activity(tx_, *row);
+      if (row->session != 0) tx_.wake(store::kActivities);  // there is room for another one
+    }
+    for (const SessionResults& result : results) result.apply(tx_);
+  }
+
+  void cancel() {
+    for (const store::CancelledActivity& cancelled : commit_.cancelled) {
+      if (const auto row = find_activity(tx_, id_of(cancelled.event))) {
+        cancel_activity(tx_, *row, cancelled.reason);
+      }
+    }
+    for (const EventId timer : commit_.cancelled_timers) {
+      tx_.run(tx_.sql.delete_timer, commit_.key, commit_.execution, timer);
+    }
+  }
+
+  void open_sessions() {
+    for (const store::SessionOpen& open : commit_.open_sessions) {
+      const std::optional<Session> session = session_now(tx_, open.id);
+      const bool exists = session && !session->ended;
+      if (!exists) begin_session(tx_, open.id, open.policy, &instance_);
+      tx_.run(tx_.sql.watch, tx_.ns, open.id, commit_.key);
+      note_answer(open.source,
+                  exists ? store::SessionAnswer::Kind::existed : store::SessionAnswer::Kind::opened);
+    }
+  }
+
+  void schedule_activities() {
+    out_.handed_off.resize(commit_.activities.size());
+    const bool goes_on = std::holds_alternative<std::monostate>(commit_.end);
+    for (std::size_t i = 0; i < commit_.activities.size(); ++i) {
+      const store::NewActivity& wanted = commit_.activities[i];
+      std::optional<Activity> activity = new_activity(tx_, instance_, wanted);
+      if (!activity) continue;
+      if (wanted.hand_off && goes_on && may_hand_off(*activity)) {
+        out_.handed_off[i] = hand_off(*std::move(activity));
+      } else {
+        insert_queued(tx_, *activity);
+      }
+    }
+  }
+
+  bool may_hand_off(const Activity& activity) {
+    if (request_.abilities == nullptr) return false;
+    if (!worker_may_take_) {
+      worker_may_take_ = !tx_.refuse_worker(request_.worker, WorkerCall::takes_work);
+    }
+    return *worker_may_take_ &&
+           sqlite_store::may_hand_off(tx_, request_.worker, *request_.abilities, activity);
+  }
+
+  store::LockedActivity hand_off(Activity activity) {
+    return lock_activity(tx_, std::move(activity), request_.worker, commit_.activity_token,
+                         request_.activity_lease, instance_.name);
+  }
+
+  void schedule_timers() {
+    for (const store::NewTimer& timer : commit_.timers) {
+      tx_.run(tx_.sql.insert_timer, commit_.key, commit_.execution, timer.event, tx_.ns, to_row(timer.due));
+      tx_.wake(store::kTurns);
+    }
+  }
+
+  void change_values() {
+    for (const store::ValueChange& change : commit_.values) {
+      if (change.value) {
+        tx_.run(tx_.sql.set_value, commit_.key, change.key, Blob{*change.value});
+      } else {
+        tx_.run(tx_.sql.remove_value, commit_.key, change.key);
+      }
+    }
+  }
+
+  void close_and_watch_sessions() {
+    for (const store::SessionClose& item : commit_.close_sessions) {
+      std::optional<Session> session = session_now(tx_, item.id);
+      const bool exists = session && !session->ended;
+      if (exists) close_session(tx_, *session, store::SessionReason::closed_by_code);
+      note_answer(item.source,
+                  exists ? store::SessionAnswer::Kind::closed : store::SessionAnswer::Kind::missing);
+    }
+    for (const std::string& id : commit_.watch_sessions) tx_.run(tx_.sql.watch, tx_.ns, id, commit_.key);
+  }
+
+  void send() {
+    for (const store::NewInstance& start : commit_.starts) start_child(start);
+    for (const store::Outgoing& outgoing : commit_.messages) {
+      std::optional<InstanceKey> key = outgoing.key;
+      if (outgoing.key == InstanceKey{}) key = key_of(tx_, outgoing.instance);
+      if (!key || !deliver_to(*key, letter(outgoing.message))) ++out_.dropped;
+    }
+  }
+
+  void answer() {
+    for (const store::ValueRequest& read : commit_.value_reads) answer_value(read);
+    for (const auto& [source, kind] : session_answers_) {
+      deliver_answer(store::MessageKind::session, source, store::SessionAnswer{kind});
+    }
+  }
+
+  void note_answer(EventId source, store::SessionAnswer::Kind kind) {
+    if (source != EventId{}) session_answers_.emplace_back(source, kind);
+  }
+
+  void deliver_answer(store::MessageKind kind, EventId source, const store::MessageBody& body) {
+    deliver(
+        tx_, instance_,
+        {.kind = kind, .execution = commit_.execution, .source = source, .body = store::encode_body(body)});
+  }
+
+  // This instance is changed in memory: its row is written at the end.
+  bool deliver_to(InstanceKey key, const Letter& letter) {
+    return key == commit_.key ? deliver(tx_, instance_, letter) : deliver(tx_, key, letter);
+  }
+
+  void start_child(const store::NewInstance& start) {
+    if (const auto key = key_of(tx_, start.instance)) {
+      deliver_to(*key, {.kind = store::MessageKind::start, .body = start.body});
+      return;
+    }
+    create_instance(
+        tx_, {.name = start.instance, .code = &start.code, .body = start.body, .parent = start.parent});
+  }
+
+  void answer_value(const store::ValueRequest& read) {
+    store::ValueAnswer answer;
+    if (const auto key = key_of(tx_, read.instance)) {
+      answer.instance_found = true;
+      if (Cursor row = tx_.rows(tx_.sql.value, *key, read.key); row.next()) answer.value = row->blob(0);
+    }
+    deliver_answer(store::MessageKind::value, read.source, answer);
+  }
+
+  void show() {
+    if (commit_.custom_status) {
+      tx_.run(tx_.sql.set_custom_status, commit_.key, Blob{*commit_.custom_status});
+      touch();
+    }
+    if (commit_.version || commit_.build) {
+      const Route& route = tx_.route(instance_.route);
+      const store::CodeVersion code{route.code.name, commit_.version.value_or(route.code.version)};
+      const std::int64_t number = tx_.route_number(code, commit_.build.value_or(route.build));
+      if (number != instance_.route) change_instance().route = number;
+    }
+    if (commit_.waits) {
+      std::vector<Address> sorted = *commit_.waits;
+      std::ranges::sort(sorted);
+      std::string waits = sorted.empty() ? std::string() : store::to_bytes(sorted);
+      if (waits != instance_.waits) change_instance().waits = std::move(waits);
+    }
+    if (commit_.status && *commit_.status != instance_.status && !store::has_ended(instance_.status)) {
+      if (instance_.status == InstanceStatus::parked) {
+        tx_.run(tx_.sql.set_parked_because, commit_.key, nullptr);
+      }
+      change_instance().status = *commit_.status;
+      touch();
+    }
+  }
+
+  void end() {
+    if (const auto* next = std::get_if<store::NextExecution>(&commit_.end)) {
+      begin_next(*next);
+    } else if (const auto* ended = std::get_if<store::InstanceEnd>(&commit_.end)) {
+      end_instance(*ended);
+    }
+  }
+
+  void begin_next(const store::NextExecution& next) {
+    const Leftovers left = look_for_leftovers();
+    end_execution(left, CancelReason::continued_as_new);
+    if (left.messages) tx_.run(tx_.sql.drop_answers, commit_.key);
+    Instance& instance = change_instance();
+    ++instance.execution.value;
+    instance.waits.clear();
+    seen_ = {};  // the new frame was given nothing
+    const Route& route = tx_.route(instance.route);
+    instance.route = tx_.route_number({route.code.name, next.version}, route.build);
+    deliver(tx_, instance_, {.kind = store::MessageKind::start, .body = next.body});
+    touch();
+  }
+
+  void end_instance(const store::InstanceEnd& ended) {
+    const Leftovers left = look_for_leftovers();
+    end_execution(left, reason_of_end(ended.status));
+    if (left.sessions) leave_sessions(tx_, commit_.key);
+    if (left.messages) tx_.run(tx_.sql.drop_unread, commit_.key);
+    if (left.delayed) tx_.run(tx_.sql.drop_delayed, commit_.key);
+    instance_.status = ended.status;
+    instance_.waits.clear();
+    touch();
+    output_ = &ended.output;
+  }
+
+  struct Leftovers {
+    bool activities = false;
+    bool timers = false;
+    bool messages = false;
+    bool delayed = false;
+    bool sessions = false;
+  };
+  Leftovers look_for_leftovers() {
+    Cursor row = tx_.rows(tx_.sql.leftovers, commit_.key);
+    if (!row.next()) return {};
+    return {.activities = row->truth(0) || row->truth(1),
+            .timers = row->truth(2),
+            .messages = row->truth(3),
+            .delayed = row->truth(4),
+            .sessions = row->truth(5) || row->truth(6)};
+  }
+
+  void end_execution(const Leftovers& left, CancelReason reason) {
+    if (left.activities) cancel_all_activities(tx_, commit_.key, reason);
+    if (left.timers) tx_.run(tx_.sql.drop_timers, commit_.key);
+  }
+
+  void settle_lock() {
+    if (std::exchange(instance_.woken, false)) changed_ = true;
+    out_.ready = needs_turn(tx_, instance_, seen_);
+    instance_.ready_at.reset();
+    if (!commit_.keep_lock || output_ != nullptr) {
+      tx_.run(tx_.sql.unhold, commit_.key);
+      instance_.held.reset();
+      if (std::exchange(instance_.delivery, 0) != 0) changed_ = true;
+      const MessageId seen = seen_to_keep();
+      if (std::exchange(instance_.seen, seen) != seen) changed_ = true;
+      place(tx_, instance_, out_.ready);
+    } else if (lapsed_) {
+      instance_.held->lapsed = true;
+      instance_.seen = {};  // as when the lease ends while nothing happens
+      place(tx_, instance_, needs_turn(tx_, instance_, {}));
+    } else {
+      instance_.ready_at = place_in_row_;  // of no meaning
+    }
+    if (instance_.ready_at != place_in_row_) changed_ = true;
+    if (output_ != nullptr) {
+      const auto stamp = instance_.stamp.empty() ? std::nullopt : std::optional(instance_.stamp);
+      tx_.run(tx_.sql.end_instance, commit_.key, instance_.route, to_row(instance_.status),
+              instance_.ready_at, stamp, to_row(instance_.updated_at), Blob{*output_});
+    } else if (changed_) {
+      save_instance(tx_, instance_);
+    }
+  }
+
+  // Nearly always 0: the frame received what it was given and waits for.
+  MessageId seen_to_keep() {
+    if (instance_.waits.empty()) return {};
+    if (seen_.value > tx_.counters().messages) return seen_;
+    return has_awaited_delivery(tx_, instance_, {}) ? seen_ : MessageId{};
+  }
+
+  // ---- helpers --------------------------------------------------------------------------------
+
+  store::ActivityId id_of(EventId event) const { return {commit_.key, commit_.execution, event}; }
+  Instance& change_instance() {
+    changed_ = true;
+    return instance_;
+  }
+  void touch() {
+    change_instance().updated_at = tx_.calendar_now;
+    tx_.news.instances.push_back(commit_.key);
+  }
+
+  Transaction& tx_;
+  const store::CommitRequest& request_;
+  const TurnCommit& commit_;
+  Instance instance_{};
+  bool changed_ = false;
+  const std::string* output_ = nullptr;  // set when the instance ends
+  std::optional<LeaseTime> place_in_row_{};
+  bool lapsed_ = false;
+  MessageId seen_{};
+  std::vector<std::pair<EventId, store::SessionAnswer::Kind>> session_answers_{};
+  EventId first_completed_{};
+  EventId last_completed_{};
+  bool completed_are_range_ = false;
+  std::optional<bool> worker_may_take_{};
+  store::Committed out_{};
+};
+
+}  // namespace
+
+StoreResult<store::Committed> commit_turn(Transaction& tx, const store::CommitRequest& request,
+                                          const TurnCommit& commit) {
+  return Commit(tx, request, commit).run();
+}
+
+}  // namespace holdfast::sqlite_store

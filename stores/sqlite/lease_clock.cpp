@@ -1,0 +1,50 @@
+#include "lease_clock.hpp"
+
+#include <fstream>
+#include <utility>
+
+namespace holdfast::sqlite_store {
+
+std::string current_boot_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  file >> id;
+  return id;
+}
+
+LeaseClock::LeaseClock(Connection& database, const Clock& clock, std::string boot_id)
+    : clock_(clock),
+      boot_id_(std::move(boot_id)),
+      read_(database.prepare("SELECT boot, offset, bound FROM lease_clock WHERE id = 1")),
+      write_(database.prepare(
+          "INSERT OR REPLACE INTO lease_clock (id, boot, offset, bound) VALUES (1, ?, ?, ?)")) {}
+
+std::int64_t LeaseClock::now() {
+  const std::int64_t boot = clock_.boot_now().time_since_epoch().count();
+  std::int64_t offset = kStart.count() - boot;
+  std::int64_t bound = 0;
+  bool same_boot = false;
+  if (Cursor row(read_); row.next()) {
+    same_boot = row->text(0) == boot_id_;
+    offset = row->int64(1);
+    bound = row->int64(2);
+  }
+  // The bound was moved to where it is at kAhead before it, so an earlier time was told already: the machine
+  // went back to a snapshot, or this is another clock than the last one.
+  const bool went_back = boot + offset < bound - kAhead.count();
+  if (bound != 0 && (!same_boot || went_back)) offset = bound - boot;
+  const std::int64_t now = boot + offset;
+  if (now >= bound) write_.run(std::string_view(boot_id_), offset, now + kAhead.count());
+  offset_.store(offset, std::memory_order_relaxed);
+  return now;
+}
+
+std::int64_t LeaseClock::look() const noexcept {
+  return clock_.boot_now().time_since_epoch().count() + offset_.load(std::memory_order_relaxed);
+}
+
+BootTime LeaseClock::to_boot(std::int64_t lease_time) const noexcept {
+  return BootTime{BootTime::duration{lease_time - offset_.load(std::memory_order_relaxed)}};
+}
+
+}  // namespace holdfast::sqlite_store

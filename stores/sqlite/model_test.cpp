@@ -1,0 +1,38 @@
+// The SQLite store does what the memory store does, call by call. HOLDFAST_MODEL_PROGRAMS=10000 and its
+// siblings (holdfast/testing/model_comparison.hpp) search longer.
+#include "temporary_folder_test.hpp"
+
+#include <holdfast/sqlite.hpp>
+#include <holdfast/testing/model_comparison.hpp>
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+namespace holdfast::sqlite_store {
+namespace {
+
+using testing::OpenHandle;
+using testing::StoreSubject;
+
+// No power is cut here: nothing waits for the disk.
+StoreSubject sqlite_subject() {
+  return {"sqlite", [](const Clock& clock) -> OpenHandle {
+            return [&clock, folder = std::make_shared<TemporaryFolder>()](const std::string& ns) {
+              return sqlite(*folder / "model.db", {.ns = ns, .durability = Durability::off, .clock = &clock});
+            };
+          }};
+}
+
+TEST(SqliteModel, DoesWhatTheMemoryStoreDoes) {
+  const auto options =
+      testing::from_environment({.programs = 40,
+                                 .command = "build/dev/stores/sqlite/sqlite_model_tests "
+                                            "--gtest_filter=SqliteModel.DoesWhatTheMemoryStoreDoes"});
+  const auto difference = compare_with_model(sqlite_subject(), options);
+  EXPECT_FALSE(difference) << to_string(*difference);
+}
+
+}  // namespace
+}  // namespace holdfast::sqlite_store

@@ -1,0 +1,356 @@
+// The tables of a database file. docs/schema.md explains them at length: who writes what, and how ready rows
+// are found.
+#pragma once
+
+#include <string_view>
+
+namespace holdfast::sqlite_store {
+
+/// Times: `at`, `until` and the like are lease time; `due` and `..._at` of what people see are calendar time;
+/// both in microseconds. Numbers of 64 bits without a sign are kept in the same bits.
+inline constexpr std::string_view kSchema = R"sql(
+-- One row: the last number given of each kind, and the horizons: no lock of that kind ends before then.
+CREATE TABLE counters (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  instances INTEGER NOT NULL DEFAULT 0,
+  messages INTEGER NOT NULL DEFAULT 0,
+  workers INTEGER NOT NULL DEFAULT 0,
+  generations INTEGER NOT NULL DEFAULT 0,
+  session_log INTEGER NOT NULL DEFAULT 0,
+  set_aside INTEGER NOT NULL DEFAULT 0,
+  turn_horizon INTEGER NOT NULL DEFAULT 9223372036854775807,
+  activity_horizon INTEGER NOT NULL DEFAULT 9223372036854775807,
+  session_horizon INTEGER NOT NULL DEFAULT 9223372036854775807
+);
+INSERT INTO counters (id) VALUES (1);
+
+CREATE TABLE namespaces (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE
+);
+
+-- What code an instance needs, interned; `id` is the namespace's, shifted by 32 bits, and a number. Never
+-- changed, never removed.
+CREATE TABLE routes (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL,
+  version TEXT NOT NULL,
+  build INTEGER NOT NULL
+);
+
+-- What a worker needs to take an activity, interned like routes. `requirements`: empty for an activity of no
+-- session, else the encoded list of what the session requires.
+CREATE TABLE kinds (
+  id INTEGER PRIMARY KEY,
+  queue TEXT NOT NULL,
+  name TEXT NOT NULL,
+  requirements BLOB NOT NULL
+);
+
+-- One life of an instance id. Written when it starts, when it ends, and when something in it changes; most
+-- turns don't touch it.
+CREATE TABLE instances (
+  key INTEGER PRIMARY KEY,
+  ns INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  route INTEGER NOT NULL,
+  execution INTEGER NOT NULL,
+  status INTEGER NOT NULL,
+  delivery INTEGER NOT NULL,   -- hand-outs since the last commit; of no meaning while it is held
+  ready_at INTEGER,            -- its place in `ready`, or NULL; of no meaning while it is held and not lapsed
+  stamp BLOB,                  -- of a last commit that wrote no segment; else that segment has it
+  waits BLOB,                  -- the addresses, encoded; NULL: none
+  seen INTEGER NOT NULL DEFAULT 0,        -- deliveries up to this don't make it ready: its frame had them
+  woken INTEGER NOT NULL DEFAULT 0,       -- 1: ready, whatever its messages are
+  not_before INTEGER NOT NULL DEFAULT 0,  -- not ready before this
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  request BLOB,
+  fingerprint BLOB,
+  parent INTEGER,
+  cancel_requested_at INTEGER,
+  parked_because TEXT,
+  output BLOB
+);
+CREATE UNIQUE INDEX instances_by_name ON instances (ns, name);
+CREATE INDEX instances_by_parent ON instances (parent) WHERE parent IS NOT NULL;
+CREATE INDEX instances_parked ON instances (ns) WHERE status = 2;
+
+-- What instances show of themselves. Apart, because it may be long and is not read by turns.
+CREATE TABLE custom_status (
+  key INTEGER PRIMARY KEY,
+  version INTEGER NOT NULL,    -- how often it was set
+  bytes BLOB NOT NULL
+);
+
+-- Instances in the hands of a worker. Few rows: found by key, or by a scan when the horizon has passed.
+CREATE TABLE held (
+  key INTEGER PRIMARY KEY,
+  worker INTEGER NOT NULL,
+  token BLOB NOT NULL,
+  until INTEGER NOT NULL,
+  delivery INTEGER NOT NULL,   -- counts while `stamp` is the instance's; a commit since then makes it 0
+  stamp BLOB,                  -- the instance's at the last hand-out
+  lapsed INTEGER NOT NULL      -- 1: a scan has seen it past its lease, and the instance is in `ready` if it is
+);
+
+-- Instances that a fetch may take, in its order. `lane` is the route.
+CREATE TABLE ready (
+  lane INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  key INTEGER NOT NULL,
+  PRIMARY KEY (lane, at, key)
+) WITHOUT ROWID;
+
+-- History: one segment per turn that had events. The stamp of the last one is the instance's.
+CREATE TABLE history (
+  key INTEGER NOT NULL,
+  execution INTEGER NOT NULL,
+  first_event INTEGER NOT NULL,
+  stamp BLOB NOT NULL,
+  bytes BLOB NOT NULL,
+  PRIMARY KEY (key, execution, first_event)
+) WITHOUT ROWID;
+
+-- What instances have to read. `waits`: 1 for deliveries and news, so that the others are found without
+-- passing a full mailbox.
+CREATE TABLE messages (
+  key INTEGER NOT NULL,
+  waits INTEGER NOT NULL,
+  id INTEGER NOT NULL,
+  kind INTEGER NOT NULL,
+  execution INTEGER NOT NULL,
+  source INTEGER NOT NULL,
+  address_kind INTEGER NOT NULL,
+  address TEXT,
+  body BLOB NOT NULL,
+  PRIMARY KEY (key, waits, id)
+) WITHOUT ROWID;
+
+-- Timers of current executions.
+CREATE TABLE timers (
+  key INTEGER NOT NULL,
+  execution INTEGER NOT NULL,
+  event INTEGER NOT NULL,
+  ns INTEGER NOT NULL,
+  due INTEGER NOT NULL,
+  PRIMARY KEY (key, execution, event)
+) WITHOUT ROWID;
+CREATE INDEX timers_by_due ON timers (ns, due);
+
+-- Messages that become visible later.
+CREATE TABLE delayed (
+  number INTEGER PRIMARY KEY,
+  key INTEGER NOT NULL,
+  ns INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  kind INTEGER NOT NULL,
+  execution INTEGER NOT NULL,
+  source INTEGER NOT NULL,
+  address_kind INTEGER NOT NULL,
+  address TEXT,
+  body BLOB NOT NULL
+);
+CREATE INDEX delayed_by_time ON delayed (ns, at);
+CREATE INDEX delayed_by_key ON delayed (key);
+
+-- Activities in the hands of a worker: no index in the way of a hand-off. Found by id, or by a scan when the
+-- horizon has passed.
+CREATE TABLE running (
+  key INTEGER NOT NULL,
+  execution INTEGER NOT NULL,
+  event INTEGER NOT NULL,
+  kind INTEGER NOT NULL,
+  worker INTEGER NOT NULL,
+  token BLOB NOT NULL,
+  until INTEGER NOT NULL,
+  body BLOB NOT NULL,
+  priority INTEGER NOT NULL DEFAULT 0,
+  attempt INTEGER NOT NULL DEFAULT 1,
+  delivery INTEGER NOT NULL DEFAULT 1,
+  session INTEGER,
+  generation INTEGER,
+  start_within INTEGER,
+  total_until INTEGER,
+  session_over INTEGER,        -- its session has ended: this attempt may finish, and fails as this if it doesn't
+  last_failure BLOB,
+  progress BLOB,
+  PRIMARY KEY (key, execution, event)
+) WITHOUT ROWID;
+CREATE INDEX running_by_session ON running (session) WHERE session IS NOT NULL;
+
+-- Activities that wait for a worker. `lane`: the kind, for those that any worker with the abilities may take;
+-- minus the session's number, for those that only its owner may. `worker`, `token` and `until` are those of a
+-- lock that is over and that nobody has taken.
+CREATE TABLE queued (
+  key INTEGER NOT NULL,
+  execution INTEGER NOT NULL,
+  event INTEGER NOT NULL,
+  kind INTEGER NOT NULL,
+  lane INTEGER NOT NULL,
+  rank INTEGER NOT NULL,       -- minus the priority
+  at INTEGER NOT NULL,         -- ready from then on
+  worker INTEGER,
+  token BLOB,
+  until INTEGER,
+  body BLOB NOT NULL,
+  attempt INTEGER NOT NULL,
+  delivery INTEGER NOT NULL,
+  session INTEGER,
+  generation INTEGER,
+  start_within INTEGER,
+  total_until INTEGER,
+  session_over INTEGER,        -- as in `running`
+  adopts INTEGER NOT NULL,     -- 1: it names no queue and waits for a session that will
+  deadline INTEGER,            -- when somebody must have taken it
+  last_failure BLOB,
+  progress BLOB,
+  PRIMARY KEY (key, execution, event)
+) WITHOUT ROWID;
+CREATE INDEX queued_by_order ON queued (lane, rank, at);
+CREATE INDEX queued_by_session ON queued (session) WHERE session IS NOT NULL;
+CREATE INDEX queued_by_deadline ON queued (kind >> 32, deadline) WHERE deadline IS NOT NULL;
+
+-- Activities that were taken away while they ran, until the lease that they had is over.
+CREATE TABLE cancels (
+  key INTEGER NOT NULL,
+  execution INTEGER NOT NULL,
+  event INTEGER NOT NULL,
+  token BLOB NOT NULL,
+  ns INTEGER NOT NULL,
+  worker INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  reason INTEGER NOT NULL,
+  state INTEGER NOT NULL,
+  until INTEGER NOT NULL,
+  PRIMARY KEY (key, execution, event, token)
+) WITHOUT ROWID;
+CREATE INDEX cancels_by_worker ON cancels (worker);
+CREATE INDEX cancels_by_end ON cancels (ns, until);
+
+-- Deliveries for ids that don't exist yet.
+CREATE TABLE early (
+  number INTEGER PRIMARY KEY,
+  ns INTEGER NOT NULL,
+  instance TEXT NOT NULL,
+  until INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  kind INTEGER NOT NULL,
+  execution INTEGER NOT NULL,
+  source INTEGER NOT NULL,
+  address_kind INTEGER NOT NULL,
+  address TEXT,
+  body BLOB NOT NULL
+);
+CREATE INDEX early_by_instance ON early (ns, instance);
+CREATE INDEX early_by_end ON early (ns, until);
+
+-- Key/value of instances.
+CREATE TABLE kept_values (
+  key INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  value BLOB NOT NULL,
+  PRIMARY KEY (key, name)
+) WITHOUT ROWID;
+
+-- Requests of clients that took effect, and what they were answered.
+CREATE TABLE requests (
+  ns INTEGER NOT NULL,
+  request BLOB NOT NULL,
+  at INTEGER NOT NULL,
+  answer INTEGER NOT NULL,
+  PRIMARY KEY (ns, request)
+) WITHOUT ROWID;
+CREATE INDEX requests_by_time ON requests (ns, at);
+
+-- Deleted instances whose history was too long to go with them.
+CREATE TABLE remains (
+  key INTEGER PRIMARY KEY
+);
+
+-- What could not be decoded, with its bytes.
+CREATE TABLE set_aside (
+  number INTEGER PRIMARY KEY,
+  ns INTEGER NOT NULL,
+  key INTEGER NOT NULL,
+  what TEXT NOT NULL,
+  problem TEXT NOT NULL,
+  bytes BLOB NOT NULL,
+  at INTEGER NOT NULL
+);
+
+-- Processes that have joined. A newer one of the same node supersedes the older ones.
+CREATE TABLE workers (
+  key INTEGER PRIMARY KEY,
+  ns INTEGER NOT NULL,
+  node TEXT NOT NULL,
+  info BLOB NOT NULL,
+  draining INTEGER NOT NULL,
+  superseded INTEGER NOT NULL,
+  joined_at INTEGER NOT NULL,
+  seen INTEGER NOT NULL
+);
+CREATE INDEX workers_by_node ON workers (ns, node);
+
+-- Worker sessions. A row that is not `begun` stands for one that activities wait for, and is no session.
+CREATE TABLE sessions (
+  number INTEGER PRIMARY KEY,
+  ns INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  begun INTEGER NOT NULL,
+  open INTEGER NOT NULL,       -- 1: its items stand in the lanes of their kinds, for whoever may claim it
+  policy BLOB NOT NULL,
+  ended INTEGER,               -- expired, closed or failed
+  reason INTEGER NOT NULL,
+  note TEXT NOT NULL,
+  owner TEXT NOT NULL,         -- node
+  worker INTEGER,
+  generation INTEGER NOT NULL,
+  lease_until INTEGER NOT NULL,
+  lease INTEGER NOT NULL,      -- how long it is extended; stamped by the last claim
+  idle_timeout INTEGER NOT NULL,
+  last_owner TEXT NOT NULL,
+  last_worker INTEGER NOT NULL,
+  planned INTEGER NOT NULL,    -- 1: the last owner gave it up itself
+  restarted INTEGER NOT NULL,  -- 1: it was taken from an older incarnation of its owner's node
+  ran INTEGER NOT NULL,        -- 1: an activity was handed out in this generation
+  last_activity INTEGER NOT NULL,
+  changed INTEGER NOT NULL,    -- the lease time of updated_at
+  ttl_until INTEGER,
+  opener INTEGER,              -- the instance that opened it
+  opened_by TEXT NOT NULL,     -- its id
+  saved BLOB,
+  saved_version INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+);
+CREATE UNIQUE INDEX sessions_by_id ON sessions (ns, id);
+CREATE INDEX sessions_by_worker ON sessions (worker) WHERE worker IS NOT NULL;
+CREATE INDEX sessions_by_opener ON sessions (opener) WHERE opener IS NOT NULL;
+
+-- What became of sessions, append-only.
+CREATE TABLE session_log (
+  number INTEGER PRIMARY KEY,
+  ns INTEGER NOT NULL,
+  session TEXT NOT NULL,
+  kind INTEGER NOT NULL,
+  reason INTEGER NOT NULL,
+  owner TEXT NOT NULL,
+  previous_owner TEXT NOT NULL,
+  generation INTEGER NOT NULL,
+  at INTEGER NOT NULL,         -- calendar time
+  quiet_for INTEGER NOT NULL
+);
+CREATE INDEX session_log_by_session ON session_log (ns, session, number);
+
+-- Instances that get news of sessions, whether there is one of that id or not.
+CREATE TABLE watches (
+  ns INTEGER NOT NULL,
+  session TEXT NOT NULL,
+  key INTEGER NOT NULL,
+  PRIMARY KEY (ns, session, key)
+) WITHOUT ROWID;
+CREATE INDEX watches_by_key ON watches (key);
+)sql";
+
+}  // namespace holdfast::sqlite_store

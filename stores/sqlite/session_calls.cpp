@@ -1,0 +1,242 @@
+// Sessions are acquired, kept, given up, ended and looked at.
+#include "sessions.hpp"
+
+#include <holdfast/store/instances.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::sqlite_store {
+namespace {
+
+using store::Acquired;
+using store::SessionReason;
+using store::SessionState;
+using WhenLost = store::SessionPolicy::WhenLost;
+
+Unexpected<StoreError> refuse(StoreError::Kind kind, std::string message) {
+  return Unexpected(store_error(kind, std::move(message)));
+}
+
+Unexpected<StoreError> no_session(std::string_view id) {
+  return refuse(StoreError::Kind::not_found, "there is no session '" + std::string(id) + "'");
+}
+
+// ---- acquiring ----------------------------------------------------------------------------------
+
+Acquired answer_with(Transaction& tx, const Session& session, Acquired::Kind kind) {
+  return {.kind = kind, .session = view_session(tx, session)};
+}
+
+/// Why this worker may not claim any session with that policy, if so.
+std::optional<Acquired::Kind> not_for(Transaction& tx, WorkerKey worker, const store::Abilities& abilities,
+                                      const store::SessionPolicy& policy) {
+  if (!covers(abilities, policy.requirements)) return Acquired::Kind::requirements_not_met;
+  if (sessions_held(tx, worker) >= abilities.session_limit) return Acquired::Kind::limit_exceeded;
+  return std::nullopt;
+}
+
+Acquired acquire_new(Transaction& tx, WorkerKey worker, const store::Abilities& abilities,
+                     std::string_view id, const store::SessionPolicy& policy) {
+  if (!policy.create_if_missing) return {.kind = Acquired::Kind::missing};
+  if (const auto refused = not_for(tx, worker, abilities, policy)) return {.kind = *refused};
+  Session session = begin_session(tx, id, policy, nullptr);
+  claim(tx, session, worker, abilities, SessionReason::acquired);
+  return answer_with(tx, session, Acquired::Kind::created);
+}
+
+/// What stands in the way of claiming a session that exists, if anything does.
+std::optional<Acquired::Kind> obstacle(const Transaction& tx, const Session& session) {
+  if (session.ended == SessionState::closed || session.ended == SessionState::expired ||
+      session.ttl_until <= tx.now) {
+    return Acquired::Kind::closed;
+  }
+  if (session.ended && session.policy.when_lost == WhenLost::fail) {
+    return Acquired::Kind::reacquire_not_allowed;
+  }
+  if (is_held(tx, session)) return Acquired::Kind::owned_by_another;
+  if (!session.ended && !is_claimable(tx, session)) return Acquired::Kind::reacquire_not_allowed;
+  return std::nullopt;
+}
+
+Acquired acquire_again(Transaction& tx, WorkerKey worker, const store::Abilities& abilities,
+                       Session& session) {
+  // Under `fail` nobody else may ever claim it, so its owner goes on with it also when the lease is over.
+  const bool goes_on = !session.ended && session.worker == worker &&
+                       (is_held(tx, session) || session.policy.when_lost == WhenLost::fail);
+  if (goes_on) {
+    extend(tx, session);
+    save_session(tx, session);
+    return answer_with(tx, session, Acquired::Kind::reused);
+  }
+  if (const auto stops = obstacle(tx, session)) return answer_with(tx, session, *stops);
+  if (const auto refused = not_for(tx, worker, abilities, session.policy)) {
+    return answer_with(tx, session, *refused);
+  }
+  if (session.ended) revive(session);
+  claim(tx, session, worker, abilities, SessionReason::acquired);
+  return answer_with(tx, session, Acquired::Kind::reacquired);
+}
+
+// ---- holding ------------------------------------------------------------------------------------
+
+StoreResult<Session> held(Transaction& tx, WorkerKey worker, const store::SessionHold& hold) {
+  std::optional<Session> session = session_now(tx, hold.id);
+  if (session && session->ended) {
+    StoreError gone = store_error(StoreError::Kind::gone, "session '" + hold.id + "' has ended");
+    gone.reason = reason_of(*session);
+    return Unexpected(std::move(gone));
+  }
+  const bool current = session && is_current(*session, worker, hold.generation);
+  if (current && (is_held(tx, *session) || session->policy.when_lost == WhenLost::fail)) {
+    return *std::move(session);
+  }
+  return refuse(
+      StoreError::Kind::lost,
+      "session '" + hold.id + "' is not held by this worker in generation " + to_string(hold.generation));
+}
+
+/// Why a session may not be given up now, if so.
+std::optional<std::string> hindrance(Transaction& tx, const Session& session,
+                                     const store::SessionRelease& release) {
+  const bool must_be_idle =
+      release.reason == SessionReason::idle || release.reason == SessionReason::displaced;
+  const bool must_be_still = must_be_idle || release.reason == SessionReason::drained ||
+                             release.reason == SessionReason::handed_over;
+  if (must_be_still && in_flight_in(tx, session) > 0) return "an activity of it runs";
+  if (must_be_idle && queued_in(tx, session) > 0) return "an activity of it is queued";
+  if (session.policy.when_lost == WhenLost::fail) {
+    if (release.reason == SessionReason::displaced) return "it may not be displaced";
+    if (session.ran && !release.save) return "it has run an activity, and its state was not saved";
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+StoreResult<Acquired> acquire_session(Transaction& tx, WorkerKey worker, const store::Abilities& abilities,
+                                      std::string_view id, const store::SessionPolicy& policy) {
+  if (auto refused = tx.refuse_worker(worker, WorkerCall::takes_work)) return Unexpected(*std::move(refused));
+  std::optional<Session> session = session_now(tx, id);
+  if (!session) return acquire_new(tx, worker, abilities, id, policy);
+  return acquire_again(tx, worker, abilities, *session);
+}
+
+StoreResult<void> renew_session(Transaction& tx, WorkerKey worker, const store::SessionRenewal& renewal) {
+  if (auto refused = tx.refuse_worker(worker, WorkerCall::keeps_what_it_has)) {
+    return Unexpected(*std::move(refused));
+  }
+  auto session = held(tx, worker, renewal.hold);
+  if (!session) return Unexpected(std::move(session).error());
+  extend(tx, *session);
+  tx.run(tx.sql.extend_session, session->number, session->lease_until, tx.now - renewal.quiet_for.count());
+  return {};
+}
+
+StoreResult<void> release_session(Transaction& tx, WorkerKey worker, const store::SessionRelease& item) {
+  if (auto refused = tx.refuse_worker(worker, WorkerCall::keeps_what_it_has)) {
+    return Unexpected(*std::move(refused));
+  }
+  auto session = held(tx, worker, item.hold);
+  if (!session) return Unexpected(std::move(session).error());
+  if (const auto why = hindrance(tx, *session, item)) {
+    return refuse(StoreError::Kind::conflict, "session '" + session->id + "' is not released: " + *why);
+  }
+  if (item.save) keep_state(tx, *session, *item.save);
+  release(tx, *session, item.reason);
+  return {};
+}
+
+StoreResult<bool> close_session(Transaction& tx, std::string_view id, SessionReason reason) {
+  std::optional<Session> session = session_now(tx, id);
+  if (!session) return no_session(id);
+  if (session->ended) return false;
+  close_session(tx, *session, reason);
+  return true;
+}
+
+StoreResult<void> fail_session(Transaction& tx, WorkerKey worker, const store::SessionHold& hold,
+                               SessionReason reason) {
+  if (auto refused = tx.refuse_worker(worker, WorkerCall::keeps_what_it_has)) {
+    return Unexpected(*std::move(refused));
+  }
+  auto session = held(tx, worker, hold);
+  if (!session) return Unexpected(std::move(session).error());
+  if (session->policy.when_lost != WhenLost::fail) {
+    return refuse(StoreError::Kind::invalid, "session '" + hold.id + "' may be re-claimed: release it");
+  }
+  lose(tx, *session, reason);
+  return {};
+}
+
+// ---- looking ------------------------------------------------------------------------------------
+
+namespace {
+
+bool is_orphaned(Transaction& tx, const Session& session) {
+  if (state_of(tx, session) != SessionState::lapsed) return false;
+  Cursor row = tx.rows(tx.sql.worker_seen, session.worker);
+  return !row.next() || tx.now - row->int64(0) >= store::SweepRequest{}.worker_stale_after.count();
+}
+
+}  // namespace
+
+store::SessionView view_session(Transaction& tx, const Session& session) {
+  store::SessionView view{
+      .id = session.id,
+      .state = state_of(tx, session),
+      .orphaned = is_orphaned(tx, session),
+      .reason = session.reason,
+      .note = session.note,
+      .owner = session.owner,
+      .worker = session.worker,
+      .generation = session.generation,
+      .policy = session.policy,
+      .lease_left = is_held(tx, session) ? left_until(session.lease_until, tx.now) : Duration{},
+      .quiet_for = Duration(tx.now - session.last_activity),
+      .opened_by = session.opened_by,
+      .queued = queued_in(tx, session),
+      .in_flight = in_flight_in(tx, session),
+      .saved = session.saved,
+      .saved_version = session.saved_version,
+      .created_at = session.created_at,
+      .updated_at = session.updated_at};
+  if (session.ttl_until != kNoTime) view.ttl_left = left_until(session.ttl_until, tx.now);
+  return view;
+}
+
+StoreResult<store::SessionView> view_session(Transaction& tx, std::string_view id) {
+  const std::optional<Session> session = find_session(tx, id);
+  if (!session) return no_session(id);
+  return view_session(tx, *session);
+}
+
+StoreResult<std::vector<store::SessionView>> view_sessions(Transaction& tx, std::string_view after,
+                                                           std::size_t limit) {
+  std::vector<store::SessionView> views;
+  for (Cursor row = tx.rows(tx.sql.sessions_after, tx.ns, after, limit); row.next();) {
+    views.push_back(view_session(tx, read_session(row)));
+  }
+  return views;
+}
+
+StoreResult<std::vector<store::SessionLogEntry>> read_session_log(Transaction& tx, std::string_view id,
+                                                                  std::uint64_t after, std::size_t limit) {
+  std::vector<store::SessionLogEntry> entries;
+  for (Cursor row = id.empty() ? tx.rows(tx.sql.log_of_all, after, tx.ns, limit)
+                               : tx.rows(tx.sql.log_of_session, tx.ns, id, after, limit);
+       row.next();) {
+    entries.push_back({.number = row->uint64(0),
+                       .session = std::string(row->text(1)),
+                       .kind = static_cast<store::SessionLogEntry::Kind>(row->integer(2)),
+                       .reason = static_cast<SessionReason>(row->integer(3)),
+                       .owner = std::string(row->text(4)),
+                       .previous_owner = std::string(row->text(5)),
+                       .generation = row->number<Generation>(6),
+                       .at = calendar_from_row(row->int64(7)),
+                       .quiet_for = Duration(row->int64(8))});
+  }
+  return entries;
+}
+
+}  // namespace holdfast::sqlite_store

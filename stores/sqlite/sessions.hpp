@@ -1,0 +1,139 @@
+// The life of a session: begun, claimed, given up or lost, ended. Each of these is written to the log, and
+// told to the instances that watch it.
+#pragma once
+
+#include "instances.hpp"
+#include "transaction.hpp"
+
+#include <holdfast/cancel_reason.hpp>
+#include <holdfast/store/sessions.hpp>
+#include <holdfast/store/workers.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace holdfast::sqlite_store {
+
+/// A row of `sessions`. What changes in it is written by save_session().
+struct Session {
+  std::int64_t number = 0;
+  std::string id{};
+  bool begun = true;
+  bool open = true;  ///< its items stand in the lanes of their kinds
+  store::SessionPolicy policy{};
+  std::optional<store::SessionState> ended{};
+  store::SessionReason reason = store::SessionReason::none;
+  std::string note{};
+  std::string owner{};  ///< node; after the end: who owned it then
+  WorkerKey worker{};   ///< 0: unclaimed
+  Generation generation{};
+  LeaseTime lease_until = 0;
+  Duration lease{};
+  Duration idle_timeout = never;
+  std::string last_owner{};
+  WorkerKey last_worker{};
+  bool planned = false;
+  bool restarted = false;
+  bool ran = false;
+  LeaseTime last_activity = 0;
+  LeaseTime changed = 0;
+  LeaseTime ttl_until = kNoTime;
+  InstanceKey opener{};
+  std::string opened_by{};
+  std::optional<std::string> saved{};
+  std::uint64_t saved_version = 0;
+  CalendarTime created_at{};
+  CalendarTime updated_at{};
+};
+
+Session read_session(const Cursor& row);
+void save_session(Transaction& tx, const Session& session);
+
+/// The session of that number; it is there while anything belongs to it.
+Session session_of(Transaction& tx, std::int64_t number);
+/// Nothing when there is none, or only items that wait for one.
+std::optional<Session> find_session(Transaction& tx, std::string_view id);
+/// As it is now: one whose time to live has passed is expired by this.
+std::optional<Session> session_now(Transaction& tx, std::string_view id);
+/// The number of that id, also where there is no session yet: so that items can wait for it.
+std::int64_t session_number(Transaction& tx, std::string_view id);
+
+// ---- what it is ---------------------------------------------------------------------------------
+
+bool is_held(const Transaction& tx, const Session& session);
+bool is_held_by(const Transaction& tx, const Session& session, WorkerKey worker);
+/// Somebody who meets its requirements may claim it.
+bool is_claimable(const Transaction& tx, const Session& session);
+/// No more of its activities may run at once.
+bool is_full(Transaction& tx, const Session& session);
+/// Whether this is its owner, in its current generation, and it has not ended.
+bool is_current(const Session& session, WorkerKey worker, Generation generation);
+store::SessionState state_of(const Transaction& tx, const Session& session);
+/// Why the activities of a session that has ended don't run.
+CancelReason reason_of(const Session& session);
+bool covers(const store::Abilities& abilities, const std::vector<std::string>& requirements);
+
+std::uint64_t queued_in(Transaction& tx, const Session& session);
+std::uint64_t in_flight_in(Transaction& tx, const Session& session);
+/// How many sessions the worker holds.
+std::uint32_t sessions_held(Transaction& tx, WorkerKey worker);
+
+// ---- what becomes of it -------------------------------------------------------------------------
+
+/// Begins a session; one of that id that has ended begins anew. Items that waited for it are queued.
+Session begin_session(Transaction& tx, std::string_view id, const store::SessionPolicy& policy,
+                      const Instance* opener);
+/// One that was aborted may be claimed again, with nothing of what it had.
+void revive(Session& session);
+
+/// What a claim found.
+struct Claim {
+  bool same_owner = false;
+  std::optional<std::string> saved{};
+};
+Claim claim(Transaction& tx, Session& session, WorkerKey worker, const store::Abilities& abilities,
+            store::SessionReason reason);
+/// The lease begins anew; it never outlasts the session's time to live. To be saved by the caller.
+void extend(Transaction& tx, Session& session);
+/// To be saved by the caller.
+void keep_state(Transaction& tx, Session& session, const store::SessionSave& save);
+/// Its owner gives it up.
+void release(Transaction& tx, Session& session, store::SessionReason reason);
+/// A newer incarnation of its owner's node has joined.
+void owner_restarted(Transaction& tx, Session& session);
+
+/// Ends it: queued items fail, what is in flight may finish.
+void close_session(Transaction& tx, Session& session, store::SessionReason reason);
+void expire(Transaction& tx, Session& session);
+/// Ends it: all items fail, also those in flight.
+void lose(Transaction& tx, Session& session, store::SessionReason reason);
+void abort_session(Transaction& tx, Session& session, std::string_view note);
+/// Removes the record.
+void remove_session(Transaction& tx, const Session& session);
+
+/// An instance has ended or goes away: what it opened is closed, and it watches nothing any more.
+void leave_sessions(Transaction& tx, InstanceKey key);
+
+/// Items of sessions whose leases are over go to where others find them. How long until the next.
+Duration let_sessions_lapse(Transaction& tx);
+
+// ---- the calls ----------------------------------------------------------------------------------
+
+StoreResult<store::Acquired> acquire_session(Transaction& tx, WorkerKey worker,
+                                             const store::Abilities& abilities, std::string_view id,
+                                             const store::SessionPolicy& policy);
+StoreResult<void> renew_session(Transaction& tx, WorkerKey worker, const store::SessionRenewal& renewal);
+StoreResult<void> release_session(Transaction& tx, WorkerKey worker, const store::SessionRelease& release);
+StoreResult<bool> close_session(Transaction& tx, std::string_view id, store::SessionReason reason);
+StoreResult<void> fail_session(Transaction& tx, WorkerKey worker, const store::SessionHold& hold,
+                               store::SessionReason reason);
+store::SessionView view_session(Transaction& tx, const Session& session);
+StoreResult<store::SessionView> view_session(Transaction& tx, std::string_view id);
+StoreResult<std::vector<store::SessionView>> view_sessions(Transaction& tx, std::string_view after,
+                                                           std::size_t limit);
+StoreResult<std::vector<store::SessionLogEntry>> read_session_log(Transaction& tx, std::string_view id,
+                                                                  std::uint64_t after, std::size_t limit);
+
+}  // namespace holdfast::sqlite_store

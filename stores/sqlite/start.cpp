@@ -1,0 +1,116 @@
+// Lives of instances: how they begin.
+#include "clients.hpp"
+
+#include <utility>
+
+namespace holdfast::sqlite_store {
+namespace {
+
+template <class TokenType>
+std::optional<TokenType> or_null(TokenType token) {
+  return token.empty() ? std::nullopt : std::optional(token);
+}
+
+void deliver_early(Transaction& tx, Instance& instance) {
+  struct Early {
+    LeaseTime visible = 0;
+    LeaseTime until = 0;
+    store::NewMessage message{};
+  };
+  std::vector<Early> early;
+  for (Cursor row = tx.rows(tx.sql.early_of, tx.ns, instance.name); row.next();) {
+    early.push_back({row->int64(0), row->int64(1), read_new_message(row, 2)});
+  }
+  if (early.empty()) return;
+  tx.run(tx.sql.drop_early, tx.ns, instance.name);
+  for (const auto& [visible, until, message] : early) {
+    if (until <= tx.now) continue;
+    if (visible > tx.now) {
+      deliver_at(tx, instance.key, visible, letter(message));
+    } else {
+      deliver(tx, instance, letter(message));
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<InstanceKey> create_instance(Transaction& tx, const Birth& birth) {
+  const std::int64_t route = tx.route_number(*birth.code, 0);
+  const InstanceKey key{tx.counters().instances + 1};
+  const bool ready = birth.delay <= Duration::zero();
+  const auto place = ready ? std::optional(tx.now) : std::nullopt;
+  const auto parent = birth.parent == InstanceKey{} ? std::nullopt : std::optional(birth.parent);
+  if (tx.change(tx.sql.insert_instance, key, tx.ns, birth.name, route, place, to_row(tx.calendar_now),
+                or_null(birth.request), or_null(birth.fingerprint), parent) == 0) {
+    return std::nullopt;
+  }
+  tx.counters().instances = key.value;
+  Instance instance{.key = key, .ns = tx.ns, .name = std::string(birth.name), .route = route};
+  const Letter start{.kind = store::MessageKind::start, .body = birth.body};
+  if (ready) {
+    // Like deliver(), but the row was written with its place already.
+    instance.ready_at = place;
+    tx.run(tx.sql.insert_ready, route, tx.now, key);
+    deliver(tx, instance, start);
+  } else {
+    deliver_at(tx, key, later(tx.now, birth.delay), start);
+  }
+  deliver_early(tx, instance);
+  return key;
+}
+
+void deliver_at(Transaction& tx, InstanceKey key, LeaseTime visible, const Letter& letter) {
+  const auto address = letter.address.empty() ? std::nullopt : std::optional(letter.address);
+  tx.run(tx.sql.insert_delayed, key, tx.ns, visible, to_row(letter.kind), letter.execution, letter.source,
+         to_row(letter.address_kind), address, Blob{letter.body});
+  tx.wake(store::kTurns);
+}
+
+namespace {
+
+struct FormerLife {
+  InstanceKey key{};
+  store::InstanceStatus status{};
+  RequestId request{};
+  Fingerprint fingerprint{};
+};
+
+std::optional<FormerLife> former_life(Transaction& tx, std::string_view name) {
+  Cursor row = tx.rows(tx.sql.former_life, tx.ns, name);
+  if (!row.next()) return std::nullopt;
+  return FormerLife{.key = row->number<InstanceKey>(0),
+                    .status = static_cast<store::InstanceStatus>(row->integer(1)),
+                    .request = row->token<RequestId>(2),
+                    .fingerprint = row->token<Fingerprint>(3)};
+}
+
+bool may_begin_anew(store::InstanceStatus former, store::Reuse reuse) {
+  if (reuse == store::Reuse::never || !store::has_ended(former)) return false;
+  return reuse == store::Reuse::after_end || former != store::InstanceStatus::completed;
+}
+
+}  // namespace
+
+StoreResult<store::StartAnswer> start(Transaction& tx, const store::StartRequest& request) {
+  const Birth birth{.name = request.instance,
+                    .code = &request.code,
+                    .body = request.body,
+                    .request = request.request,
+                    .fingerprint = request.fingerprint,
+                    .delay = request.delay};
+  if (const auto key = create_instance(tx, birth)) return store::StartAnswer{*key, true};
+  const std::optional<FormerLife> former = former_life(tx, request.instance);
+  const store::StartAnswer there{former->key, false};
+  if (!request.request.empty() && request.request == former->request) return there;
+  if (may_begin_anew(former->status, request.reuse)) {
+    remove_instance(tx, former->key);
+    return store::StartAnswer{*create_instance(tx, birth), true};
+  }
+  if (request.fingerprint == former->fingerprint) return there;
+  return Unexpected(
+      store_error(StoreError::Kind::conflict,
+                  "instance '" + request.instance + "' exists, and was started with something else"));
+}
+
+}  // namespace holdfast::sqlite_store

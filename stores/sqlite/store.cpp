@@ -1,0 +1,382 @@
+#include "store.hpp"
+
+#include "activities.hpp"
+#include "clients.hpp"
+#include "schema.hpp"
+#include "sessions.hpp"
+#include "settle.hpp"
+#include "turns.hpp"
+#include "views.hpp"
+#include "workers.hpp"
+
+#include <array>
+#include <utility>
+
+namespace holdfast::sqlite_store {
+namespace {
+
+constexpr std::array kMigrations{Migration{.number = 1, .name = "the first schema", .sql = kSchema}};
+
+/// A call with one answer.
+template <class Answer, class Call>
+class OneAnswer final : public Job {
+ public:
+  OneAnswer(Call call, bool urgent) : Job(1, urgent), call_(std::move(call)) {}
+  void run(Transaction& tx, std::size_t) override { answer_.emplace(call_(tx)); }
+  void fail(std::size_t, const StoreError& error) override { answer_.emplace(Unexpected(error)); }
+  StoreResult<Answer> take() { return *std::move(answer_); }
+
+ private:
+  Call call_;
+  std::optional<StoreResult<Answer>> answer_{};
+};
+
+/// A call with an answer for each of its items.
+template <class Answer, class Item, class Call>
+class ManyAnswers final : public Job {
+ public:
+  ManyAnswers(std::span<const Item> items, Call call, bool urgent)
+      : Job(items.size(), urgent), items_(items), call_(std::move(call)) {
+    answers_.reserve(items.size());
+  }
+  // Items run in their order, so each answer is the next one, or replaces one after a rollback.
+  void run(Transaction& tx, std::size_t item) override { keep(item, call_(tx, items_[item])); }
+  void fail(std::size_t item, const StoreError& error) override { keep(item, Unexpected(error)); }
+  std::vector<StoreResult<Answer>> take() { return std::move(answers_); }
+
+ private:
+  void keep(std::size_t item, StoreResult<Answer> answer) {
+    if (item < answers_.size()) {
+      answers_[item] = std::move(answer);
+    } else {
+      answers_.push_back(std::move(answer));
+    }
+  }
+
+  std::span<const Item> items_;
+  Call call_;
+  std::vector<StoreResult<Answer>> answers_{};
+};
+
+/// Also reads the lease clock once, for those who only look at it.
+std::int64_t intern_namespace(Connection& connection, LeaseClock& clock, const std::string& name) {
+  Statements sql;
+  connection.begin_immediate();
+  clock.now();
+  sql.insert_namespace.use(connection, nullptr).run(name);
+  std::int64_t number = 0;
+  if (Cursor row(sql.namespace_id.use(connection, nullptr), name); row.next()) number = row->int64(0);
+  connection.commit();
+  return number;
+}
+
+}  // namespace
+
+SqliteStore::SqliteStore(const std::filesystem::path& path, SqliteOptions options)
+    : options_(std::move(options)) {
+  if (options_.clock == nullptr) options_.clock = &real_clock();
+  database_ = open_database(path, options_, MigrationPlan{.migrations = kMigrations});
+  side_file_ = std::make_shared<SideFile>(database_.path, options_.logger);
+  turnstile_ = std::make_unique<Turnstile>(*side_file_);
+  wakes_ = std::make_unique<FileWakes>(database_.path, side_file_, *options_.clock);
+  lease_clock_ = std::make_unique<LeaseClock>(database_.writer, *options_.clock);
+  ns_number_ = intern_namespace(database_.writer, *lease_clock_, options_.ns);
+  link_ = std::make_unique<Link>(std::move(database_.writer), ns_number_, options_.faults);
+  writer_ = std::make_unique<Writer>(
+      *link_, *options_.clock,
+      Writer::Hooks{.begin =
+                        [this] {
+                          turnstile_->enter(options_.busy_timeout);
+                          link_->connection.begin_immediate();
+                          link_->connection.require_in_place();
+                        },
+                    .lease_now = [this] { return lease_clock_->now(); },
+                    .settle = [](Transaction& tx) { settle(tx); },
+                    .over = [this] { turnstile_->leave(); },
+                    .publish = [this](const store::News& news) { wakes_->publish(news); },
+                    .after_batch = [] {}});
+}
+
+SqliteStore::~SqliteStore() = default;
+
+std::string SqliteStore::description() const {
+  constexpr std::array kNames{"FULL", "NORMAL", "OFF"};
+  const std::string file =
+      database_.path.empty() ? ":memory:" : std::filesystem::path(database_.path).filename().string();
+  return "sqlite " + file + " (synchronous=" + kNames.at(static_cast<std::size_t>(options_.durability)) + ")";
+}
+
+template <class Answer, class Call>
+StoreResult<Answer> SqliteStore::write(Call call) {
+  OneAnswer<Answer, Call> job(std::move(call), false);
+  writer_->run(job);
+  return job.take();
+}
+
+template <class Answer, class Item, class Call>
+std::vector<StoreResult<Answer>> SqliteStore::write_each(std::span<const Item> items, bool urgent,
+                                                         Call call) {
+  ManyAnswers<Answer, Item, Call> job(items, std::move(call), urgent);
+  writer_->run(job);
+  return job.take();
+}
+
+template <class Answer, class Call>
+StoreResult<Answer> SqliteStore::read(Call call) {
+  if (database_.path.empty()) return write<Answer>(std::move(call));
+  try {
+    std::unique_ptr<Link> link = take_reader();
+    link->statements.begin_read.use(link->connection, options_.faults).run();
+    link->connection.require_in_place();
+    link->memo = Memo{};
+    Transaction tx(*link, lease_clock_->look(), clock().calendar_now());
+    StoreResult<Answer> answer = call(tx);
+    link->connection.rollback();
+    const std::lock_guard lock(readers_mutex_);
+    readers_.push_back(std::move(link));
+    return answer;
+  } catch (const InjectedFault&) {
+    return Unexpected(store_error(StoreError::Kind::unavailable, "an injected fault"));
+  } catch (const SqlError& error) {
+    return Unexpected(to_store_error(error));
+  } catch (const std::exception& error) {
+    return Unexpected(store_error(StoreError::Kind::unavailable, error.what()));
+  }
+}
+
+std::unique_ptr<Link> SqliteStore::take_reader() {
+  {
+    const std::lock_guard lock(readers_mutex_);
+    if (!readers_.empty()) {
+      std::unique_ptr<Link> link = std::move(readers_.back());
+      readers_.pop_back();
+      return link;
+    }
+  }
+  return std::make_unique<Link>(open_reader(database_, options_), ns_number_, options_.faults);
+}
+
+// ---- workers ------------------------------------------------------------------------------------
+
+StoreResult<WorkerKey> SqliteStore::join(const store::WorkerInfo& info) {
+  return write<WorkerKey>([&](Transaction& tx) { return sqlite_store::join(tx, info); });
+}
+StoreResult<void> SqliteStore::refresh(WorkerKey worker, bool draining) {
+  return write<void>([=](Transaction& tx) { return sqlite_store::refresh(tx, worker, draining); });
+}
+StoreResult<void> SqliteStore::leave(WorkerKey worker) {
+  return write<void>([=](Transaction& tx) { return sqlite_store::leave(tx, worker); });
+}
+StoreResult<std::vector<store::WorkerView>> SqliteStore::workers() {
+  return read<std::vector<store::WorkerView>>([](Transaction& tx) { return view_workers(tx); });
+}
+
+// ---- turns --------------------------------------------------------------------------------------
+
+StoreResult<store::FetchedTurns> SqliteStore::fetch_turns(const store::TurnRequest& request) {
+  return write<store::FetchedTurns>([&](Transaction& tx) { return sqlite_store::fetch_turns(tx, request); });
+}
+
+std::vector<StoreResult<store::Committed>> SqliteStore::commit_turns(
+    const store::CommitRequest& request, std::span<const store::TurnCommit> commits) {
+  return write_each<store::Committed>(commits, false, [&](Transaction& tx, const store::TurnCommit& commit) {
+    return commit_turn(tx, request, commit);
+  });
+}
+
+std::vector<StoreResult<void>> SqliteStore::release_turns(std::span<const store::TurnRelease> releases) {
+  return write_each<void>(releases, false, [](Transaction& tx, const store::TurnRelease& release) {
+    return release_turn(tx, release);
+  });
+}
+
+StoreResult<std::vector<store::Segment>> SqliteStore::read_history(InstanceKey key, ExecutionNumber execution,
+                                                                   EventId after, std::size_t max_bytes) {
+  return read<std::vector<store::Segment>>(
+      [=](Transaction& tx) { return sqlite_store::read_history(tx, key, execution, after, max_bytes); });
+}
+
+StoreResult<std::uint64_t> SqliteStore::wake_parked(const store::Code& code) {
+  return write<std::uint64_t>([&](Transaction& tx) { return sqlite_store::wake_parked(tx, code); });
+}
+
+// ---- activities ---------------------------------------------------------------------------------
+
+StoreResult<store::FetchedActivities> SqliteStore::fetch_activities(const store::ActivityRequest& request) {
+  return write<store::FetchedActivities>(
+      [&](Transaction& tx) { return sqlite_store::fetch_activities(tx, request); });
+}
+
+std::vector<StoreResult<void>> SqliteStore::finish_activities(
+    std::span<const store::ActivityResult> results) {
+  return write_each<void>(results, false, [](Transaction& tx, const store::ActivityResult& result) {
+    return finish_activity(tx, result);
+  });
+}
+
+std::vector<StoreResult<void>> SqliteStore::renew_turns(WorkerKey worker, Duration lease,
+                                                        std::span<const store::TurnRenewal> turns) {
+  return write_each<void>(turns, true, [=](Transaction& tx, const store::TurnRenewal& renewal) {
+    return renew_turn(tx, worker, lease, renewal);
+  });
+}
+
+std::vector<StoreResult<void>> SqliteStore::renew_activities(
+    WorkerKey worker, Duration lease, std::span<const store::ActivityRenewal> activities) {
+  return write_each<void>(activities, true, [=](Transaction& tx, const store::ActivityRenewal& renewal) {
+    return renew_activity(tx, worker, lease, renewal);
+  });
+}
+
+StoreResult<std::vector<store::CancelRecord>> SqliteStore::cancel_records(WorkerKey worker) {
+  return read<std::vector<store::CancelRecord>>(
+      [=](Transaction& tx) { return sqlite_store::cancel_records(tx, worker); });
+}
+
+StoreResult<void> SqliteStore::acknowledge_cancels(std::span<const store::CancelAcknowledgement> cancels) {
+  return write<void>([=](Transaction& tx) -> StoreResult<void> {
+    for (const store::CancelAcknowledgement& item : cancels) {
+      tx.run(tx.sql.acknowledge_cancel, item.id.instance, item.id.execution, item.id.event, item.token, tx.ns,
+             to_row(item.state));
+    }
+    return {};
+  });
+}
+
+StoreResult<std::vector<store::QueueDepth>> SqliteStore::queue_depths() {
+  return read<std::vector<store::QueueDepth>>([](Transaction& tx) { return sqlite_store::queue_depths(tx); });
+}
+
+// ---- sessions -----------------------------------------------------------------------------------
+
+StoreResult<store::Acquired> SqliteStore::acquire_session(WorkerKey worker, const store::Abilities& abilities,
+                                                          std::string_view id,
+                                                          const store::SessionPolicy& policy) {
+  return write<store::Acquired>(
+      [&](Transaction& tx) { return sqlite_store::acquire_session(tx, worker, abilities, id, policy); });
+}
+
+std::vector<StoreResult<void>> SqliteStore::renew_sessions(WorkerKey worker,
+                                                           std::span<const store::SessionRenewal> holds) {
+  return write_each<void>(holds, true, [=](Transaction& tx, const store::SessionRenewal& renewal) {
+    return renew_session(tx, worker, renewal);
+  });
+}
+
+std::vector<StoreResult<void>> SqliteStore::release_sessions(
+    WorkerKey worker, std::span<const store::SessionRelease> releases) {
+  return write_each<void>(releases, false, [=](Transaction& tx, const store::SessionRelease& item) {
+    return release_session(tx, worker, item);
+  });
+}
+
+StoreResult<bool> SqliteStore::close_session(std::string_view id, store::SessionReason reason) {
+  return write<bool>([=](Transaction& tx) { return sqlite_store::close_session(tx, id, reason); });
+}
+
+StoreResult<void> SqliteStore::fail_session(WorkerKey worker, const store::SessionHold& hold,
+                                            store::SessionReason reason) {
+  return write<void>([&](Transaction& tx) { return sqlite_store::fail_session(tx, worker, hold, reason); });
+}
+
+StoreResult<store::SessionView> SqliteStore::session(std::string_view id) {
+  return read<store::SessionView>([=](Transaction& tx) { return view_session(tx, id); });
+}
+
+StoreResult<std::vector<store::SessionView>> SqliteStore::sessions(std::string_view after,
+                                                                   std::size_t limit) {
+  return read<std::vector<store::SessionView>>(
+      [=](Transaction& tx) { return view_sessions(tx, after, limit); });
+}
+
+StoreResult<std::vector<store::SessionLogEntry>> SqliteStore::session_log(std::string_view id,
+                                                                          std::uint64_t after,
+                                                                          std::size_t limit) {
+  return read<std::vector<store::SessionLogEntry>>(
+      [=](Transaction& tx) { return read_session_log(tx, id, after, limit); });
+}
+
+// ---- clients ------------------------------------------------------------------------------------
+
+std::vector<StoreResult<store::StartAnswer>> SqliteStore::start(
+    std::span<const store::StartRequest> requests) {
+  return write_each<store::StartAnswer>(
+      requests, false,
+      [](Transaction& tx, const store::StartRequest& request) { return sqlite_store::start(tx, request); });
+}
+
+std::vector<StoreResult<InstanceKey>> SqliteStore::send(std::span<const store::ClientMessage> messages) {
+  return write_each<InstanceKey>(messages, false, [](Transaction& tx, const store::ClientMessage& message) {
+    return sqlite_store::send(tx, message);
+  });
+}
+
+StoreResult<store::InstanceView> SqliteStore::find(std::string_view instance) {
+  return read<store::InstanceView>([=](Transaction& tx) { return sqlite_store::find(tx, instance); });
+}
+
+StoreResult<std::vector<std::optional<store::InstanceView>>> SqliteStore::look(
+    std::span<const InstanceKey> keys) {
+  using Views = std::vector<std::optional<store::InstanceView>>;
+  return read<Views>([=](Transaction& tx) -> StoreResult<Views> {
+    Views views;
+    for (const InstanceKey key : keys) views.push_back(view_instance(tx, key));
+    return views;
+  });
+}
+
+StoreResult<store::InstanceDetail> SqliteStore::describe(std::string_view instance) {
+  return read<store::InstanceDetail>([=](Transaction& tx) { return sqlite_store::describe(tx, instance); });
+}
+
+StoreResult<store::InstancePage> SqliteStore::list(const store::InstanceFilter& filter) {
+  return read<store::InstancePage>([&](Transaction& tx) { return sqlite_store::list(tx, filter); });
+}
+
+StoreResult<std::vector<store::ExecutionView>> SqliteStore::executions(InstanceKey key) {
+  return read<std::vector<store::ExecutionView>>(
+      [=](Transaction& tx) { return sqlite_store::executions(tx, key); });
+}
+
+StoreResult<std::optional<std::string>> SqliteStore::value(std::string_view instance, std::string_view key) {
+  return read<std::optional<std::string>>(
+      [=](Transaction& tx) { return sqlite_store::value(tx, instance, key); });
+}
+
+StoreResult<void> SqliteStore::delete_instance(std::string_view instance, bool force) {
+  return write<void>([=](Transaction& tx) { return sqlite_store::delete_instance(tx, instance, force); });
+}
+
+StoreResult<std::uint64_t> SqliteStore::prune_executions(std::string_view instance, std::uint64_t keep) {
+  return write<std::uint64_t>(
+      [=](Transaction& tx) { return sqlite_store::prune_executions(tx, instance, keep); });
+}
+
+StoreResult<std::vector<store::SetAsideRow>> SqliteStore::set_aside(std::uint64_t after, std::size_t limit) {
+  return read<std::vector<store::SetAsideRow>>(
+      [=](Transaction& tx) { return view_set_aside(tx, after, limit); });
+}
+
+// ---- keeping order ------------------------------------------------------------------------------
+
+StoreResult<store::Swept> SqliteStore::sweep(const store::SweepRequest& request) {
+  return write<store::Swept>([&](Transaction& tx) { return sqlite_store::sweep(tx, request, lapses_); });
+}
+
+std::unique_ptr<store::Listener> SqliteStore::listen(store::WorkMask mask, WorkerKey worker) {
+  return wakes_->listen(mask, worker);
+}
+
+StoreResult<store::StoreState> SqliteStore::state() {
+  return read<store::StoreState>([](Transaction& tx) { return sqlite_store::state(tx); });
+}
+
+}  // namespace holdfast::sqlite_store
+
+namespace holdfast {
+
+std::shared_ptr<Store> sqlite(const std::filesystem::path& path, SqliteOptions options) {
+  return std::make_shared<sqlite_store::SqliteStore>(path, std::move(options));
+}
+
+}  // namespace holdfast

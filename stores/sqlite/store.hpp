@@ -1,0 +1,116 @@
+// SqliteStore: the contract over one file. Here calls become jobs of the writer or reads of a snapshot; what
+// they do is in the files about turns, activities, sessions and clients.
+#pragma once
+
+#include "lease_clock.hpp"
+#include "open.hpp"
+#include "sweep.hpp"
+#include "transaction.hpp"
+#include "turnstile.hpp"
+#include "wake.hpp"
+#include "writer.hpp"
+
+#include <holdfast/sqlite.hpp>
+#include <holdfast/store.hpp>
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace holdfast::sqlite_store {
+
+class SqliteStore final : public Store {
+ public:
+  SqliteStore(const std::filesystem::path& path, SqliteOptions options);
+  ~SqliteStore() override;
+
+  [[nodiscard]] const std::string& ns() const noexcept override { return options_.ns; }
+  [[nodiscard]] const Clock& clock() const noexcept override { return *options_.clock; }
+  [[nodiscard]] std::string description() const override;
+
+  StoreResult<WorkerKey> join(const store::WorkerInfo& info) override;
+  StoreResult<void> refresh(WorkerKey worker, bool draining) override;
+  StoreResult<void> leave(WorkerKey worker) override;
+  StoreResult<std::vector<store::WorkerView>> workers() override;
+
+  StoreResult<store::FetchedTurns> fetch_turns(const store::TurnRequest& request) override;
+  std::vector<StoreResult<store::Committed>> commit_turns(
+      const store::CommitRequest& request, std::span<const store::TurnCommit> commits) override;
+  std::vector<StoreResult<void>> release_turns(std::span<const store::TurnRelease> releases) override;
+  StoreResult<std::vector<store::Segment>> read_history(InstanceKey key, ExecutionNumber execution,
+                                                        EventId after, std::size_t max_bytes) override;
+  StoreResult<std::uint64_t> wake_parked(const store::Code& code) override;
+
+  StoreResult<store::FetchedActivities> fetch_activities(const store::ActivityRequest& request) override;
+  std::vector<StoreResult<void>> finish_activities(std::span<const store::ActivityResult> results) override;
+  std::vector<StoreResult<void>> renew_turns(WorkerKey worker, Duration lease,
+                                             std::span<const store::TurnRenewal> turns) override;
+  std::vector<StoreResult<void>> renew_activities(
+      WorkerKey worker, Duration lease, std::span<const store::ActivityRenewal> activities) override;
+  StoreResult<std::vector<store::CancelRecord>> cancel_records(WorkerKey worker) override;
+  StoreResult<void> acknowledge_cancels(std::span<const store::CancelAcknowledgement> cancels) override;
+  StoreResult<std::vector<store::QueueDepth>> queue_depths() override;
+
+  StoreResult<store::Acquired> acquire_session(WorkerKey worker, const store::Abilities& abilities,
+                                               std::string_view id,
+                                               const store::SessionPolicy& policy) override;
+  std::vector<StoreResult<void>> renew_sessions(WorkerKey worker,
+                                                std::span<const store::SessionRenewal> holds) override;
+  std::vector<StoreResult<void>> release_sessions(WorkerKey worker,
+                                                  std::span<const store::SessionRelease> releases) override;
+  StoreResult<bool> close_session(std::string_view id, store::SessionReason reason) override;
+  StoreResult<void> fail_session(WorkerKey worker, const store::SessionHold& hold,
+                                 store::SessionReason reason) override;
+  StoreResult<store::SessionView> session(std::string_view id) override;
+  StoreResult<std::vector<store::SessionView>> sessions(std::string_view after, std::size_t limit) override;
+  StoreResult<std::vector<store::SessionLogEntry>> session_log(std::string_view id, std::uint64_t after,
+                                                               std::size_t limit) override;
+
+  std::vector<StoreResult<store::StartAnswer>> start(std::span<const store::StartRequest> requests) override;
+  std::vector<StoreResult<InstanceKey>> send(std::span<const store::ClientMessage> messages) override;
+  StoreResult<store::InstanceView> find(std::string_view instance) override;
+  StoreResult<std::vector<std::optional<store::InstanceView>>> look(
+      std::span<const InstanceKey> keys) override;
+  StoreResult<store::InstanceDetail> describe(std::string_view instance) override;
+  StoreResult<store::InstancePage> list(const store::InstanceFilter& filter) override;
+  StoreResult<std::vector<store::ExecutionView>> executions(InstanceKey key) override;
+  StoreResult<std::optional<std::string>> value(std::string_view instance, std::string_view key) override;
+  StoreResult<void> delete_instance(std::string_view instance, bool force) override;
+  StoreResult<std::uint64_t> prune_executions(std::string_view instance, std::uint64_t keep) override;
+  StoreResult<std::vector<store::SetAsideRow>> set_aside(std::uint64_t after, std::size_t limit) override;
+
+  StoreResult<store::Swept> sweep(const store::SweepRequest& request) override;
+  std::unique_ptr<store::Listener> listen(store::WorkMask mask, WorkerKey worker) override;
+  StoreResult<store::StoreState> state() override;
+
+ private:
+  /// One call with one answer, through the writer.
+  template <class Answer, class Call>
+  StoreResult<Answer> write(Call call);
+  /// One answer for each item, through the writer.
+  template <class Answer, class Item, class Call>
+  std::vector<StoreResult<Answer>> write_each(std::span<const Item> items, bool urgent, Call call);
+  /// A call that writes nothing.
+  template <class Answer, class Call>
+  StoreResult<Answer> read(Call call);
+
+  /// A connection for one read, from the pool or new.
+  std::unique_ptr<Link> take_reader();
+
+  SqliteOptions options_;
+  OpenedDatabase database_{};
+  std::int64_t ns_number_ = 0;
+  std::shared_ptr<SideFile> side_file_{};
+  std::unique_ptr<Turnstile> turnstile_{};
+  std::unique_ptr<FileWakes> wakes_{};
+  std::unique_ptr<Link> link_{};
+  std::unique_ptr<LeaseClock> lease_clock_{};
+  std::unique_ptr<Writer> writer_{};
+  Lapses lapses_{};  // used by jobs of the writer only, one at a time
+
+  std::mutex readers_mutex_{};
+  std::vector<std::unique_ptr<Link>> readers_{};
+};
+
+}  // namespace holdfast::sqlite_store

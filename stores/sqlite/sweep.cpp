@@ -1,0 +1,190 @@
+#include "sweep.hpp"
+
+#include "activities.hpp"
+#include "clients.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace holdfast::sqlite_store {
+namespace {
+
+using WhenLost = store::SessionPolicy::WhenLost;
+
+class Sweep {
+ public:
+  Sweep(Transaction& tx, const store::SweepRequest& request, Lapses& lapses)
+      : tx_(tx), request_(request), lapses_(lapses) {}
+
+  store::Swept run() {
+    fail_overdue_activities();
+    look_at_sessions();
+    remove_workers();
+    drop_early();
+    drop_requests();
+    drop_cancels();
+    drop_remains();
+    swept_.next_due = left_until(next_, tx_.now);
+    tx_.memo.next_sweep = next_;
+    return swept_;
+  }
+
+ private:
+  void due_at(LeaseTime time) { next_ = std::min(next_, time); }
+
+  /// Whether something due at that time is to be done now; otherwise it is remembered when it will be.
+  bool is_due(LeaseTime time, std::uint64_t done) {
+    if (time <= tx_.now && done < request_.max) return true;
+    due_at(time);
+    return false;
+  }
+
+  // ---- activities -----------------------------------------------------------------------------
+
+  static CancelReason overdue(const Activity& activity) {
+    if (activity.session_over) return *activity.session_over;
+    return activity.total_until <= activity.deadline() ? CancelReason::total_deadline
+                                                       : CancelReason::schedule_to_start;
+  }
+
+  void fail_overdue_activities() {
+    std::vector<store::ActivityId> overdue_ids;
+    for (Cursor row = tx_.rows(tx_.sql.overdue, tx_.ns, tx_.now, request_.max); row.next();) {
+      overdue_ids.push_back(
+          {row->number<InstanceKey>(0), row->number<ExecutionNumber>(1), row->number<EventId>(2)});
+    }
+    for (const store::ActivityId& id : overdue_ids) {
+      const std::optional<Activity> activity = find_activity(tx_, id);
+      if (!activity) continue;
+      const std::string session = activity->session_over ? session_of(tx_, activity->session).id : "";
+      take_away(tx_, *activity, overdue(*activity), session);
+      ++swept_.activities_timed_out;
+    }
+    if (Cursor row = tx_.rows(tx_.sql.first_deadline, tx_.ns); row.next()) due_at(row->int64(0));
+    // A session that ended under them fails those that run, once their locks are over.
+    if (Cursor row = tx_.rows(tx_.sql.first_end_of_orphans, tx_.ns); row.next() && !row->is_null(0)) {
+      due_at(row->int64(0));
+    }
+  }
+
+  // ---- sessions -------------------------------------------------------------------------------
+
+  void look_at_sessions() {
+    std::vector<std::int64_t> numbers;
+    for (Cursor row = tx_.rows(tx_.sql.session_numbers, tx_.ns); row.next();)
+      numbers.push_back(row->int64(0));
+    for (const std::int64_t number : numbers) end_if_due(session_of(tx_, number));
+    std::erase_if(lapses_, [&](const auto& entry) { return !is_lapsed(entry.first); });
+    for (const std::int64_t number : numbers) remove_if_due(session_of(tx_, number));
+    tx_.run(tx_.sql.delete_empty_places, tx_.ns);
+  }
+
+  void end_if_due(Session session) {
+    if (session.ended) return;
+    if (session.ttl_until != kNoTime && is_due(session.ttl_until, swept_.sessions_expired)) {
+      expire(tx_, session);
+      ++swept_.sessions_expired;
+    } else if (is_due(lost_at(session), swept_.sessions_lost)) {
+      lose(tx_, session, store::SessionReason::owner_lost);
+      ++swept_.sessions_lost;
+    }
+  }
+
+  bool is_lapsed(const std::string& id) {
+    const std::optional<Session> session = find_session(tx_, id);
+    return session && state_of(tx_, *session) == store::SessionState::lapsed;
+  }
+
+  /// When a `fail` session is to be declared lost, or to be looked at for that. Not before its lease was seen
+  /// to be over for half its length: its owner may be as late as this sweep is.
+  LeaseTime lost_at(const Session& session) {
+    if (session.policy.when_lost != WhenLost::fail || session.worker == WorkerKey{}) return kNoTime;
+    if (is_held(tx_, session)) return session.lease_until;
+    Lapse& seen = lapses_[session.id];
+    if (seen.generation != session.generation || seen.lease_until != session.lease_until) {
+      seen = {session.generation, session.lease_until, tx_.now};
+    }
+    return later(seen.seen_since, session.lease / 2);
+  }
+
+  /// When the record of a session that is of no more use may go.
+  LeaseTime removable_at(const Session& session) {
+    if (queued_in(tx_, session) > 0 || in_flight_in(tx_, session) > 0) return kNoTime;
+    if (session.ended) return later(session.changed, request_.session_record_retention);
+    const bool owned = session.worker != WorkerKey{};
+    const LeaseTime left_at = owned ? session.lease_until : session.changed;
+    if (session.policy.on_record) {
+      const bool orphaned = owned && !is_registered(session.worker);
+      return orphaned ? later(left_at, request_.session_record_retention) : kNoTime;
+    }
+    if (owned && session.policy.when_lost == WhenLost::fail) return kNoTime;  // it is lost first
+    return session.saved ? later(left_at, request_.session_state_retention) : left_at;
+  }
+
+  bool is_registered(WorkerKey worker) {
+    Cursor row = tx_.rows(tx_.sql.worker_seen, worker);
+    return row.next();
+  }
+
+  void remove_if_due(const Session& session) {
+    if (!is_due(removable_at(session), swept_.sessions_removed)) return;
+    remove_session(tx_, session);
+    ++swept_.sessions_removed;
+  }
+
+  // ---- the rest -------------------------------------------------------------------------------
+
+  void remove_workers() {
+    std::vector<std::pair<WorkerKey, LeaseTime>> workers;
+    for (Cursor row = tx_.rows(tx_.sql.workers, tx_.ns); row.next();) {
+      workers.emplace_back(row->number<WorkerKey>(0), row->int64(4));
+    }
+    for (const auto& [key, seen] : workers) {
+      if (!is_due(later(seen, request_.worker_stale_after), swept_.workers_removed)) continue;
+      tx_.run(tx_.sql.delete_worker, key, tx_.ns);
+      tx_.memo.workers.erase(key.value);
+      ++swept_.workers_removed;
+    }
+  }
+
+  void drop_early() {
+    swept_.early_dropped = dropped(tx_.change(tx_.sql.drop_old_early, tx_.ns, tx_.now, request_.max));
+    if (Cursor row = tx_.rows(tx_.sql.first_early, tx_.ns); row.next()) due_at(row->int64(0));
+  }
+
+  void drop_requests() {
+    const LeaseTime kept = tx_.now - kRequestsKept.count();
+    swept_.remains_removed += dropped(tx_.change(tx_.sql.drop_old_requests, tx_.ns, kept, request_.max));
+    if (Cursor row = tx_.rows(tx_.sql.first_request, tx_.ns); row.next()) {
+      due_at(later(row->int64(0), kRequestsKept));
+    }
+  }
+
+  void drop_cancels() {
+    swept_.remains_removed += dropped(tx_.change(tx_.sql.drop_old_cancels, tx_.ns, tx_.now, request_.max));
+    if (Cursor row = tx_.rows(tx_.sql.first_cancel, tx_.ns); row.next()) due_at(row->int64(0));
+  }
+
+  void drop_remains() {
+    swept_.remains_removed += dropped(tx_.change(tx_.sql.drop_remaining_history, request_.max));
+    tx_.run(tx_.sql.drop_empty_remains);
+    if (Cursor row = tx_.rows(tx_.sql.any_remains); row.next()) due_at(tx_.now);
+  }
+
+  static std::uint64_t dropped(std::int64_t rows) { return static_cast<std::uint64_t>(rows); }
+
+  Transaction& tx_;
+  const store::SweepRequest& request_;
+  Lapses& lapses_;
+  store::Swept swept_{};
+  LeaseTime next_ = kNoTime;
+};
+
+}  // namespace
+
+StoreResult<store::Swept> sweep(Transaction& tx, const store::SweepRequest& request, Lapses& lapses) {
+  return Sweep(tx, request, lapses).run();
+}
+
+}  // namespace holdfast::sqlite_store

@@ -1,0 +1,117 @@
+#include <holdfast/clock.hpp>
+#include <holdfast/sqlite.hpp>
+
+#include <gtest/gtest.h>
+
+namespace holdfast {
+namespace {
+
+using namespace holdfast::store;
+using namespace std::chrono_literals;
+
+class SqliteTurns : public testing::Test {
+ protected:
+  SqliteTurns() : worker_(store_->join({.node = "n", .abilities = abilities_, .code = code_}).value()) {}
+
+  FetchedTurns fetch(LockToken token, std::vector<HeldInstance> held = {}) {
+    return store_
+        ->fetch_turns(
+            {.worker = worker_, .code = &code_, .token = token, .lease = 5s, .max = 10, .held = held})
+        .value();
+  }
+  Committed commit(const TurnCommit& commit) {
+    auto answers = store_->commit_turns({.worker = worker_, .abilities = &abilities_, .activity_lease = 30s},
+                                        std::span(&commit, 1));
+    return std::move(answers.at(0)).value();
+  }
+
+  ManualClock clock_;
+  Abilities abilities_{.handlers = {"a"}};
+  Code code_{.orchestrations = {{"o", "1"}}};
+  std::shared_ptr<Store> store_ = sqlite(":memory:", {.clock = &clock_});
+  WorkerKey worker_;
+};
+
+TEST_F(SqliteTurns, AnOrchestrationRunsFromStartToEndByHandOff) {
+  const StartRequest request{.instance = "i", .code = {"o", "1"}, .body = "input", .request = {1, 1}};
+  EXPECT_EQ(store_->start(std::span(&request, 1)).at(0).value(), (StartAnswer{InstanceKey{1}, true}));
+
+  const FetchedTurns fetched = fetch({7, 7});
+  ASSERT_EQ(fetched.turns.size(), 1U);
+  const LockedTurn& turn = fetched.turns[0];
+  EXPECT_EQ(turn.instance, "i");
+  ASSERT_EQ(turn.messages.size(), 1U);
+  EXPECT_EQ(turn.messages[0].body, MessageBody("input"));
+  EXPECT_TRUE(fetch({8, 8}).turns.empty());
+
+  TurnCommit first{.key = turn.key,
+                   .token = {7, 7},
+                   .stamp = {1, 1},
+                   .execution = {1},
+                   .first_event = {1},
+                   .segment = "events",
+                   .seen = turn.messages[0].id,
+                   .consumed = {turn.messages[0].id},
+                   .activity_token = {9, 9},
+                   .keep_lock = true};
+  for (std::uint64_t i = 2; i < 7; ++i) {
+    first.activities.push_back({.event = {i}, .name = "a", .body = "x", .hand_off = true});
+  }
+  const Committed committed = commit(first);
+  EXPECT_FALSE(committed.ready);
+  ASSERT_EQ(committed.handed_off.size(), 5U);
+  for (const auto& handed_off : committed.handed_off) EXPECT_TRUE(handed_off);
+
+  TurnCommit last{.key = turn.key,
+                  .token = {7, 7},
+                  .expected = {1, 1},
+                  .stamp = {2, 2},
+                  .execution = {1},
+                  .first_event = {7},
+                  .segment = "more",
+                  .seen = turn.messages[0].id,
+                  .end = InstanceEnd{InstanceStatus::completed, "out"}};
+  for (std::uint64_t i = 2; i < 7; ++i) last.completed.push_back({.event = {i}, .token = {9, 9}});
+  commit(last);
+  const auto again = store_->commit_turns({}, std::span(&last, 1));
+  EXPECT_EQ(again.at(0).error().kind, StoreError::Kind::lost);
+  const auto history = store_->read_history(turn.key, {1}, {}, 1000).value();
+  EXPECT_EQ(history, (std::vector<Segment>{{{1}, "events"}, {{7}, "more"}}));
+}
+
+TEST_F(SqliteTurns, AnActivityOfTheQueueIsFetchedAnsweredAndBringsItsOutcome) {
+  const StartRequest request{.instance = "i", .code = {"o", "1"}, .body = "input"};
+  (void)store_->start(std::span(&request, 1));
+  const LockedTurn turn = fetch({7, 7}).turns.at(0);
+  commit({.key = turn.key,
+          .token = {7, 7},
+          .stamp = {1, 1},
+          .execution = {1},
+          .first_event = {1},
+          .segment = "events",
+          .seen = turn.messages[0].id,
+          .consumed = {turn.messages[0].id},
+          .activities = {{.event = {2}, .name = "a", .body = "x"}}});
+
+  const auto fetched =
+      store_
+          ->fetch_activities(
+              {.worker = worker_, .abilities = &abilities_, .token = {3, 3}, .lease = 30s, .max = 5})
+          .value();
+  ASSERT_EQ(fetched.activities.size(), 1U);
+  EXPECT_EQ(fetched.activities[0].body, "x");
+  const ActivityRenewal renewal{.id = fetched.activities[0].id, .token = {3, 3}};
+  EXPECT_TRUE(store_->renew_activities(worker_, 30s, std::span(&renewal, 1)).at(0));
+  const ActivityResult result{.id = fetched.activities[0].id, .token = {3, 3}, .result = Finished{"done"}};
+  EXPECT_TRUE(store_->finish_activities(std::span(&result, 1)).at(0));
+  EXPECT_EQ(store_->finish_activities(std::span(&result, 1)).at(0).error().kind, StoreError::Kind::gone);
+
+  const LockedTurn next = fetch({8, 8}).turns.at(0);
+  EXPECT_EQ(next.stamp, (TurnStamp{1, 1}));
+  ASSERT_EQ(next.messages.size(), 1U);
+  EXPECT_EQ(next.messages[0].kind, MessageKind::outcome);
+  EXPECT_EQ(next.messages[0].body, MessageBody("done"));
+}
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,250 @@
+#include "views.hpp"
+
+#include "contract/rows.hpp"
+#include "damaged_row.hpp"
+#include "workers.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace holdfast::sqlite_store {
+namespace {
+
+// A page stops after this many rows that don't match, so that no call takes long.
+constexpr std::size_t kMaxLookedAt = 10'000;
+
+store::InstanceView read_view(Transaction& tx, const Cursor& row) {
+  const Route& route = tx.route(row->int64(2));
+  store::InstanceView view{.key = row->number<InstanceKey>(0),
+                           .instance = std::string(row->text(1)),
+                           .code = route.code,
+                           .execution = row->number<ExecutionNumber>(3),
+                           .status = static_cast<store::InstanceStatus>(row->integer(4)),
+                           .output = std::string(row->blob(5)),
+                           .parked_because = std::string(row->text(6)),
+                           .custom_status_version = row->uint64(12),
+                           .parent = row->number<InstanceKey>(7),
+                           .build = route.build,
+                           .created_at = calendar_from_row(row->int64(8)),
+                           .updated_at = calendar_from_row(row->int64(9))};
+  if (!row->is_null(10)) view.cancel_requested_at = calendar_from_row(row->int64(10));
+  if (!row->is_null(11)) view.custom_status = row->blob(11);
+  return view;
+}
+
+bool matches(const store::InstanceView& view, const store::InstanceFilter& filter) {
+  return (filter.statuses.empty() || filter.statuses.contains(view.status)) &&
+         (filter.orchestration.empty() || filter.orchestration == view.code.name) &&
+         view.instance.starts_with(filter.prefix) && (!filter.parent || *filter.parent == view.parent) &&
+         (!filter.created_from || view.created_at >= *filter.created_from) &&
+         (!filter.created_before || view.created_at < *filter.created_before);
+}
+
+/// A lock is live by the time that it ends, whether somebody has seen its end or not.
+bool is_live(const Transaction& tx, const Activity& activity) {
+  return !activity.queued && activity.until > tx.now;
+}
+
+LeaseTime ready_since(const Activity& activity) { return activity.queued ? activity.at : activity.until; }
+
+}  // namespace
+
+Unexpected<StoreError> no_instance(std::string_view id) {
+  return Unexpected(
+      store_error(StoreError::Kind::not_found, "there is no instance '" + std::string(id) + "'"));
+}
+Unexpected<StoreError> no_instance(InstanceKey key) {
+  return Unexpected(
+      store_error(StoreError::Kind::not_found, "there is no instance with the key " + to_string(key)));
+}
+
+// ---- instances ----------------------------------------------------------------------------------
+
+std::optional<store::InstanceView> view_instance(Transaction& tx, InstanceKey key) {
+  Cursor row = tx.rows(tx.sql.view_by_key, key, tx.ns);
+  if (!row.next()) return std::nullopt;
+  return read_view(tx, row);
+}
+
+StoreResult<store::InstanceView> find(Transaction& tx, std::string_view instance) {
+  Cursor row = tx.rows(tx.sql.view_by_name, tx.ns, instance);
+  if (!row.next()) return no_instance(instance);
+  return read_view(tx, row);
+}
+
+std::vector<store::NewTimer> timers_of(Transaction& tx, InstanceKey key) {
+  std::vector<store::NewTimer> timers;
+  for (Cursor row = tx.rows(tx.sql.timers_of, key); row.next();) {
+    timers.push_back({row->number<EventId>(0), calendar_from_row(row->int64(1))});
+  }
+  return timers;
+}
+
+std::vector<Address> waits_of(const Instance& instance) {
+  std::vector<Address> waits;
+  if (!instance.waits.empty() && !store::from_bytes(instance.waits, waits)) {
+    throw DamagedRow("instance", static_cast<std::int64_t>(instance.key.value));
+  }
+  return waits;
+}
+
+StoreResult<store::InstanceDetail> describe(Transaction& tx, std::string_view name) {
+  const std::optional<InstanceKey> key = key_of(tx, name);
+  if (!key) return no_instance(name);
+  const std::optional<Instance> instance = load_instance(tx, *key);
+  store::InstanceDetail detail{.view = *view_instance(tx, *key),
+                               .delivery = delivery_of(*instance, stamp_of(tx, *instance)),
+                               .waits = waits_of(*instance),
+                               .timers = timers_of(tx, *key)};
+  if (instance->held && instance->held->until > tx.now) {
+    detail.locked_by = tx.node_of(instance->held->worker);
+  }
+  for (const Activity& activity : all_activities(tx, *key)) {
+    detail.activities.push_back(view_activity(tx, activity));
+  }
+  if (Cursor row = tx.rows(tx.sql.count_messages, *key); row.next()) detail.unread = row->uint64(0);
+  return detail;
+}
+
+StoreResult<store::InstancePage> list(Transaction& tx, const store::InstanceFilter& filter) {
+  store::InstancePage page;
+  std::size_t looked_at = 0;
+  for (Cursor row = tx.rows(tx.sql.views_after, filter.after, tx.ns); row.next();) {
+    store::InstanceView view = read_view(tx, row);
+    if (!matches(view, filter)) {
+      if (++looked_at < kMaxLookedAt) continue;
+      page.next = view.key;
+      break;
+    }
+    if (page.instances.size() == filter.limit) {
+      if (!page.instances.empty()) page.next = page.instances.back().key;
+      break;
+    }
+    page.instances.push_back(std::move(view));
+  }
+  return page;
+}
+
+StoreResult<std::vector<store::ExecutionView>> executions(Transaction& tx, InstanceKey key) {
+  const std::optional<Instance> instance = load_instance(tx, key);
+  if (!instance) return no_instance(key);
+  std::vector<store::ExecutionView> views;
+  for (Cursor row = tx.rows(tx.sql.executions, key); row.next();) {
+    views.push_back(
+        {.execution = row->number<ExecutionNumber>(0), .segments = row->uint64(1), .bytes = row->uint64(2)});
+  }
+  // The current one is there from its first moment on.
+  if (views.empty() || views.back().execution != instance->execution) {
+    views.push_back({.execution = instance->execution});
+  }
+  return views;
+}
+
+StoreResult<std::optional<std::string>> value(Transaction& tx, std::string_view instance,
+                                              std::string_view name) {
+  const std::optional<InstanceKey> key = key_of(tx, instance);
+  if (!key) return no_instance(instance);
+  Cursor row = tx.rows(tx.sql.value, *key, name);
+  return row.next() ? std::optional<std::string>(row->blob(0)) : std::nullopt;
+}
+
+StoreResult<std::vector<store::SetAsideRow>> view_set_aside(Transaction& tx, std::uint64_t after,
+                                                            std::size_t limit) {
+  std::vector<store::SetAsideRow> rows;
+  for (Cursor row = tx.rows(tx.sql.set_aside_after, after, tx.ns, limit); row.next();) {
+    rows.push_back({.number = row->uint64(0),
+                    .key = row->number<InstanceKey>(1),
+                    .what = std::string(row->text(2)),
+                    .problem = std::string(row->text(3)),
+                    .bytes = std::string(row->blob(4)),
+                    .at = calendar_from_row(row->int64(5))});
+  }
+  return rows;
+}
+
+// ---- activities ---------------------------------------------------------------------------------
+
+std::vector<Activity> all_activities(Transaction& tx, InstanceKey key) {
+  const bool of_one = key != InstanceKey{};
+  const NumberRange range(tx.ns);
+  std::vector<Activity> all;
+  for (Cursor row = of_one ? tx.rows(tx.sql.running_of, key)
+                           : tx.rows(tx.sql.all_running, range.below, range.above);
+       row.next();) {
+    all.push_back(read_activity(row, false));
+  }
+  for (Cursor row = of_one ? tx.rows(tx.sql.queued_of, key)
+                           : tx.rows(tx.sql.all_queued, range.below, range.above);
+       row.next();) {
+    all.push_back(read_activity(row, true));
+  }
+  std::sort(all.begin(), all.end(), [](const Activity& a, const Activity& b) { return a.id < b.id; });
+  return all;
+}
+
+store::ActivityView view_activity(Transaction& tx, const Activity& activity) {
+  const bool running = is_live(tx, activity);
+  const Kind& kind = tx.kind(activity.kind);
+  store::ActivityView view{.id = activity.id,
+                           .name = kind.name,
+                           .queue = kind.queue,
+                           .priority = activity.priority,
+                           .running = running,
+                           .owner = running ? tx.node_of(activity.worker) : "",
+                           .attempt = activity.attempt,
+                           .delivery = activity.delivery,
+                           .due_in = running ? Duration{} : left_until(ready_since(activity), tx.now),
+                           .last_failure = activity.last_failure,
+                           .progress = activity.progress};
+  if (activity.session != 0) {
+    if (Cursor row = tx.rows(tx.sql.session_id, activity.session); row.next()) view.session = row->text(0);
+  }
+  return view;
+}
+
+StoreResult<std::vector<store::CancelRecord>> cancel_records(Transaction& tx, WorkerKey worker) {
+  std::vector<store::CancelRecord> records;
+  for (Cursor row = tx.rows(tx.sql.cancels_of_worker, worker, tx.ns); row.next();) {
+    records.push_back(read_cancel(row));
+  }
+  return records;
+}
+
+StoreResult<std::vector<store::QueueDepth>> queue_depths(Transaction& tx) {
+  std::map<std::pair<std::string, std::string>, store::QueueDepth> depths;
+  const std::vector<store::WorkerInfo> workers = live_workers(tx);
+  const auto depth_of = [&](std::int64_t number) -> store::QueueDepth& {
+    const Kind& kind = tx.kind(number);
+    const auto [entry, is_new] = depths.try_emplace({kind.queue, kind.name});
+    store::QueueDepth& depth = entry->second;
+    if (is_new) {
+      depth.queue = kind.queue;
+      depth.name = kind.name;
+      depth.workers = static_cast<std::uint32_t>(std::ranges::count_if(
+          workers, [&](const store::WorkerInfo& worker) { return serves(worker.abilities, kind); }));
+    }
+    return depth;
+  };
+  const auto note_ready = [&](store::QueueDepth& depth, std::uint64_t count, LeaseTime since) {
+    if (count == 0) return;
+    depth.ready += count;
+    depth.oldest_wait = std::max(depth.oldest_wait, Duration(tx.now - since));
+  };
+  const NumberRange range(tx.ns);
+  for (Cursor row = tx.rows(tx.sql.queue_counts, range.below, range.above, tx.now); row.next();) {
+    store::QueueDepth& depth = depth_of(row->int64(0));
+    note_ready(depth, row->uint64(1), row->int64(2));
+    depth.delayed += row->uint64(3);
+  }
+  for (Cursor row = tx.rows(tx.sql.running_counts, range.below, range.above, tx.now); row.next();) {
+    store::QueueDepth& depth = depth_of(row->int64(0));
+    note_ready(depth, row->uint64(1), row->int64(2));
+    depth.running += row->uint64(3);
+  }
+  std::vector<store::QueueDepth> list;
+  for (auto& [key, depth] : depths) list.push_back(std::move(depth));
+  return list;
+}
+
+}  // namespace holdfast::sqlite_store

@@ -1,0 +1,91 @@
+#include "stores/sqlite/wal_limit.hpp"
+
+#include "stores/sqlite/temporary_folder_test.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+namespace holdfast::sqlite_store {
+namespace {
+
+using namespace std::chrono_literals;
+
+class CountingLogger final : public Logger {
+ public:
+  [[nodiscard]] bool enabled(LogLevel) const noexcept override { return true; }
+  void write(const LogRecord&) noexcept override { ++lines; }
+  int lines = 0;
+};
+
+class SqliteWalLimit : public testing::Test {
+ protected:
+  SqliteWalLimit() {
+    db_.exec(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA wal_autocheckpoint = 0; "
+        "CREATE TABLE t (a)");
+  }
+
+  /// About so many pages of the log.
+  void commit(int pages) { db_.prepare("INSERT INTO t VALUES (zeroblob(? * 4096))").run(pages); }
+  void commit_and_tell(WalLimit& limit, int pages) {
+    commit(pages);
+    limit.after_batch();
+  }
+  [[nodiscard]] std::uint64_t log_bytes() const { return std::filesystem::file_size(path_ + "-wal"); }
+
+  TemporaryFolder folder_{};
+  std::string path_ = folder_ / "a.db";
+  Connection db_{path_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE};
+};
+
+TEST_F(SqliteWalLimit, KeepsTheLogShortWhileOneWrites) {
+  WalLimit limit(db_, 64U << 20U, 1s, nullptr);
+  for (int i = 0; i < 200; ++i) commit_and_tell(limit, 50);
+  EXPECT_LT(log_bytes(), (WalLimit::kFramesBetween + 200) * 4120U);
+}
+
+TEST_F(SqliteWalLimit, BearsAReaderThatHoldsTheLogBackAndEmptiesItAfterwards) {
+  CountingLogger logger;
+  constexpr std::uint64_t kLimit = 8U << 20U;
+  WalLimit limit(db_, kLimit, 1s, &logger);
+  Connection reader(path_, SQLITE_OPEN_READWRITE);
+  reader.exec("BEGIN");
+  EXPECT_EQ(reader.int64_of("SELECT count(*) FROM t"), 0);
+  for (int i = 0; i < 100; ++i) commit_and_tell(limit, 50);
+  EXPECT_GT(log_bytes(), kLimit);
+  EXPECT_EQ(reader.int64_of("SELECT count(*) FROM t"), 0);
+  EXPECT_EQ(logger.lines, 1);
+
+  reader.exec("COMMIT");
+  for (int i = 0; i < 40; ++i) commit_and_tell(limit, 50);
+  EXPECT_LT(log_bytes(), kLimit);
+  EXPECT_EQ(reader.int64_of("SELECT count(*) FROM t"), 140);
+}
+
+TEST_F(SqliteWalLimit, EmptiesALogThatOneTransactionMadeTooLong) {
+  WalLimit limit(db_, 1U << 20U, 1s, nullptr);
+  commit_and_tell(limit, 500);
+  EXPECT_EQ(log_bytes(), 0U);
+}
+
+TEST_F(SqliteWalLimit, LeavesTheBusyTimeoutAsItWas) {
+  WalLimit limit(db_, 1U << 20U, 1234ms, nullptr);
+  commit_and_tell(limit, 500);
+  EXPECT_EQ(db_.int64_of("PRAGMA busy_timeout"), 1234);
+}
+
+TEST_F(SqliteWalLimit, DoesNotMindAnotherConnectionThatWrites) {
+  Connection other(path_, SQLITE_OPEN_READWRITE);
+  WalLimit limit(db_, 1U << 20U, 1s, nullptr);
+  commit(500);
+  other.begin_immediate();
+  limit.after_batch();
+  EXPECT_GT(log_bytes(), 0U);
+  other.rollback();
+  for (int i = 0; i < 3; ++i) commit_and_tell(limit, 500);
+  EXPECT_LT(log_bytes(), 1000U * 4120U);
+}
+
+}  // namespace
+}  // namespace holdfast::sqlite_store

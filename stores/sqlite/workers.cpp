@@ -1,0 +1,81 @@
+#include "workers.hpp"
+
+#include "contract/rows.hpp"
+#include "damaged_row.hpp"
+#include "sessions.hpp"
+
+#include <utility>
+
+namespace holdfast::sqlite_store {
+namespace {
+
+store::WorkerInfo read_info(std::string_view bytes, WorkerKey key) {
+  store::WorkerInfo info;
+  if (!store::from_bytes(bytes, info)) throw DamagedRow("worker", static_cast<std::int64_t>(key.value));
+  return info;
+}
+
+}  // namespace
+
+StoreResult<WorkerKey> join(Transaction& tx, const store::WorkerInfo& info) {
+  tx.run(tx.sql.supersede, tx.ns, info.node);
+  const WorkerKey key{++tx.counters().workers};
+  const std::string bytes = store::to_bytes(info);
+  tx.run(tx.sql.insert_worker, key, tx.ns, info.node, Blob{bytes}, to_row(tx.calendar_now), tx.now);
+  tx.memo.workers.clear();
+  // What older incarnations of the node owned; a draining one keeps its sessions until it gives them up.
+  std::vector<std::int64_t> owned;
+  for (Cursor row = tx.rows(tx.sql.sessions_of_node, tx.ns, info.node); row.next();) {
+    owned.push_back(row->int64(0));
+  }
+  for (const std::int64_t number : owned) {
+    Session session = session_of(tx, number);
+    if (!session.ended) owner_restarted(tx, session);
+  }
+  return key;
+}
+
+StoreResult<void> refresh(Transaction& tx, WorkerKey worker, bool draining) {
+  if (auto refused = tx.refuse_worker(worker, WorkerCall::keeps_what_it_has)) {
+    return Unexpected(*std::move(refused));
+  }
+  tx.run(tx.sql.refresh_worker, worker, draining, tx.now);
+  tx.memo.workers.erase(worker.value);
+  return {};
+}
+
+StoreResult<void> leave(Transaction& tx, WorkerKey worker) {
+  tx.memo.workers.erase(worker.value);
+  if (tx.change(tx.sql.delete_worker, worker, tx.ns) == 1) return {};
+  return Unexpected(store_error(StoreError::Kind::not_found,
+                                "worker " + to_string(worker) + " is not registered: join again"));
+}
+
+StoreResult<std::vector<store::WorkerView>> view_workers(Transaction& tx) {
+  std::vector<store::WorkerView> views;
+  for (Cursor row = tx.rows(tx.sql.workers, tx.ns); row.next();) {
+    const auto key = row->number<WorkerKey>(0);
+    views.push_back({.key = key,
+                     .info = read_info(row->blob(1), key),
+                     .draining = row->truth(2),
+                     .sessions_owned = sessions_held(tx, key),
+                     .joined_at = calendar_from_row(row->int64(3)),
+                     .last_seen = Duration(tx.now - row->int64(4))});
+  }
+  return views;
+}
+
+std::vector<store::WorkerInfo> live_workers(Transaction& tx) {
+  std::vector<store::WorkerInfo> infos;
+  for (Cursor row = tx.rows(tx.sql.live_workers, tx.ns); row.next();) {
+    infos.push_back(read_info(row->blob(0), {}));
+  }
+  return infos;
+}
+
+std::size_t count_live_workers(Transaction& tx) {
+  Cursor row = tx.rows(tx.sql.count_live_workers, tx.ns);
+  return row.next() ? row->uint64(0) : 0;
+}
+
+}  // namespace holdfast::sqlite_store

@@ -1,0 +1,22 @@
+// Processes that run turns and activities: how they join and leave.
+#pragma once
+
+#include "transaction.hpp"
+
+#include <holdfast/store/workers.hpp>
+
+#include <cstddef>
+#include <vector>
+
+namespace holdfast::sqlite_store {
+
+StoreResult<WorkerKey> join(Transaction& tx, const store::WorkerInfo& info);
+StoreResult<void> refresh(Transaction& tx, WorkerKey worker, bool draining);
+StoreResult<void> leave(Transaction& tx, WorkerKey worker);
+StoreResult<std::vector<store::WorkerView>> view_workers(Transaction& tx);
+
+/// Those that may take new work.
+std::vector<store::WorkerInfo> live_workers(Transaction& tx);
+std::size_t count_live_workers(Transaction& tx);
+
+}  // namespace holdfast::sqlite_store

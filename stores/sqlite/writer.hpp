@@ -1,0 +1,94 @@
+// Writer: the one connection that writes, and the group commit over it.
+#pragma once
+
+#include "transaction.hpp"
+
+#include <holdfast/store/error.hpp>
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace holdfast::sqlite_store {
+
+/// A call that writes: one item or several. It lives on the stack of the thread that called.
+class Job {
+ public:
+  explicit Job(std::size_t size, bool urgent = false) noexcept : size_(size), urgent_(urgent) {}
+  virtual ~Job() = default;
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+
+  /// Does one item and keeps its answer. May be called again for the same item after a rollback: then what it
+  /// kept before counts no more. Throws when the transaction can't go on.
+  virtual void run(Transaction& tx, std::size_t item) = 0;
+  /// The item has failed, or nobody knows what became of it.
+  virtual void fail(std::size_t item, const StoreError& error) = 0;
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] bool urgent() const noexcept { return urgent_; }
+
+ private:
+  friend class Writer;
+
+  std::size_t size_;
+  bool urgent_;  // renewals: first in their group
+  bool done_ = false;
+  std::condition_variable turn_{};  // it is done, or it leads
+};
+
+/// Whoever finds the writer free leads: it takes all jobs that queued up, runs them in one transaction and
+/// commits once for all. Nobody is answered before that commit. There is no timer: the last commit is the
+/// window in which the next group gathers, so a caller that is alone pays nothing.
+class Writer {
+ public:
+  /// What surrounds a transaction: turns between processes, the clock, publishing.
+  struct Hooks {
+    std::function<void()> begin{};                      ///< takes the write lock
+    std::function<LeaseTime()> lease_now{};             ///< asked after the write lock was granted
+    std::function<void(Transaction&)> settle{};         ///< what time alone has done comes first
+    std::function<void()> over{};                       ///< the write lock is free again
+    std::function<void(const store::News&)> publish{};  ///< after the commit
+    std::function<void()> after_batch{};                ///< with no transaction open: checkpoints
+  };
+
+  Writer(Link& link, const Clock& clock, Hooks hooks)
+      : link_(link), clock_(clock), hooks_(std::move(hooks)) {}
+
+  /// Returns when every item has its answer.
+  void run(Job& job);
+
+ private:
+  struct Item {
+    Job* job = nullptr;
+    std::size_t index = 0;
+  };
+  // An error that doesn't depend on what was asked for: trying the items one by one would not help.
+  struct Unavailable {
+    StoreError error{};
+  };
+
+  std::vector<Job*> take_group();
+  void lead(std::span<Job* const> group);
+  void commit_together(std::span<const Item> items);
+  void commit_alone(const Item& item);
+  void commit(std::span<const Item> items);
+  void run_transaction(std::span<const Item> items);
+  void undo() noexcept;
+  static void fail_all(std::span<const Item> items, const StoreError& error);
+
+  Link& link_;
+  const Clock& clock_;
+  Hooks hooks_;
+  std::int64_t data_version_ = 0;
+
+  std::mutex mutex_;
+  std::deque<Job*> queue_;
+  bool leading_ = false;
+};
+
+}  // namespace holdfast::sqlite_store

@@ -1,0 +1,81 @@
+// How steps about activities are done.
+#include "testkit/conformance/model/comparison.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace holdfast::testing::model {
+
+void Comparison::perform(const FetchActivities& op) {
+  const Worker worker = world_.space(op.on).worker(op.who);
+  const store::ActivityRequest request{.worker = worker.key,
+                                       .abilities = &worker.info.abilities,
+                                       .token = token_of(step_),
+                                       .lease = op.lease,
+                                       .max = op.max};
+  const auto level = [this](auto& model, auto& subject) {
+    if (!model || !subject) return;
+    not_later("fetch_activities, next_due", model->next_due, subject->next_due);
+    subject->next_due = model->next_due;
+    const auto by_id = [](const store::SessionHold& a, const store::SessionHold& b) { return a.id < b.id; };
+    for (auto* answer : {&*model, &*subject}) {
+      std::sort(answer->to_hand_over.begin(), answer->to_hand_over.end(), by_id);
+    }
+  };
+  ask(op.on, "fetch_activities", [&](Store& store) { return store.fetch_activities(request); }, level);
+}
+
+void Comparison::perform(const FinishActivities& op) {
+  const Space& space = world_.space(op.on);
+  std::vector<store::ActivityResult> results;
+  for (const FinishSpec& spec : op.activities) {
+    store::ActivityResult result{};
+    result.id = space.activity(spec.activity);
+    result.token = space.token(result.id, spec.token);
+    const std::string body = body_of(step_, results.size());
+    switch (spec.ending) {
+      case Ending::finished:
+        result.result = store::Finished{body};
+        break;
+      case Ending::retry:
+        result.result = store::Retry{spec.delay, body};
+        break;
+      case Ending::put_back:
+        result.result = store::PutBack{spec.delay};
+        break;
+      case Ending::set_aside:
+        result.result = store::SetAside{"not readable"};
+        break;
+    }
+    if (spec.save) result.save = store::SessionSave{body};
+    if (spec.abort) result.abort_session = "aborted by step " + std::to_string(step_);
+    results.push_back(std::move(result));
+  }
+  ask(op.on, "finish_activities", [&](Store& store) { return store.finish_activities(results); });
+}
+
+void Comparison::perform(const RenewActivities& op) {
+  const Space& space = world_.space(op.on);
+  std::vector<store::ActivityRenewal> renewals;
+  for (const ActivityRenewalSpec& spec : op.activities) {
+    const store::ActivityId id = space.activity(spec.activity);
+    store::ActivityRenewal renewal{.id = id, .token = space.token(id, spec.token)};
+    if (spec.progress) renewal.progress = body_of(step_, renewals.size());
+    renewals.push_back(std::move(renewal));
+  }
+  const WorkerKey worker = space.worker(op.who).key;
+  ask(op.on, "renew_activities",
+      [&](Store& store) { return store.renew_activities(worker, op.lease, renewals); });
+}
+
+void Comparison::perform(const AcknowledgeCancels& op) {
+  const Space& space = world_.space(op.on);
+  std::vector<store::CancelAcknowledgement> cancels;
+  for (const AcknowledgementSpec& spec : op.cancels) {
+    const store::ActivityId id = space.activity(spec.activity);
+    cancels.push_back({.id = id, .token = space.token(id, spec.token), .state = spec.state});
+  }
+  ask(op.on, "acknowledge_cancels", [&](Store& store) { return store.acknowledge_cancels(cancels); });
+}
+
+}  // namespace holdfast::testing::model

@@ -1,0 +1,150 @@
+// How steps of workers that come and go, and of clients, are done.
+#include "testkit/conformance/model/comparison.hpp"
+
+#include <holdfast/detail/enum_names.hpp>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace holdfast::testing::model {
+
+namespace {
+
+// All pages, one after the other: stores may cut them differently.
+StoreResult<std::vector<store::InstanceView>> list_all(Store& store, store::InstanceFilter filter) {
+  std::vector<store::InstanceView> all;
+  for (;;) {
+    StoreResult<store::InstancePage> page = store.list(filter);
+    if (!page) return Unexpected(page.error());
+    std::move(page->instances.begin(), page->instances.end(), std::back_inserter(all));
+    if (!page->next) return all;
+    filter.after = *page->next;
+  }
+}
+
+constexpr std::array kIds{Id::a, Id::b, Id::c, Id::d, Id::e};
+constexpr std::array kSids{Sid::s, Sid::t, Sid::u};
+
+}  // namespace
+
+void Comparison::perform(const Join& op) {
+  const store::WorkerInfo info = worker_info(op.node, op.profile);
+  const auto key = ask(op.on, "join", [&](Store& store) { return store.join(info); });
+  if (key && *key) world_.space(op.on).joined(op.node, {**key, info});
+}
+
+void Comparison::perform(const Refresh& op) {
+  const WorkerKey worker = world_.space(op.on).worker(op.who).key;
+  ask(op.on, "refresh", [&](Store& store) { return store.refresh(worker, op.draining); });
+}
+
+void Comparison::perform(const Leave& op) {
+  const WorkerKey worker = world_.space(op.on).worker(op.who).key;
+  ask(op.on, "leave", [&](Store& store) { return store.leave(worker); });
+}
+
+void Comparison::perform(const Start& op) {
+  std::vector<store::StartRequest> requests;
+  for (const StartSpec& spec : op.instances) {
+    requests.push_back({.instance = name(spec.id),
+                        .code = spec.code,
+                        .body = body_of(step_, requests.size()),
+                        .request = {0, spec.request},
+                        .fingerprint = {0, spec.fingerprint},
+                        .reuse = spec.reuse,
+                        .delay = spec.delay});
+  }
+  ask(op.on, "start", [&](Store& store) { return store.start(requests); });
+}
+
+void Comparison::perform(const Send& op) {
+  std::vector<store::ClientMessage> messages;
+  for (const SendSpec& spec : op.messages) {
+    store::ClientMessage message{.instance = name(spec.to),
+                                 .request = {0, spec.request},
+                                 .delay = spec.delay,
+                                 .keep_early = spec.keep_early,
+                                 .cancels = spec.cancels};
+    message.message.kind = spec.kind;
+    if (spec.kind == store::MessageKind::delivery) message.message.address = address(spec.at);
+    message.message.body = body_of(step_, messages.size());
+    messages.push_back(std::move(message));
+  }
+  ask(op.on, "send", [&](Store& store) { return store.send(messages); });
+}
+
+void Comparison::perform(const Delete& op) {
+  ask(op.on, "delete_instance", [&](Store& store) { return store.delete_instance(name(op.id), op.force); });
+}
+
+void Comparison::perform(const Prune& op) {
+  ask(op.on, "prune_executions", [&](Store& store) { return store.prune_executions(name(op.id), op.keep); });
+}
+
+void Comparison::perform(const LookAround& op) {
+  look_at_instances(op.on);
+  look_at_lists(op.on);
+  look_at_workers(op.on);
+  look_at_sessions(op.on);
+  answer_.clear();  // too much to read
+}
+
+void Comparison::look_at_instances(On on) {
+  const Space& space = world_.space(on);
+  std::vector<InstanceKey> keys;
+  for (const Id id : kIds) {
+    const std::string instance = name(id);
+    ask(on, "find " + instance, [&](Store& store) { return store.find(instance); });
+    ask(on, "describe " + instance, [&](Store& store) { return store.describe(instance); });
+    ask(on, "value k of " + instance, [&](Store& store) { return store.value(instance, "k"); });
+    for (const Life life : {Life::now, Life::before}) {
+      const InstanceKey key = space.key(id, life);
+      ask(on, "executions of key " + words(key), [&](Store& store) { return store.executions(key); });
+      keys.push_back(key);
+    }
+  }
+  ask(on, "look", [&](Store& store) { return store.look(keys); });
+}
+
+void Comparison::look_at_lists(On on) {
+  using store::InstanceStatus;
+  const CalendarTime start = ManualClock::kCalendarStart;
+  const InstanceKey parent = world_.space(on).key(Id::a, Life::now);
+  const std::array filters{
+      store::InstanceFilter{.limit = 2},
+      store::InstanceFilter{.statuses = {InstanceStatus::running}, .limit = 1},
+      store::InstanceFilter{.statuses = {InstanceStatus::failed, InstanceStatus::parked}},
+      store::InstanceFilter{.orchestration = "flow"},
+      store::InstanceFilter{.prefix = "b"},
+      store::InstanceFilter{.parent = parent},
+      store::InstanceFilter{.parent = InstanceKey{}, .created_from = start + 5s},
+      store::InstanceFilter{.created_before = start + 5s}};
+  for (std::size_t i = 0; i < filters.size(); ++i) {
+    ask(on, "list with filter " + std::to_string(i),
+        [&](Store& store) { return list_all(store, filters[i]); });
+  }
+  ask(on, "set_aside", [](Store& store) { return store.set_aside(0, 100); });
+  ask(on, "set_aside after 1", [](Store& store) { return store.set_aside(1, 1); });
+  ask(on, "queue_depths", [](Store& store) { return store.queue_depths(); });
+}
+
+void Comparison::look_at_workers(On on) {
+  ask(on, "workers", [](Store& store) { return store.workers(); });
+  for (const Who who : {Who::ada, Who::bob, Who::cyd, Who::former_ada, Who::stranger}) {
+    const WorkerKey worker = world_.space(on).worker(who).key;
+    ask(on, "cancel_records of " + name(who), [&](Store& store) { return store.cancel_records(worker); });
+  }
+}
+
+void Comparison::look_at_sessions(On on) {
+  for (const Sid id : kSids) {
+    ask(on, "session " + name(id), [&](Store& store) { return store.session(name(id)); });
+    ask(on, "session_log of " + name(id), [&](Store& store) { return store.session_log(name(id), 0, 100); });
+  }
+  ask(on, "sessions", [](Store& store) { return store.sessions("", 100); });
+  ask(on, "sessions after s", [](Store& store) { return store.sessions("s", 1); });
+  ask(on, "session_log after 2", [](Store& store) { return store.session_log("", 2, 3); });
+}
+
+}  // namespace holdfast::testing::model

@@ -1,0 +1,179 @@
+// What clients send: once for each request, also to an id that doesn't exist yet.
+#include "testkit/conformance/story.hpp"
+
+HOLDFAST_CONFORMANCE_FILE(sends);
+
+namespace holdfast::testing::conformance {
+namespace {
+
+STORE_TEST(Sends, AMessageIsAnsweredWithTheLifeThatGetsIt) {
+  const InstanceKey key = start("order-1");
+  EXPECT_EQ(raise("order-1", "decision", "yes"), key);
+  EXPECT_EQ(tell("order-1", "cancel"), key);
+}
+
+STORE_TEST(Sends, ARepeatedRequestTakesEffectOnce) {
+  const InstanceKey key = start("order-1");
+  const ClientMessage message = message_to("order-1", delivery(mailbox("orders"), "once"));
+  EXPECT_EQ(send(message), key);
+  changes_nothing([&] { EXPECT_EQ(send(message), key); });
+}
+
+STORE_TEST(Sends, ARepeatedRequestTakesEffectOnceAlsoWhenItWasConsumed) {
+  const Worker a = join("a");
+  start("order-1");
+  const ClientMessage message = message_to("order-1", control("once"));
+  send(message);
+  a.commit(a.fetch_turn());
+  changes_nothing([&] { send(message); });
+}
+
+STORE_TEST(Sends, ARepeatedRequestIsAnsweredLikeTheFirstAfterTheEnd) {
+  const Worker a = join("a");
+  const InstanceKey key = start("order-1");
+  const ClientMessage message = message_to("order-1", control("terminate"));
+  send(message);
+  a.commit(a.fetch_turn().ends());
+  EXPECT_EQ(send(message), key);
+}
+
+STORE_TEST(Sends, TheSameRequestTwiceInOneBatchTakesEffectOnce) {
+  start("order-1");
+  const ClientMessage message = message_to("order-1", delivery(mailbox("orders"), "once"));
+  const std::vector<ClientMessage> messages{message, message};
+  EXPECT_EQ(answers(store().send(messages)), (Texts{"ok", "ok"}));
+  EXPECT_EQ(describe("order-1").unread, 2U);  // with the start
+}
+
+STORE_TEST(Sends, ARequestIsRememberedForAnHour) {
+  start("order-1");
+  const ClientMessage message = message_to("order-1", delivery(mailbox("orders"), "body"));
+  send(message);
+  pass(1h - 1s);
+  sweep();
+  send(message);
+  EXPECT_EQ(describe("order-1").unread, 2U);
+  pass(2s);
+  sweep();
+  send(message);
+  EXPECT_EQ(describe("order-1").unread, 3U);
+}
+
+STORE_TEST(Sends, AMessageWithoutARequestIsNeverTakenForAnother) {
+  start("order-1");
+  ClientMessage message = message_to("order-1", delivery(mailbox("orders"), "body"));
+  message.request = {};
+  send(message);
+  send(message);
+  EXPECT_EQ(describe("order-1").unread, 3U);
+}
+
+STORE_TEST(Sends, ARefusedRequestMayBeRepeated) {
+  const ClientMessage message = message_to("order-1", control("cancel"));
+  EXPECT_EQ(answer(try_send(message)), "not_found");
+  const InstanceKey key = start("order-1");
+  EXPECT_EQ(send(message), key);
+  EXPECT_EQ(describe("order-1").unread, 2U);
+}
+
+STORE_TEST(Sends, ToNobodyAControlMessageIsNotFound) {
+  changes_nothing([&] { EXPECT_EQ(answer(try_send(message_to("nobody", control("cancel")))), "not_found"); });
+}
+
+STORE_TEST(Sends, ToAnEndedInstanceNothingGoes) {
+  const Worker a = join("a");
+  a.commit(a.begin("order-1").ends());
+  changes_nothing([&] {
+    EXPECT_EQ(answer(try_send(message_to("order-1", control("cancel")))), "conflict");
+    EXPECT_EQ(answer(try_send(message_to("order-1", delivery(event("decision"), "late")))), "conflict");
+  });
+}
+
+STORE_TEST(Sends, ItemsOfABatchStandAlone) {
+  start("order-1");
+  const std::vector<ClientMessage> messages{message_to("nobody", control("cancel")),
+                                            message_to("order-1", control("cancel")),
+                                            message_to("later", delivery(event("decision"), "early"))};
+  const auto results = store().send(messages);
+  ASSERT_EQ(answers(results), (Texts{"not_found", "ok", "ok"}));
+  EXPECT_EQ(*results[2], InstanceKey{});
+}
+
+STORE_TEST(Sends, ACancelIsShownFromItsRequestOn) {
+  start("order-1");
+  EXPECT_EQ(find("order-1").cancel_requested_at, std::nullopt);
+  pass(5s);
+  ClientMessage cancel = message_to("order-1", control("cancel"));
+  cancel.cancels = true;
+  send(cancel);
+  EXPECT_EQ(find("order-1").cancel_requested_at, clock().calendar_now());
+}
+
+STORE_TEST(EarlyDeliveries, AreKeptForAnIdThatStartsLater) {
+  const Worker a = join("a");
+  EXPECT_EQ(raise("order-1", "decision", "first"), InstanceKey{});
+  EXPECT_EQ(post("order-1", "orders", "second"), InstanceKey{});
+  raise("order-2", "decision", "for another");
+  EXPECT_EQ(state().early.size(), 3U);
+  EXPECT_EQ(answer(store().find("order-1")), "not_found");
+
+  start("order-1");
+  Texts messages = a.fetch_turn().messages();
+  ASSERT_EQ(messages.size(), 3U);
+  std::erase(messages, "start: order-1 input");
+  EXPECT_EQ(messages, (Texts{"event decision: first", "mailbox orders: second"}));
+  EXPECT_EQ(state().early.size(), 1U);
+}
+
+STORE_TEST(EarlyDeliveries, AreGivenToTheFirstLifeOnly) {
+  const Worker a = join("a");
+  raise("order-1", "decision", "early");
+  a.commit(a.begin("order-1").ends());
+  StartRequest again = start_of("order-1");
+  again.reuse = Reuse::after_end;
+  start(again);
+  EXPECT_EQ(a.fetch_turn().messages(), Texts{"start: order-1 input"});
+}
+
+STORE_TEST(EarlyDeliveries, AreDroppedOnceTheirTimeIsOver) {
+  ClientMessage message = message_to("order-1", delivery(event("decision"), "early"));
+  message.keep_early = 1min;
+  send(message);
+  raise("order-1", "decision", "kept for a day");
+  EXPECT_EQ(state().early.at(0).keeps_for, 1min);
+  pass(59s);
+  EXPECT_EQ(sweep().early_dropped, 0U);
+  EXPECT_LE(sweep().next_due, 1s);
+  pass(1s);
+  EXPECT_EQ(sweep().early_dropped, 1U);
+  ASSERT_EQ(state().early.size(), 1U);
+  EXPECT_EQ(state().early[0].message.body, "kept for a day");
+  pass(24h);
+  EXPECT_EQ(sweep().early_dropped, 1U);
+}
+
+STORE_TEST(EarlyDeliveries, WithoutTimeToBeKeptAreNotFound) {
+  ClientMessage message = message_to("order-1", delivery(event("decision"), "now or never"));
+  message.keep_early = 0s;
+  changes_nothing([&] { EXPECT_EQ(answer(try_send(message)), "not_found"); });
+}
+
+STORE_TEST(EarlyDeliveries, ARepeatedRequestTakesEffectOnce) {
+  const ClientMessage message = message_to("order-1", delivery(event("decision"), "early"));
+  EXPECT_EQ(send(message), InstanceKey{});
+  changes_nothing([&] { EXPECT_EQ(send(message), InstanceKey{}); });
+  start("order-1");
+  changes_nothing([&] { EXPECT_EQ(send(message), InstanceKey{}); });
+}
+
+STORE_TEST(EarlyDeliveries, OfADeletedIdWaitForItsNextLife) {
+  const Worker a = join("a");
+  start("order-1");
+  must(store().delete_instance("order-1", true));
+  EXPECT_EQ(raise("order-1", "decision", "early"), InstanceKey{});
+  start("order-1");
+  EXPECT_EQ(a.fetch_turn()->messages.size(), 2U);
+}
+
+}  // namespace
+}  // namespace holdfast::testing::conformance

@@ -1,0 +1,125 @@
+// The store goes away for a while: nothing fails, and somebody says so.
+#include "base/outage_test.hpp"
+
+#include "program_test.hpp"
+#include "stores/sqlite/processes_test.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace holdfast::e2e {
+namespace {
+
+using sqlite_store::Processes;
+
+constexpr const char* kTrouble = "the store could not answer; trying again";
+constexpr const char* kBack = "the store answers again";
+
+TEST(OutageTest, AStoreThatFailsForAWhileFailsNoInstance) {
+  const TemporaryFolder folder;
+  Outage outage;
+  const auto lines = std::make_shared<Lines>();
+  Client client(sqlite(folder / "app.db"));
+  Runtime rt(sqlite(folder / "app.db", {.faults = &outage}), quick(lines));
+  add_program(rt);
+  rt.start();
+  const auto runs = client.start_all("sum_of_squares", many(40, 3));
+  outage.begin();
+  const auto later = client.start("hello", "h", "Ada");
+  EXPECT_TRUE(lines->wait_for(kTrouble));
+  outage.wait_for(30);
+  outage.end();
+  for (const auto& run : runs) EXPECT_EQ(run.wait<int>(kSoon), 14);
+  EXPECT_EQ(later.wait<std::string>(kSoon), "Hello, Ada!");
+  EXPECT_TRUE(lines->wait_for(kBack));
+}
+
+/// A disk of a few megabytes, where this process may have one.
+class SmallDisk {
+ public:
+  explicit SmallDisk(std::string folder) : folder_(std::move(folder)) {
+    mounted_ = ::mount("tmpfs", folder_.c_str(), "tmpfs", 0, "size=8m") == 0;
+  }
+  ~SmallDisk() {
+    if (mounted_) ::umount2(folder_.c_str(), MNT_DETACH);
+  }
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+
+  [[nodiscard]] bool mounted() const { return mounted_; }
+  void fill() const {
+    std::ofstream file(folder_ + "/filler", std::ios::binary);
+    const std::string block(4096, 'x');
+    while (file.write(block.data(), static_cast<std::streamsize>(block.size())).flush()) {
+    }
+  }
+  void make_room() const { std::filesystem::remove(folder_ + "/filler"); }
+
+ private:
+  std::string folder_;
+  bool mounted_ = false;
+};
+
+TEST(OutageTest, AFullDiskFailsNoInstance) {
+  const TemporaryFolder folder;
+  const SmallDisk disk(folder.path());
+  if (!disk.mounted()) GTEST_SKIP() << "this user may not mount a small disk";
+  const auto lines = std::make_shared<Lines>();
+  Runtime rt(sqlite(folder / "app.db"), quick(lines));
+  add_program(rt);
+  rt.start();
+  Client client = rt.client();
+  const auto runs = client.start_all("sum_of_squares", many(100, 3));
+  disk.fill();
+  EXPECT_TRUE(lines->wait_for(kTrouble));
+  EXPECT_TRUE(lines->wait_for("full"));
+  EXPECT_THROW(Client(sqlite(folder / "app.db"), {.retry_for = 10ms}).start("hello", "refused", "x"),
+               ClientError);
+  disk.make_room();
+  for (const auto& run : runs) EXPECT_EQ(run.wait<int>(kSoon), 14);
+  EXPECT_EQ(client.start("hello", "h", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
+  EXPECT_TRUE(lines->wait_for(kBack));
+  rt.stop();
+}
+
+// As root nothing is read-only: the test takes another user, in a process of its own.
+void become_somebody(const std::string& folder) {
+  constexpr uid_t kNobody = 65534;
+  if (geteuid() != 0) return;
+  ASSERT_EQ(chown(folder.c_str(), kNobody, kNobody), 0);
+  ASSERT_EQ(setuid(kNobody), 0);
+}
+
+TEST(OutageTest, AFolderThatBecomesReadOnlyKeepsOthersOutAndStopsNobody) {
+  const TemporaryFolder folder;
+  Processes processes;
+  const pid_t pid = processes.start([&folder] {
+    become_somebody(folder.path());
+    {
+      Runtime rt(sqlite(folder / "app.db"), quiet());
+      add_program(rt);
+      rt.start();
+      const auto before = rt.client().start("told", "t");
+      ASSERT_EQ(chmod(folder.path().c_str(), 0555), 0);
+      try {
+        sqlite(folder / "app.db");
+        FAIL() << "it could be opened";
+      } catch (const StoreOpenError& e) {
+        EXPECT_NE(std::string(e.what()).find(folder.path()), std::string::npos) << e.what();
+      }
+      EXPECT_EQ(rt.client().start("hello", "h", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
+      ASSERT_EQ(chmod(folder.path().c_str(), 0755), 0);
+      Client(sqlite(folder / "app.db")).raise("t", "end", 7);
+      EXPECT_EQ(before.wait<int>(kSoon), 7);
+    }
+  });
+  EXPECT_TRUE(processes.succeeds(pid));
+}
+
+}  // namespace
+}  // namespace holdfast::e2e

@@ -1,0 +1,112 @@
+// Stopping, and what happens to a runtime whose file is taken away.
+#include "program_test.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <thread>
+
+namespace holdfast::e2e {
+namespace {
+
+class StoppingTest : public ::testing::Test {
+ protected:
+  TemporaryFolder folder;
+  const std::string file = folder / "app.db";
+};
+
+// Nothing else would end before the test's own time limit.
+RuntimeOptions patient() {
+  RuntimeOptions options = quiet();
+  options.cancel_grace = 1h;
+  return options;
+}
+
+TEST_F(StoppingTest, AnIdleRuntimeStopsAtOnce) {
+  Runtime rt(sqlite(file), patient());
+  add_program(rt);
+  rt.start();
+  const auto waits = rt.client().start("told", "t");
+  EXPECT_EQ(rt.client().start("hello", "h", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
+  rt.stop();
+  EXPECT_EQ(waits.status(), Status::running);
+}
+
+TEST_F(StoppingTest, ABusyRuntimeFinishesWhatItHasBegunAndLeavesTheRest) {
+  std::atomic<int> begun{0};
+  std::atomic<bool> may_end{false};
+  Client client(sqlite(file));
+  std::vector<StartItem> items;
+  for (int i = 0; i < 12; ++i) items.push_back(start_item("w" + std::to_string(i)));
+  const auto runs = client.start_all("waiting", items);
+  {
+    Runtime rt(sqlite(file), patient());
+    add_program(rt);
+    rt.activity("wait", [&](ActivityContext&) {
+      ++begun;
+      while (!may_end) std::this_thread::sleep_for(1ms);
+      return 1;
+    });
+    rt.start();
+    while (begun < 4) std::this_thread::sleep_for(1ms);
+    std::thread ender([&] { may_end = true; });
+    EXPECT_TRUE(rt.drain(kSoon));
+    ender.join();
+  }
+  const int first = begun;
+  EXPECT_LT(first, 12);
+  Runtime next(sqlite(file), patient());
+  add_program(next);
+  next.activity("wait", [&](ActivityContext& ctx) {
+    ++begun;
+    EXPECT_EQ(ctx.delivery(), 1) << "it was left locked";
+    return 2;
+  });
+  next.start();
+  int done_before = 0;
+  for (const auto& run : runs) done_before += run.wait<int>(kSoon) == 1 ? 1 : 0;
+  EXPECT_EQ(done_before, first);
+  EXPECT_EQ(begun, 12) << "something ran twice";
+}
+
+TEST_F(StoppingTest, NothingIsLeftLockedAfterAStop) {
+  {
+    Runtime rt(sqlite(file), patient());
+    add_program(rt);
+    rt.start();
+    static_cast<void>(rt.client().start_all("sum_of_squares", many(50, 5)));
+  }
+  const auto state = sqlite(file)->state().value();
+  for (const store::InstanceRow& row : state.instances) EXPECT_FALSE(row.locked_by) << row.view.instance;
+  for (const store::ActivityRow& row : state.activities) EXPECT_FALSE(row.view.running) << row.view.name;
+  EXPECT_TRUE(state.workers.empty());
+}
+
+TEST_F(StoppingTest, ARuntimeWhoseFileVanishedSaysSoAcceptsNothingAndStops) {
+  const auto lines = std::make_shared<Lines>();
+  const auto store = sqlite(file, {.logger = lines.get()});
+  Runtime rt(store, quick(lines));
+  add_program(rt);
+  rt.start();
+  const auto waits = rt.client().start("told", "t");
+  std::filesystem::rename(file, folder / "elsewhere.db");
+  EXPECT_TRUE(lines->wait_for("has been moved or deleted")) << lines->all();
+  try {
+    Client(store, {.retry_for = 10ms}).start("hello", "lost", "x");
+    FAIL() << "it was accepted, and would be lost";
+  } catch (const ClientError& e) {
+    EXPECT_EQ(e.kind(), ClientError::Kind::unavailable);
+  }
+  // It is put back: everything goes on.
+  std::filesystem::rename(folder / "elsewhere.db", file);
+  waits.raise("end", 7);
+  EXPECT_EQ(waits.wait<int>(kSoon), 7);
+
+  std::filesystem::remove(file);
+  EXPECT_TRUE(lines->wait_for("has been moved or deleted"));
+  rt.stop();
+}
+
+}  // namespace
+}  // namespace holdfast::e2e

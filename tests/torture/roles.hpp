@@ -1,0 +1,19 @@
+// What the processes do that get killed. Each returns the exit status of its process, and ends in peace at a
+// SIGTERM, which is blocked when it begins.
+#pragma once
+
+#include "place.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace holdfast::torture {
+
+/// Runs what is there to run. `node` may be empty.
+int run_engine(const Place& place, const std::string& node);
+
+/// Makes calls by plan and looks at what comes of them. After the SIGTERM it begins no more plans, and ends
+/// when all have ended. 2 when something was lost or wrong; stderr says what.
+int run_client(const Place& place, std::uint64_t seed);
+
+}  // namespace holdfast::torture
