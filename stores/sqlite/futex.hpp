@@ -3,13 +3,13 @@
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <climits>
 #include <cstdint>
+#include <ctime>
 
 namespace holdfast::sqlite_store {
 

@@ -9,8 +9,12 @@
 #include <sys/stat.h>
 
 #include <array>
+#include <filesystem>
 #include <fstream>
+#include <functional>
+#include <map>
 #include <sstream>
+#include <string>
 
 namespace holdfast::sqlite_store {
 namespace {

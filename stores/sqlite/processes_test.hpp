@@ -43,11 +43,13 @@ class Processes {
     return all;
   }
 
-  bool succeeds(pid_t pid) {
+  bool succeeds(pid_t pid) { return exit_code(pid) == 0; }
+  /// -1 when a signal ended it.
+  int exit_code(pid_t pid) {
     int status = 0;
     waitpid(pid, &status, 0);
     std::erase(running_, pid);
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
 
   /// As a crash would end it.
@@ -63,7 +65,7 @@ class Processes {
     try {
       work();
     } catch (const std::exception& error) {
-      std::fprintf(stderr, "process %d: %s\n", static_cast<int>(getpid()), error.what());
+      std::fprintf(stderr, "process %d: %s\n", getpid(), error.what());
       _exit(1);
     }
     _exit(testing::Test::HasFailure() ? 1 : 0);

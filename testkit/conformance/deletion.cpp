@@ -95,6 +95,20 @@ STORE_TEST(Deletion, ATimerOfTheFormerLifeNeverComes) {
   EXPECT_EQ(names(a.fetch_turns()), Texts{});
 }
 
+STORE_TEST(Deletion, ADelayedMessageOfTheFormerLifeNeverComes) {
+  const Worker a = join("a");
+  StartRequest request = start_of("order-1");
+  request.delay = 10s;
+  start(request);
+  ClientMessage message = message_to("order-1", control("late"));
+  message.delay = 10s;
+  send(message);
+  must(store().delete_instance("order-1", true));
+  a.commit(a.begin("order-1"));
+  pass(1h);
+  EXPECT_EQ(names(a.fetch_turns()), Texts{});
+}
+
 STORE_TEST(Deletion, ChildrenLiveOn) {
   const Worker a = join("a");
   a.commit(a.begin("parent").starts_child("child-1").ends());

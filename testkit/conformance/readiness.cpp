@@ -81,6 +81,17 @@ STORE_TEST(Readiness, WithoutItsFrameADeliveryThatIsWaitedForMakesReady) {
   EXPECT_EQ(b.fetch_turn().messages(), Texts{"event decision: in the first batch"});
 }
 
+STORE_TEST(Readiness, OnceItsLockLapsedADeliveryThatIsWaitedForMakesReady) {
+  const Worker a = join("a");
+  const Worker b = join("b");
+  start("order-1");
+  raise("order-1", "decision", "in the first batch");
+  Turn turn = a.fetch_turn();
+  a.commit(turn.waits_for({event("decision")}).keeps_lock());
+  pass(a.turn_lease);
+  EXPECT_EQ(b.fetch_turn().messages(), Texts{"event decision: in the first batch"});
+}
+
 STORE_TEST(Readiness, AFetchBringsAllUnreadMessagesInOrder) {
   const Worker a = join("a");
   a.commit(a.begin("order-1").waits_for({event("decision")}));

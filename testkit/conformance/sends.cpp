@@ -101,12 +101,17 @@ STORE_TEST(Sends, ItemsOfABatchStandAlone) {
 
 STORE_TEST(Sends, ACancelIsShownFromItsRequestOn) {
   start("order-1");
+  tell("order-1", "no cancel");
   EXPECT_EQ(find("order-1").cancel_requested_at, std::nullopt);
-  pass(5s);
   ClientMessage cancel = message_to("order-1", control("cancel"));
   cancel.cancels = true;
   send(cancel);
-  EXPECT_EQ(find("order-1").cancel_requested_at, clock().calendar_now());
+  const CalendarTime requested = clock().calendar_now();
+  EXPECT_EQ(find("order-1").cancel_requested_at, requested);
+  pass(5s);
+  cancel.request = token<RequestId>();
+  send(cancel);
+  EXPECT_EQ(find("order-1").cancel_requested_at, requested);
 }
 
 STORE_TEST(EarlyDeliveries, AreKeptForAnIdThatStartsLater) {
@@ -150,6 +155,15 @@ STORE_TEST(EarlyDeliveries, AreDroppedOnceTheirTimeIsOver) {
   EXPECT_EQ(state().early[0].message.body, "kept for a day");
   pass(24h);
   EXPECT_EQ(sweep().early_dropped, 1U);
+}
+
+STORE_TEST(EarlyDeliveries, PastTheirTimeAreNotGivenAlsoBeforeTheyAreSwept) {
+  const Worker a = join("a");
+  ClientMessage message = message_to("order-1", delivery(event("decision"), "early"));
+  message.keep_early = 1min;
+  send(message);
+  pass(1min);
+  EXPECT_EQ(a.begin("order-1").messages(), Texts{"start: order-1 input"});
 }
 
 STORE_TEST(EarlyDeliveries, WithoutTimeToBeKeptAreNotFound) {

@@ -18,5 +18,76 @@ STORE_TEST(SessionRules, GenerationsOfTheWholeStoreOnlyGrow) {
   EXPECT_EQ(generations, (std::vector{Generation{1}, Generation{2}, Generation{3}, Generation{4}}));
 }
 
+STORE_TEST(SessionRules, OneFetchClaimsNoMoreThanItsShareAmongTheWorkers) {
+  const Worker a = join("a");
+  const Worker b = join("b");
+  Turn turn = a.begin("order-1");
+  for (const char* id : {"one", "two", "three"}) {
+    turn.schedules({.name = "charge", .session = SessionUse{.id = id}});
+  }
+  a.commit(turn.schedules("ship"));
+  EXPECT_EQ(names(a.fetch_activities()), (Texts{"charge", "charge", "ship"}));
+  EXPECT_EQ(names(b.fetch_activities()), Texts{"charge"});
+}
+
+STORE_TEST(SessionRules, AnOwnerWithoutTheHandlerIsAskedToHandOver) {
+  WorkerInfo info = worker_info("a");
+  info.abilities.handlers = {"ship"};
+  const Worker a = join(info);
+  const SessionHold hold{"gpu", a.acquire("gpu").session.generation};
+  a.commit(a.begin("order-1").schedules({.name = "charge", .session = SessionUse{.id = "gpu"}}));
+  EXPECT_TRUE(a.fetch_activities().to_hand_over.empty());
+  const Worker b = join("b");
+  const Works fetched = a.fetch_activities();
+  EXPECT_EQ(names(fetched), Texts{});
+  EXPECT_EQ(fetched.to_hand_over, std::vector{hold});
+  must(a.release(hold, SessionReason::handed_over));
+  EXPECT_EQ(names(b.fetch_activities()), Texts{"charge"});
+}
+
+STORE_TEST(SessionRules, ANewIncarnationTakesItsSessionsBackAtOnce) {
+  const Worker before = join("a");
+  const Generation generation = before.acquire("gpu").session.generation;
+  before.commit(before.begin("order-1").schedules({.name = "charge", .session = SessionUse{.id = "gpu"}}));
+  const Worker after = join("a");
+  EXPECT_EQ(session("gpu").state, SessionState::unclaimed);
+  const Work work = after.fetch_activity();
+  EXPECT_TRUE(work->session->claimed);
+  EXPECT_FALSE(work->session->same_owner);
+  EXPECT_GT(work->session->hold.generation, generation);
+}
+
+STORE_TEST(SessionRules, TheLastOwnerThatClaimsAgainIsToldSo) {
+  const Worker a = join("a");
+  a.acquire("gpu");
+  pass(a.info.abilities.session_lease);
+  a.commit(a.begin("order-1").schedules({.name = "charge", .session = SessionUse{.id = "gpu"}}));
+  const Work work = a.fetch_activity();
+  EXPECT_TRUE(work->session->claimed);
+  EXPECT_TRUE(work->session->same_owner);
+}
+
+STORE_TEST(SessionRules, ImplicitOnesGoOnceNobodyNeedsThem) {
+  const Worker a = join("a");
+  a.acquire("gpu");
+  a.acquire("kept", {.on_record = true});
+  EXPECT_EQ(sweep().sessions_removed, 0U);
+  pass(a.info.abilities.session_lease);
+  EXPECT_EQ(sweep().sessions_removed, 1U);
+  EXPECT_EQ(answer(store().session("gpu")), "not_found");
+  EXPECT_EQ(session("kept").state, SessionState::lapsed);
+}
+
+STORE_TEST(SessionRules, RecordsOfEndedOnesAreKeptForAWhile) {
+  const Worker a = join("a");
+  a.acquire("gpu", {.on_record = true});
+  must(store().close_session("gpu", SessionReason::operated));
+  pass(24h - 1s);
+  EXPECT_EQ(sweep().sessions_removed, 0U);
+  pass(1s);
+  EXPECT_EQ(sweep().sessions_removed, 1U);
+  EXPECT_EQ(answer(store().session("gpu")), "not_found");
+}
+
 }  // namespace
 }  // namespace holdfast::testing::conformance

@@ -50,6 +50,18 @@ STORE_TEST(TurnOrder, AnInstanceWhoseLockLapsedIsReadySinceThen) {
   EXPECT_EQ(names(a.fetch_turns()), (Texts{"order-2", "order-1", "order-3"}));
 }
 
+STORE_TEST(TurnOrder, WhatLapsedAndWhatWasDelayedAreReadySinceTheirOwnMoment) {
+  const Worker a = join("a");
+  start("order-1");
+  start("order-2");
+  const Turns fetched = a.fetch_turns();
+  ASSERT_EQ(fetched.turns.size(), 2U);
+  must(a.release(
+      {.key = fetched.turns[1].key(), .token = fetched.turns[1]->token, .delay = a.turn_lease + 1s}));
+  pass(1h);
+  EXPECT_EQ(names(a.fetch_turns()), (Texts{"order-1", "order-2"}));
+}
+
 STORE_TEST(TurnOrder, AFetchTakesNoMoreThanItAsksFor) {
   const Worker a = join("a");
   for (const char* id : {"order-1", "order-2", "order-3"}) start(id);

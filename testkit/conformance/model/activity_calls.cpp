@@ -6,11 +6,13 @@
 
 namespace holdfast::testing::model {
 
-void Comparison::perform(const FetchActivities& op) {
+void Comparison::perform(const FetchActivities& op) { fetch(op, token_of(step_)); }
+
+store::FetchedActivities Comparison::fetch(const FetchActivities& op, LockToken token) {
   const Worker worker = world_.space(op.on).worker(op.who);
   const store::ActivityRequest request{.worker = worker.key,
                                        .abilities = &worker.info.abilities,
-                                       .token = token_of(step_),
+                                       .token = token,
                                        .lease = op.lease,
                                        .max = op.max};
   const auto level = [this](auto& model, auto& subject) {
@@ -22,7 +24,9 @@ void Comparison::perform(const FetchActivities& op) {
       std::sort(answer->to_hand_over.begin(), answer->to_hand_over.end(), by_id);
     }
   };
-  ask(op.on, "fetch_activities", [&](Store& store) { return store.fetch_activities(request); }, level);
+  const auto fetched =
+      ask(op.on, "fetch_activities", [&](Store& store) { return store.fetch_activities(request); }, level);
+  return fetched && *fetched ? **fetched : store::FetchedActivities{};
 }
 
 void Comparison::perform(const FinishActivities& op) {

@@ -1,5 +1,6 @@
 #include "testkit/conformance/model/comparison.hpp"
 
+#include <algorithm>
 #include <variant>
 
 namespace holdfast::testing::model {
@@ -40,6 +41,26 @@ void Comparison::compare_states(On on, const std::string& what) {
 // How long until something is due may be too short, never too long. The model tells it exactly.
 void Comparison::not_later(const std::string& what, Duration model, Duration subject) {
   if (subject > model) found_.push_back({what + ", later than it is", words(model), words(subject)});
+}
+
+void Comparison::perform(const Doze& op) {
+  const LockToken again = token_of(step_ + 50'000);
+  if (op.activities) {
+    FetchActivities fetching{.on = op.on, .who = op.who, .max = 100, .lease = op.lease};
+    doze(fetch(fetching, token_of(step_)).next_due);
+    const auto activities = fetch(fetching, again).activities;
+    if (!activities.empty()) found_.push_back({"doze: activities came too early", words(activities), "any"});
+  } else {
+    FetchTurns fetching{.on = op.on, .who = op.who, .max = 100, .lease = op.lease};
+    doze(fetch(fetching, token_of(step_)).next_due);
+    const auto turns = fetch(fetching, again).turns;
+    if (!turns.empty()) found_.push_back({"doze: turns came too early", words(turns), "any"});
+  }
+}
+
+void Comparison::doze(Duration next_due) {
+  constexpr Duration kLong = 3h;
+  if (next_due > Duration{}) world_.clock.advance(std::min(next_due, kLong) - Duration(1));
 }
 
 void Comparison::perform(const Sweep& op) {

@@ -79,11 +79,16 @@ class Comparison {
   void perform(const Delete& op);
   void perform(const Prune& op);
   void perform(const LookAround& op);
+  void perform(const Doze& op);
   void perform(const Sweep& op);
   void perform(const Advance& op);
   void perform(const StepCalendar& op);
   void perform(const Reopen& op);
 
+  // What the model answered; empty-handed after an error.
+  store::FetchedTurns fetch(const FetchTurns& op, LockToken token);
+  store::FetchedActivities fetch(const FetchActivities& op, LockToken token);
+  void doze(Duration next_due);
   void look_at_instances(On on);
   void look_at_lists(On on);
   void look_at_workers(On on);

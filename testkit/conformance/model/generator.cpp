@@ -82,6 +82,7 @@ class Generator {
             {1, &Generator::prune},
             {3, &Generator::look_around},
             {4 + some(lapsed, 10), &Generator::sweep},
+            {3, &Generator::doze},
             {10, &Generator::advance},
             {1, &Generator::step_calendar},
             {1, &Generator::reopen}};
@@ -278,6 +279,12 @@ class Generator {
   Operation prune() { return Prune{.on = on_, .id = choose_.any_instance(), .keep = dice_.below(3)}; }
   Operation look_around() { return LookAround{.on = on_}; }
 
+  Operation doze() {
+    return Doze{.on = on_,
+                .who = choose_.worker(),
+                .activities = dice_.chance(50),
+                .lease = dice_.pick<Duration>({2s, 5s, 40s})};
+  }
   Operation sweep() {
     Sweep op{.on = on_, .who = choose_.worker()};
     if (dice_.chance(10)) op.worker_stale_after = 5s;

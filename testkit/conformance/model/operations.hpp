@@ -404,6 +404,17 @@ struct LookAround {
   friend bool operator==(const LookAround&, const LookAround&) = default;
 };
 
+/// A worker fetches all that there is, and waits until just before the time that it was told to ask again:
+/// there must be nothing for it. Turns, or activities.
+struct Doze {
+  static constexpr std::string_view kName = "doze";
+  On on = On::left;
+  Who who = Who::ada;
+  bool activities = false;
+  Duration lease = 5s;
+  friend bool operator==(const Doze&, const Doze&) = default;
+};
+
 // ---- keeping order, and the world around ---------------------------------------------------------
 
 struct Sweep {
@@ -436,7 +447,7 @@ using Operation =
     std::variant<Join, Refresh, Leave, FetchTurns, CommitTurns, ReleaseTurns, RenewTurns, ReadHistory,
                  WakeParked, FetchActivities, FinishActivities, RenewActivities, AcknowledgeCancels,
                  AcquireSession, RenewSessions, ReleaseSessions, CloseSession, FailSession, Start, Send,
-                 Delete, Prune, LookAround, Sweep, Advance, StepCalendar, Reopen>;
+                 Delete, Prune, LookAround, Doze, Sweep, Advance, StepCalendar, Reopen>;
 
 /// The number stays with the step when others are removed: tokens, stamps, bodies and event numbers are made
 /// of it.

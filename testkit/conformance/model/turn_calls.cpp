@@ -26,13 +26,15 @@ std::vector<store::HeldInstance> held_instances(const Space& space, WorkerKey wo
 
 }  // namespace
 
-void Comparison::perform(const FetchTurns& op) {
+void Comparison::perform(const FetchTurns& op) { fetch(op, token_of(step_)); }
+
+store::FetchedTurns Comparison::fetch(const FetchTurns& op, LockToken token) {
   Space& space = world_.space(op.on);
   const Worker worker = space.worker(op.who);
   const std::vector<store::HeldInstance> held = held_instances(space, worker.key, op.holding);
   const store::TurnRequest request{.worker = worker.key,
                                    .code = &worker.info.code,
-                                   .token = token_of(step_),
+                                   .token = token,
                                    .lease = op.lease,
                                    .max = op.max,
                                    .held = held};
@@ -43,8 +45,9 @@ void Comparison::perform(const FetchTurns& op) {
   };
   const auto fetched =
       ask(op.on, "fetch_turns", [&](Store& store) { return store.fetch_turns(request); }, level);
-  if (!fetched || !*fetched) return;
+  if (!fetched || !*fetched) return {};
   for (const store::LockedTurn& turn : (*fetched)->turns) space.given(turn);
+  return **fetched;
 }
 
 void Comparison::perform(const CommitTurns& op) {

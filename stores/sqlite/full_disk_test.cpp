@@ -1,0 +1,128 @@
+#include "stores/sqlite/connection.hpp"
+#include "stores/sqlite/faulty_disk_test.hpp"
+#include "stores/sqlite/open.hpp"
+#include "stores/sqlite/processes_test.hpp"
+#include "stores/sqlite/small_disk_test.hpp"
+#include "stores/sqlite/temporary_folder_test.hpp"
+#include "stores/sqlite/wake.hpp"
+#include "stores/sqlite/wal_limit.hpp"
+
+#include <holdfast/errors.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace holdfast::sqlite_store {
+namespace {
+
+using Kind = StoreOpenError::Kind;
+
+constexpr std::array kMigrations{Migration{1, "first", "CREATE TABLE t (a INTEGER PRIMARY KEY, b BLOB)"}};
+const MigrationPlan kPlan{.migrations = kMigrations};
+
+/// Commits rows until one fails, which must be for want of room; how many there are now.
+std::int64_t fill(Connection& db) {
+  Statement insert = db.prepare("INSERT INTO t (b) VALUES (zeroblob(3000))");
+  try {
+    for (int i = 0; i < 100'000; ++i) {
+      db.begin_immediate();
+      insert.run();
+      db.commit();
+    }
+    ADD_FAILURE() << "the disk was never full";
+  } catch (const SqlError& error) {
+    const StoreError shown = to_store_error(error);
+    EXPECT_EQ(shown.kind, StoreError::Kind::unavailable);
+    EXPECT_EQ(error.primary(), SQLITE_FULL) << error.message;
+    EXPECT_NE(shown.message.find("disk is full"), std::string::npos) << shown.message;
+  }
+  db.rollback();
+  return db.int64_of("SELECT count(*) FROM t");
+}
+
+void expect_to_go_on(Connection& db, std::int64_t rows) {
+  for (int i = 0; i < 50; ++i) db.exec("INSERT INTO t (b) VALUES (zeroblob(3000))");
+  EXPECT_EQ(db.int64_of("SELECT count(*) FROM t"), rows + 50);
+  EXPECT_EQ(db.text_of("PRAGMA integrity_check"), "ok");
+}
+
+Kind refused(const std::string& path, const OpenSeams& seams = {}) {
+  try {
+    open_database(path, {}, kPlan, seams);
+  } catch (const StoreOpenError& error) {
+    EXPECT_TRUE(error.failure().retryable);
+    return error.kind();
+  }
+  ADD_FAILURE() << "it was opened";
+  return Kind::unavailable;
+}
+
+TEST(SqliteFullDisk, LosesNothingAndGoesOnWhenThereIsRoom) {
+  const TemporaryFolder folder;
+  FaultyDisk disk(1);
+  auto opened = open_database(folder / "a.db", {}, kPlan, {.vfs = disk.name()});
+  for (int round = 0; round < 3; ++round) {
+    disk.set_room(200'000);
+    const std::int64_t rows = fill(opened.writer);
+    EXPECT_GT(rows, 0);
+    disk.set_room(INT64_MAX);
+    expect_to_go_on(opened.writer, rows);
+  }
+}
+
+TEST(SqliteFullDisk, BearsACheckpointThatFindsNoRoom) {
+  const TemporaryFolder folder;
+  FaultyDisk disk(1);
+  auto opened = open_database(folder / "a.db", {}, kPlan, {.vfs = disk.name()});
+  WalLimit limit(opened.writer, 100'000, std::chrono::milliseconds{10}, nullptr);
+  for (int i = 0; i < 200; ++i) opened.writer.exec("INSERT INTO t (b) VALUES (zeroblob(3000))");
+  disk.set_room(0);
+  limit.after_batch();
+  EXPECT_EQ(opened.writer.int64_of("SELECT count(*) FROM t"), 200);
+  disk.set_room(INT64_MAX);
+  limit.after_batch();
+  expect_to_go_on(opened.writer, 200);
+}
+
+TEST(SqliteFullDisk, SaysSoWhenThereIsNoRoomForANewFile) {
+  const TemporaryFolder folder;
+  FaultyDisk disk(1);
+  disk.set_room(8192);
+  EXPECT_EQ(refused(folder / "a.db", {.vfs = disk.name()}), Kind::disk_full);
+  disk.set_room(INT64_MAX);
+  open_database(folder / "a.db", {}, kPlan, {.vfs = disk.name()});
+}
+
+TEST(SqliteFullDisk, BearsARealOne) {
+  const TemporaryFolder folder;
+  Processes processes;
+  const pid_t pid = processes.start([&] {
+    const SmallDisk disk(folder / "disk");
+    if (!disk.is_there()) _exit(kNotAllowed);
+    auto opened = open_database(disk.path() / "a.db", {}, kPlan);
+    const auto side_file = std::make_shared<SideFile>(opened.path, nullptr);
+    FileWakes wakes(opened.path, side_file, real_clock());
+    const std::int64_t rows = fill(opened.writer);
+    disk.fill();
+    wakes.publish({.work = store::kTurns});
+    EXPECT_EQ(refused(disk.path() / "b.db"), Kind::disk_full);
+    EXPECT_FALSE(std::filesystem::exists(disk.path() / "b.db"));
+    EXPECT_EQ(fill(opened.writer), rows);
+    disk.make_room();
+    disk.grow();
+    expect_to_go_on(opened.writer, rows);
+    opened = {};
+    EXPECT_EQ(open_database(disk.path() / "a.db", {}, kPlan).writer.int64_of("SELECT count(*) FROM t"),
+              rows + 50);
+  });
+  const int code = processes.exit_code(pid);
+  if (code == kNotAllowed) GTEST_SKIP() << "only root can mount a small disk";
+  EXPECT_EQ(code, 0);
+}
+
+}  // namespace
+}  // namespace holdfast::sqlite_store
