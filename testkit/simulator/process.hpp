@@ -86,6 +86,8 @@ class Process {
   void finish_unheard(std::size_t count);
   /// Asks it to leave, as Runtime::drain does.
   void drain(BootTime deadline);
+  /// Whether it has stopped working because another process goes by its name.
+  [[nodiscard]] bool is_superseded() const noexcept { return node_.worker().superseded; }
   [[nodiscard]] bool is_draining() const noexcept { return leaving_ != Leaving::no; }
   [[nodiscard]] bool has_left() const noexcept { return leaving_ == Leaving::left && executor_.empty(); }
   /// Whether one of its threads is in the middle of something.

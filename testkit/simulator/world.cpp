@@ -315,6 +315,7 @@ void World::listen() {
 // Those that died or left go, once none of their threads is in the middle of something.
 void World::bury() {
   if (depth_ > 0) return;
+  supervise();
   std::erase_if(processes_, [this](const std::unique_ptr<Process>& process) {
     if (process->in_use() || !(process->is_dead() || process->has_left())) return false;
     if (Slot* slot = slot_of(*process)) {
