@@ -58,7 +58,7 @@ void everything(Simulation& sim) {
                                   restless_children, cancellations, terminations,  dropped_children, values,
                                   new_lives,         versions};
   // Few kinds at once keep a failure readable; over many seeds they all meet.
-  const std::size_t kinds = 1 + sim.draw(4);
+  const std::size_t kinds = 1 + sim.draw(8);
   std::set<std::size_t> chosen;
   while (chosen.size() < kinds) chosen.insert(sim.draw(all.size()));
   for (const std::size_t index : chosen) all[index](shared);

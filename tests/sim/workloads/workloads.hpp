@@ -54,6 +54,8 @@ struct Shared {
 
   /// A moment within the first seconds of the run.
   [[nodiscard]] Duration some_time(Duration latest = std::chrono::seconds(15)) const {
+    // Many at once now and then.
+    if (sim.draw(3) == 0) latest /= 20;
     return Duration(static_cast<Duration::rep>(sim.draw(static_cast<std::uint64_t>(latest.count()) + 1)));
   }
   [[nodiscard]] int number(int least, int most) const {
