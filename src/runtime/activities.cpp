@@ -20,7 +20,7 @@ Progress FetchStep::step() {
   auto fetched = worker_.store->fetch_activities(request);
   if (!fetched) {
     desk_.unreserve(slots);
-    worker_.note_standing(fetched.error());
+    worker_.note_standing(fetched.error(), request.worker);
     due_ = trouble_.failed("fetch activities", fetched.error());
     return {false, due_};
   }

@@ -66,7 +66,7 @@ bool TurnStep::fetch_alone() {
   const BootTime asked = worker_.now();
   auto fetched = worker_.store->fetch_turns(request);
   if (!fetched) {
-    worker_.note_standing(fetched.error());
+    worker_.note_standing(fetched.error(), request.worker);
     due_ = trouble_.failed("fetch turns", fetched.error());
     return false;
   }

@@ -121,7 +121,8 @@ Worker::Worker(std::shared_ptr<Store> store_, RuntimeOptions options_, Registry 
       poke(std::move(poke_)),
       random(random_) {}
 
-void Worker::note_standing(const StoreError& error) {
+void Worker::note_standing(const StoreError& error, WorkerKey asked_as) {
+  if (asked_as.value != key) return;
   const bool news = (error.kind == StoreError::Kind::superseded && !superseded.exchange(true)) ||
                     (error.kind == StoreError::Kind::not_found && !forgotten.exchange(true));
   if (news) poke(Step::keep);

@@ -60,7 +60,8 @@ struct Worker {
   }
   [[nodiscard]] BootTime now() const noexcept { return store->clock().boot_now(); }
   /// Notes what an error says about this worker's registration; the keep step acts on it.
-  void note_standing(const StoreError& error);
+  /// `asked_as` is the registration that the call was made under: it may have joined again since.
+  void note_standing(const StoreError& error, WorkerKey asked_as);
 
   const std::shared_ptr<Store> store;
   const RuntimeOptions options;

@@ -114,6 +114,38 @@ TEST_F(MemoryStoreTest, AnOrderRunsFromItsStartToItsEnd) {
   EXPECT_TRUE(state.cancels.empty());
 }
 
+TEST_F(MemoryStoreTest, AnAttemptAnsweredAfterItsLockAndItsSessionAreOverIsTakenAway) {
+  const auto store = open("default");
+  const WorkerKey worker = *store->join(info_);
+  only(store->start(one(order("order-1"))));
+  const LockedTurn turn = fetch(*store, worker);
+  commit(
+      *store, worker,
+      {.key = turn.key,
+       .token = turn.token,
+       .stamp = stamp(),
+       .execution = turn.execution,
+       .seen = turn.messages.back().id,
+       .consumed = {turn.messages.back().id},
+       .activities = {{.event = EventId{2}, .name = "charge", .session = SessionUse{"gpu", {.ttl = 10s}}}}});
+  const LockToken lock = token();
+  const auto fetched = store->fetch_activities(
+      {.worker = worker, .abilities = &info_.abilities, .token = lock, .lease = 5s, .max = 1});
+  ASSERT_EQ(fetched->activities.size(), 1U);
+
+  clock_.advance(10s);
+  const ActivityResult retry{
+      .id = fetched->activities[0].id, .token = lock, .result = Retry{.failure = "why"}};
+  only(store->finish_activities(one(retry)));
+  EXPECT_TRUE(store->state()->activities.empty());
+  EXPECT_TRUE(store->state()->cancels.empty());
+  EXPECT_EQ(store->session("gpu")->state, SessionState::expired);
+  const LockedTurn told = fetch(*store, worker);
+  ASSERT_EQ(told.messages.size(), 1U);
+  EXPECT_EQ(std::get<ActivityTaken>(told.messages[0].body),
+            (ActivityTaken{CancelReason::session_expired, "gpu", "why", 1}));
+}
+
 TEST_F(MemoryStoreTest, NamespacesShareNothingButTheNumbers) {
   const auto first = open("first");
   const auto second = open("second");
