@@ -336,6 +336,11 @@ std::vector<store::CancelAcknowledgement> ActivityDesk::take_acknowledgements() 
   return std::exchange(acknowledgements_, {});
 }
 
+std::size_t ActivityDesk::slots_in_use() const {
+  const std::lock_guard lock(mutex_);
+  return taken_;
+}
+
 std::size_t ActivityDesk::in_hand() const {
   const std::lock_guard lock(mutex_);
   return calls_.size();

@@ -74,6 +74,8 @@ class ActivityDesk {
 
   /// Activities whose code runs, or whose answer is not with the store.
   [[nodiscard]] std::size_t in_hand() const;
+  /// Slots in which code runs, or that are reserved.
+  [[nodiscard]] std::size_t slots_in_use() const;
   [[nodiscard]] bool any_locks() const { return in_hand() > 0; }
 
  private:

@@ -90,6 +90,8 @@ class Process {
   [[nodiscard]] bool is_superseded() const noexcept { return node_.worker().superseded; }
   [[nodiscard]] bool is_draining() const noexcept { return leaving_ != Leaving::no; }
   [[nodiscard]] bool has_left() const noexcept { return leaving_ == Leaving::left && executor_.empty(); }
+  /// Slots that are taken though no code runs any more: none, once it has left.
+  [[nodiscard]] std::size_t slots_lost() const { return node_.slots_in_use(); }
   /// Whether one of its threads is in the middle of something.
   [[nodiscard]] bool in_use() const noexcept { return in_use_ > 0; }
 
