@@ -95,6 +95,7 @@ class ActivityDesk {
   void conclude(const detail::ActivityCall& call, Result<Payload> result);
   void fail_at_once(store::LockedActivity&& locked, LockToken token, Failure failure);
   void queue(store::ActivityResult answer);
+  void close(const Key& key);
   void free_slot();
   std::map<Key, Entry>::iterator abandon(std::map<Key, Entry>::iterator it);
   void note_stop(Entry& entry, CancelReason reason, Stops& stops);
