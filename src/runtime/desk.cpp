@@ -163,7 +163,19 @@ void ActivityDesk::give_back_doubtful(const store::TurnCommit& commit) {
 void ActivityDesk::settle(std::span<const LocalDone> done) {
   for (const LocalDone& one : done) cache_.activity_settled(one.id.instance);
   const std::lock_guard lock(mutex_);
-  for (const LocalDone& one : done) calls_.erase({one.id, one.token});
+  for (const LocalDone& one : done) close({one.id, one.token});
+}
+
+// With the mutex held. The store knows how it ended. Where that was a timeout, its code may go on, and its
+// slot is not free yet.
+void ActivityDesk::close(const Key& key) {
+  const auto found = calls_.find(key);
+  if (found == calls_.end()) return;
+  if (found->second.code_runs) {
+    found->second.gone = true;
+  } else {
+    calls_.erase(found);
+  }
 }
 
 void ActivityDesk::tell_store(std::vector<LocalDone>&& done) {
@@ -224,11 +236,7 @@ void ActivityDesk::answered(const store::ActivityResult& answer) {
   const auto found = calls_.find({answer.id, answer.token});
   if (found == calls_.end()) return;
   cache_.activity_settled(answer.id.instance);
-  if (found->second.code_runs) {
-    found->second.gone = true;  // it was answered for: its code goes on, and its slot is not free yet
-  } else {
-    calls_.erase(found);
-  }
+  close(found->first);
 }
 
 // ---- keeping ------------------------------------------------------------------------------------
@@ -357,6 +365,11 @@ void ActivityDesk::stop_all(CancelReason reason) {
 std::vector<store::CancelAcknowledgement> ActivityDesk::take_acknowledgements() {
   const std::lock_guard lock(mutex_);
   return std::exchange(acknowledgements_, {});
+}
+
+std::size_t ActivityDesk::slots_in_use() const {
+  const std::lock_guard lock(mutex_);
+  return taken_;
 }
 
 std::size_t ActivityDesk::in_hand() const {

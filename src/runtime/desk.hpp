@@ -77,6 +77,8 @@ class ActivityDesk {
 
   /// Activities whose code runs, or whose answer is not with the store.
   [[nodiscard]] std::size_t in_hand() const;
+  /// Slots in which code runs, or that are reserved.
+  [[nodiscard]] std::size_t slots_in_use() const;
   [[nodiscard]] bool any_locks() const { return in_hand() > 0; }
 
  private:
@@ -96,6 +98,7 @@ class ActivityDesk {
   void conclude(const detail::ActivityCall& call, Result<Payload> result);
   void fail_at_once(store::LockedActivity&& locked, LockToken token, Failure failure);
   void queue(store::ActivityResult answer);
+  void close(const Key& key);
   void free_slot();
   std::map<Key, Entry>::iterator abandon(std::map<Key, Entry>::iterator it);
   void note_stop(Entry& entry, CancelReason reason, Stops& stops);

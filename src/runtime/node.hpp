@@ -45,6 +45,7 @@ class Node {
   void stop_activities();
   /// Nothing runs, and the store knows everything.
   [[nodiscard]] bool quiet() const;
+  [[nodiscard]] std::size_t slots_in_use() const { return desk_.slots_in_use(); }
   /// Gives back what is still locked and leaves. For after the last step.
   void leave();
 

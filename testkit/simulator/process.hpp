@@ -86,8 +86,12 @@ class Process {
   void finish_unheard(std::size_t count);
   /// Asks it to leave, as Runtime::drain does.
   void drain(BootTime deadline);
+  /// Whether it has stopped working because another process goes by its name.
+  [[nodiscard]] bool is_superseded() const noexcept { return node_.worker().superseded; }
   [[nodiscard]] bool is_draining() const noexcept { return leaving_ != Leaving::no; }
   [[nodiscard]] bool has_left() const noexcept { return leaving_ == Leaving::left && executor_.empty(); }
+  /// Slots that are taken though no code runs any more: none, once it has left.
+  [[nodiscard]] std::size_t slots_lost() const { return node_.slots_in_use(); }
   /// Whether one of its threads is in the middle of something.
   [[nodiscard]] bool in_use() const noexcept { return in_use_ > 0; }
 

@@ -14,21 +14,23 @@ Profile draw_profile(Dice& dice, const testing::SimulatedFaults& allowed) {
   const bool all_well = dice.one_in(8);
   const auto chosen = [&](bool may) { return dice.one_in(2) && may && !all_well; };
   const auto every = [&](bool may, Duration least, Duration most) {
-    const Duration drawn = dice.between(least, most);
+    // Small ones as often as great ones.
+    Duration drawn = least;
+    while (drawn < most && dice.one_in(2)) drawn *= 2;
     return chosen(may) ? drawn : never;
   };
   const auto one_in = [&](bool may, std::uint64_t least, std::uint64_t most) -> std::uint64_t {
     const std::uint64_t drawn = least + dice.below(most - least + 1);
     return chosen(may) ? drawn : 0;
   };
-  profile.kill_every = every(allowed.kills, 2s, 20s);
-  profile.kill_in_call_in = one_in(allowed.kills, 50, 500);
-  profile.pause_every = every(allowed.pauses, 2s, 20s);
-  profile.replace_every = every(allowed.pauses && allowed.kills, 5s, 30s);
-  profile.outage_every = every(allowed.outages, 5s, 30s);
-  profile.jump_every = every(allowed.clock_jumps, 5s, 30s);
-  profile.drain_every = every(allowed.drains, 3s, 20s);
-  profile.upgrade_every = every(allowed.upgrades, 3s, 20s);
+  profile.kill_every = every(allowed.kills, 300ms, 20s);
+  profile.kill_in_call_in = one_in(allowed.kills, 20, 500);
+  profile.pause_every = every(allowed.pauses, 500ms, 20s);
+  profile.replace_every = every(allowed.pauses && allowed.kills, 1s, 30s);
+  profile.outage_every = every(allowed.outages, 2s, 30s);
+  profile.jump_every = every(allowed.clock_jumps, 500ms, 30s);
+  profile.drain_every = every(allowed.drains, 500ms, 20s);
+  profile.upgrade_every = every(allowed.upgrades, 500ms, 20s);
   profile.lose_wake_in = one_in(allowed.lost_wakes, 1, 10);
   profile.delay_wake_in = one_in(allowed.lost_wakes, 1, 4);
   profile.fail_before_in = one_in(allowed.store_errors, 3, 50);

@@ -88,6 +88,16 @@ void World::start(Slot& slot) {
   if (!process.start()) kill(process, "since it could not join");
 }
 
+// A process that says that another one goes by its name is stopped, and begins anew.
+void World::supervise() {
+  for (const Slot& slot : slots_) {
+    if (slot.process != nullptr && slot.process->is_superseded() && !slot.process->is_draining()) {
+      note(slot.process->name() + " was superseded, and is asked to leave");
+      slot.process->drain(now() + 5s);
+    }
+  }
+}
+
 void World::kill(Process& process, std::string_view why) {
   if (process.is_dead()) return;
   note(process.name() + " dies " + std::string(why));

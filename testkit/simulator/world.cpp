@@ -315,8 +315,12 @@ void World::listen() {
 // Those that died or left go, once none of their threads is in the middle of something.
 void World::bury() {
   if (depth_ > 0) return;
+  supervise();
   std::erase_if(processes_, [this](const std::unique_ptr<Process>& process) {
     if (process->in_use() || !(process->is_dead() || process->has_left())) return false;
+    if (!process->is_dead() && process->slots_lost() != 0)
+      fail(process->name() + " has left, and " + std::to_string(process->slots_lost()) +
+           " of its slots were never given back");
     if (Slot* slot = slot_of(*process)) {
       slot->process = nullptr;
       slot->start_at = now() + (calm_ ? Duration(0) : dice_.between(0us, 5s));

@@ -135,6 +135,7 @@ class World : private CallGuard {
   void draw_options(Slot& slot);
   void draw_gaps(Slot& slot);
   void start(Slot& slot);
+  void supervise();
   [[nodiscard]] runtime::Registry registry_for(const Slot& slot) const;
   [[nodiscard]] BootTime end_of_activity();
   void kill(Process& process, std::string_view why);

@@ -57,6 +57,26 @@ Task<std::vector<std::string>> timed(Context& ctx) {
   co_return done;
 }
 
+// Each has one attempt, which may take too long.
+Task<std::vector<std::string>> hurried(Context& ctx, int width) {
+  std::vector<Op<std::string>> parts;
+  for (int i = 0; i < width; ++i) {
+    const std::string label = "h" + std::to_string(i);
+    parts.push_back(ctx.activity<std::string>("step", {.timeout = 1s, .retry = {.max_attempts = 1}}, label));
+  }
+  std::vector<std::string> ends;
+  for (const Result<std::string>& end : co_await when_all_settled(std::move(parts)))
+    ends.push_back(end ? "done" : end.error().type);
+  co_return ends;
+}
+
+// It gives up when its worker goes; that is no failure of its own.
+Task<std::string> interrupted(Context& ctx) {
+  const Result<std::string> end =
+      co_await ctx.activity<std::string>("interruptible", {.retry = {.max_attempts = 1}}).result();
+  co_return end ? *end : end.error().type;
+}
+
 // Nobody has this activity.
 Task<std::string> unserved(Context& ctx) {
   const Result<int> result = co_await ctx.activity<int>("nobody_has_it", {.schedule_to_start = 4s}).result();
@@ -191,6 +211,33 @@ void deadlines(const Shared& shared) {
     // The last failure when no attempt would start in time, or the deadline when none could.
     if (end != "not_yet" && end != "total_deadline") shared.sim.fail("hopeless ended with " + end);
   });
+}
+
+void hurries(const Shared& shared) {
+  shared.sim.orchestration("hurried", hurried);
+  const int width = shared.number(1, 8);
+  shared.start("hurried", "hurried", width);
+  shared.sim.at_end([shared, width] {
+    const auto ends = shared.sim.result<std::vector<std::string>>("hurried").value();
+    shared.expect("hurried has so many parts", ends.size(), static_cast<std::size_t>(width));
+    for (const std::string& end : ends) {
+      if (end != "done" && end != "attempt_timeout") shared.sim.fail("a part of hurried ended with " + end);
+    }
+  });
+}
+
+void interruptions(const Shared& shared) {
+  shared.sim.activity("interruptible", [](ActivityContext& ctx) {
+    if (ctx.stop_token().stop_requested()) throw ActivityFailure("interrupted", "asked to stop");
+    return std::string("done");
+  });
+  shared.sim.orchestration("interrupted", interrupted);
+  for (int i = shared.number(1, 3); i > 0; --i) {
+    const std::string id = "interrupted-" + std::to_string(i);
+    shared.start("interrupted", id);
+    shared.sim.at_end(
+        [shared, id] { shared.expect<std::string>(id, shared.sim.result<std::string>(id).value(), "done"); });
+  }
 }
 
 void sagas(const Shared& shared) {

@@ -67,6 +67,14 @@ Task<std::string> usurper(Context& ctx, std::string taken) {
       (accepted ? "own ended" : accepted.error().type);
 }
 
+// Wants a child under an id that is taken, and is gone before it hears of it.
+Task<int> careless(Context& ctx, std::string taken) {
+  const int length = 1;
+  Future<std::vector<std::string>> child =
+      ctx.child<std::vector<std::string>>("lonely", {.id = taken}, length).start();
+  co_return 1;
+}
+
 // One step in each execution.
 Task<std::vector<std::string>> looping(Context& ctx, std::vector<std::string> done, int rounds) {
   if (static_cast<int>(done.size()) == rounds) co_return done;
@@ -122,7 +130,7 @@ void detached_ones(const Shared& shared) {
 
 void taken_ids(const Shared& shared) {
   shared.sim.orchestration("usurper", usurper);
-  shared.sim.orchestration("settled", lonely);
+  shared.share("settled", lonely);
   shared.share("lonely", lonely);
   const int length = shared.number(0, 3);
   // It is there before anybody wants its id.
@@ -136,6 +144,24 @@ void taken_ids(const Shared& shared) {
     shared.expect<std::string>("usurper", shared.sim.result<std::string>("usurper").value(),
                                "id_taken, own ended");
     shared.expect("taken", shared.sim.result<std::vector<std::string>>("taken").value().size(),
+                  static_cast<std::size_t>(length));
+  });
+}
+
+void careless_ones(const Shared& shared) {
+  shared.sim.orchestration("careless", careless);
+  shared.share("settled", lonely);
+  shared.share("lonely", lonely);
+  const int length = shared.number(0, 3);
+  shared.sim.at(shared.some_time(), "start innocent", [length, shared](Client& client) {
+    client.start("settled", "innocent", length);
+    shared.sim.at(shared.sim.now() + 1ms, "start careless",
+                  [](Client& again) { again.start("careless", "careless", std::string("innocent")); });
+  });
+  shared.sim.at_end([shared, length] {
+    shared.expect("careless", shared.sim.result<int>("careless").value(), 1);
+    // Whoever wanted its id may not take it along.
+    shared.expect("innocent", shared.sim.result<std::vector<std::string>>("innocent").value().size(),
                   static_cast<std::size_t>(length));
   });
 }

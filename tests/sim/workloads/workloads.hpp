@@ -54,6 +54,8 @@ struct Shared {
 
   /// A moment within the first seconds of the run.
   [[nodiscard]] Duration some_time(Duration latest = std::chrono::seconds(15)) const {
+    // Many at once now and then.
+    if (sim.draw(3) == 0) latest /= 20;
     return Duration(static_cast<Duration::rep>(sim.draw(static_cast<std::uint64_t>(latest.count()) + 1)));
   }
   [[nodiscard]] int number(int least, int most) const {
@@ -90,6 +92,8 @@ void sequences(const Shared& shared);
 void fan_outs(const Shared& shared);
 void retries(const Shared& shared);
 void deadlines(const Shared& shared);
+void hurries(const Shared& shared);
+void interruptions(const Shared& shared);
 void sagas(const Shared& shared);
 void side_effects(const Shared& shared);
 void queues(const Shared& shared);
@@ -102,8 +106,11 @@ void impatient_readers(const Shared& shared);
 void trees(const Shared& shared);
 void detached_ones(const Shared& shared);
 void taken_ids(const Shared& shared);
+void careless_ones(const Shared& shared);
 void loops(const Shared& shared);
 void restless_children(const Shared& shared);
+// Activities that stay with a worker.
+void conversations(const Shared& shared);
 // Ends that come from outside, and what others can see.
 void cancellations(const Shared& shared);
 void terminations(const Shared& shared);
