@@ -376,7 +376,11 @@ StoreResult<store::StoreState> SqliteStore::state() {
 namespace holdfast {
 
 std::shared_ptr<Store> sqlite(const std::filesystem::path& path, SqliteOptions options) {
-  return std::make_shared<sqlite_store::SqliteStore>(path, std::move(options));
+  try {
+    return std::make_shared<sqlite_store::SqliteStore>(path, std::move(options));
+  } catch (const sqlite_store::SqlError& error) {
+    sqlite_store::throw_open_error(error, path);
+  }
 }
 
 }  // namespace holdfast
