@@ -44,7 +44,8 @@ void Comparison::perform(const Doze& op) {
   const LockToken second = token_of(step_ + 50'000);
   const FetchTurns turns{.on = op.on, .who = op.who, .max = 100, .lease = op.lease};
   const FetchActivities activities{.on = op.on, .who = op.who, .max = 100, .lease = op.lease};
-  const Sweep sweeping{.on = op.on, .who = op.who};
+  const Sweep sweeping{
+      .on = op.on, .who = op.who, .session_state_retention = 10s, .session_record_retention = 10s};
   switch (op.waiting) {
     case Waiting::turns:
       fetch(turns, first);
@@ -76,15 +77,16 @@ void Comparison::perform(const Doze& op) {
 // Until just before the later of the two times that were told: neither may be too late.
 bool Comparison::sleep() {
   constexpr Duration kLong = 3h;
-  slept_ = std::min(std::max(next_due_model_, next_due_subject_), kLong) - Duration(1);
-  if (slept_ <= Duration{} || !found_.empty()) return false;
-  world_.clock.advance(slept_);
+  const Duration time = std::min(std::max(next_due_model_, next_due_subject_), kLong) - Duration(1);
+  if (time <= Duration{} || !found_.empty()) return false;
+  world_.clock.advance(time);
+  told_ = {"next_due is too late: after " + words(time) + " there was ", words(next_due_model_),
+           words(next_due_subject_)};
   return true;
 }
 
 void Comparison::not_after_sleep(const std::string& what) {
-  found_.push_back({"next_due is too late: " + words(slept_) + " later there was " + what,
-                    words(next_due_model_), words(next_due_subject_)});
+  found_.push_back({told_.where + what, told_.model, told_.subject});
 }
 
 void Comparison::perform(const Sweep& op) { sweep(op); }

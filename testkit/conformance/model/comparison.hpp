@@ -107,7 +107,7 @@ class Comparison {
   Differences found_{};
   Duration next_due_model_{};
   Duration next_due_subject_{};
-  Duration slept_{};
+  Difference told_{};  // before a sleep
   bool compares_states_;
   bool keeps_answers_ = false;
   std::string answer_{};
