@@ -96,6 +96,13 @@ class Fetch {
     if (abilities_.session_limit == 0) return;
     const Duration waits = tx_.now - activity.ready_since;
     fetched_.wants_capacity = std::max(fetched_.wants_capacity.value_or(Duration{}), waits);
+    // There is room once a lease of its own is over.
+    const auto owned = tx_.space.owned.find(request_.worker);
+    if (owned == tx_.space.owned.end()) return;
+    for (const std::string& id : owned->second) {
+      const Session& session = *find_session(tx_.space, id);
+      if (is_held(tx_, session)) due_at(session.lease_until);
+    }
   }
 
   void due_at(BootTime moment) { fetched_.next_due = std::min(fetched_.next_due, left(moment, tx_.now)); }

@@ -61,7 +61,8 @@ struct Simpler<std::optional<T>> {
   static std::vector<std::optional<T>> of(const std::optional<T>& value) {
     std::vector<std::optional<T>> all;
     if (!value) return all;
-    if (*value != T{}) all.emplace_back(T{});
+    // A lease of no length is no simpler lease.
+    if (!std::is_same_v<T, Duration> && *value != T{}) all.emplace_back(T{});
     for (T& variant : Simpler<T>::of(*value)) all.emplace_back(std::move(variant));
     return all;
   }
