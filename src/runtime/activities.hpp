@@ -5,6 +5,7 @@
 #include "runtime/worker.hpp"
 
 #include <atomic>
+#include <span>
 
 namespace holdfast::runtime {
 
@@ -34,6 +35,8 @@ class AnswerStep {
   Progress step();
 
  private:
+  bool send_progress(std::span<const store::ActivityResult> answers);
+
   Worker& worker_;
   ActivityDesk& desk_;
   StoreTrouble trouble_;

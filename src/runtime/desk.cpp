@@ -208,6 +208,29 @@ void ActivityDesk::give_back(std::vector<store::ActivityResult>&& answers) {
                   std::make_move_iterator(answers.end()));
 }
 
+std::vector<store::ActivityRenewal> ActivityDesk::take_progress(
+    std::span<const store::ActivityResult> answers) {
+  const std::lock_guard lock(mutex_);
+  std::vector<store::ActivityRenewal> list;
+  for (const store::ActivityResult& answer : answers) {
+    if (std::holds_alternative<store::Finished>(answer.result)) continue;
+    const auto found = calls_.find({answer.id, answer.token});
+    if (found == calls_.end()) continue;
+    if (auto progress = found->second.call->take_unsent_progress()) {
+      list.push_back({answer.id, answer.token, std::move(progress)});
+    }
+  }
+  return list;
+}
+
+void ActivityDesk::give_back_progress(std::span<const store::ActivityRenewal> progress) {
+  const std::lock_guard lock(mutex_);
+  for (const store::ActivityRenewal& one : progress) {
+    const auto found = calls_.find({one.id, one.token});
+    if (found != calls_.end()) found->second.call->set_progress(*one.progress);
+  }
+}
+
 void ActivityDesk::answered(const store::ActivityResult& answer) {
   const std::lock_guard lock(mutex_);
   const auto found = calls_.find({answer.id, answer.token});

@@ -178,10 +178,10 @@ class Reader {
     return true;
   }
 
-  // In the first turn it can't be told yet.
+  // In the first turn the start message says it, which comes before all others.
   [[nodiscard]] bool is_child_of(const history::Parent& parent) const {
-    if (first_.fresh || !instance_.frame) return first_.fresh;
-    return instance_.frame->parent() != nullptr && *instance_.frame->parent() == parent;
+    if (first_.fresh) return out_.start && out_.start->started.parent == parent;
+    return instance_.frame && instance_.frame->parent() != nullptr && *instance_.frame->parent() == parent;
   }
 
   bool take_delivery(const store::Message& message, const std::string& bytes) {

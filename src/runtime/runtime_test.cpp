@@ -215,6 +215,25 @@ TEST_F(RuntimeTest, AFailureIsRetriedAndThenThrown) {
   EXPECT_EQ(result.error().attempt, 3);
 }
 
+TEST_F(RuntimeTest, TheNextAttemptBeginsWhereTheLastHeartbeatWas) {
+  FaultScript faults;
+  Runtime rt(memory({.faults = &faults}), quiet());
+  rt.orchestration("import", [](Context& ctx) -> Task<int> {
+    co_return co_await ctx.activity<int>("rows", {.retry = {.max_attempts = 2, .first_delay = 1ms}});
+  });
+  rt.activity("rows", [](ActivityContext& ctx) {
+    const int begin = ctx.last_heartbeat<int>().value_or(0);
+    ctx.heartbeat(begin + 6);
+    ctx.heartbeat(begin + 7);
+    if (ctx.attempt() == 1) throw std::runtime_error("out of memory");
+    return begin;
+  });
+  rt.start();
+  faults.inject("memory.renew_activities", 1, Fault::fail_before);
+  EXPECT_EQ(rt.client().start("import", "i").wait<int>(kSoon), 7);
+  EXPECT_EQ(faults.pending(), 0U);
+}
+
 TEST_F(RuntimeTest, CancelAsksAndTerminateDoesNot) {
   Runtime rt(store, quiet());
   add_code(rt);

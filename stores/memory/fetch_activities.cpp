@@ -113,7 +113,7 @@ class Fetch {
     if (!can_run(abilities_, activity)) return;
     const Session* const session = activity.session ? find_session(tx_.space, *activity.session) : nullptr;
     if (activity.session && (session == nullptr || !covers(abilities_, session->policy))) return;
-    if (session == nullptr || session->worker == request_.worker || is_claimable(tx_, *session)) {
+    if (session == nullptr || is_held_by(tx_, *session, request_.worker) || is_claimable(tx_, *session)) {
       due_at(activity.ready_since);
     } else if (session->policy.when_lost == SessionPolicy::WhenLost::reclaim) {
       due_at(std::max(activity.ready_since, session->lease_until));

@@ -131,6 +131,7 @@ std::vector<StoreResult<void>> MemoryStore::renew_sessions(WorkerKey worker,
                                return Unexpected(*refused);
                              const auto session = held(tx, worker, item.hold);
                              if (!session) return Unexpected(session.error());
+                             if (!is_held(tx, **session)) tx.news.work |= kActivities;
                              extend(tx, **session);
                              (*session)->last_activity = tx.now - item.quiet_for;
                              return {};

@@ -18,9 +18,9 @@ class Sweep {
 
   Swept run() {
     fail_overdue_activities();
+    remove_workers();  // before sessions: those that they owned are orphaned from now on
     end_sessions();
     remove_sessions();
-    remove_workers();
     drop_early();
     drop_requests();
     drop_cancels();
@@ -54,12 +54,13 @@ class Sweep {
       fail(tx_, activity, overdue(activity));
       ++swept_.activities_timed_out;
     }
-    // A session that ended under them fails those that run, once their locks are over.
+    // Those that run fail once their locks are over: with the session that ended under them, or when nobody
+    // takes them again in time.
     for (const auto& [until, id] : tx_.space.activity_locks) {
-      if (tx_.space.activities.at(id).session_over) {
-        due_at(until);
-        break;
-      }
+      if (until >= next_) break;
+      Activity lapsed = tx_.space.activities.at(id);
+      lapsed.ready_since = until;
+      due_at(std::max(until, lapsed.deadline()));
     }
   }
 

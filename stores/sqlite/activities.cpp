@@ -31,6 +31,18 @@ bool is_plain(const Activity& a) {
          a.total_until == kNoTime && a.last_failure.empty() && a.progress.empty();
 }
 
+void note_running(Transaction& tx, const Activity& a) {
+  Instance* known = tx.memo.instances.find(a.id.instance);
+  if (known == nullptr || !known->running) return;
+  auto& running = *known->running;
+  const bool in_order = running.empty() || running.back().first < a.id.event;
+  if (a.session == 0 && a.id.execution == known->execution && in_order) {
+    running.emplace_back(a.id.event, a.token);
+  } else {
+    known->running.reset();
+  }
+}
+
 void tell_instance(Transaction& tx, const Activity& activity, CancelReason reason, std::string_view session) {
   const std::string body = store::encode_body(
       store::ActivityTaken{.reason = reason,
@@ -45,6 +57,12 @@ void tell_instance(Transaction& tx, const Activity& activity, CancelReason reaso
 }
 
 }  // namespace
+
+void note_not_running(Transaction& tx, const store::ActivityId& id) {
+  Instance* known = tx.memo.instances.find(id.instance);
+  if (known == nullptr || !known->running) return;
+  std::erase_if(*known->running, [&](const auto& row) { return row.first == id.event; });
+}
 
 Activity read_activity(const Cursor& row, bool queued) {
   Activity activity;
@@ -80,6 +98,7 @@ std::optional<Activity> find_activity(Transaction& tx, const store::ActivityId& 
 }
 
 void insert_running(Transaction& tx, const Activity& a) {
+  note_running(tx, a);
   LeaseTime& horizon = tx.counters().activity_horizon;
   horizon = std::min(horizon, a.until);
   if (is_plain(a)) {
@@ -104,12 +123,14 @@ void insert_queued(Transaction& tx, const Activity& a) {
          blob_or_null(a.last_failure), blob_or_null(a.progress), over_of(a), a.lane, a.at, a.adopts,
          or_null(deadline, kNoTime));
   tx.memo.nothing_queued = false;
+  if (Instance* known = tx.memo.instances.find(a.id.instance)) known->bare = false;
   tx.wake(store::kActivities);
   tx.sweep_by(deadline);
 }
 
 void erase_activity(Transaction& tx, const Activity& activity) {
   const auto& [instance, execution, event] = activity.id;
+  if (!activity.queued) note_not_running(tx, activity.id);
   tx.run(activity.queued ? tx.sql.delete_queued : tx.sql.delete_running, instance, execution, event);
 }
 
@@ -205,16 +226,6 @@ void take_away(Transaction& tx, const Activity& activity, CancelReason reason, s
 }
 
 void queue_again(Transaction& tx, Activity activity, Duration delay) {
-  std::string session;
-  if (activity.session != 0) {
-    // Its time may have passed, which ends it for this activity too.
-    Session row = session_of(tx, activity.session);
-    session = row.id;
-    if (!row.ended && row.ttl_until <= tx.now) {
-      expire(tx, row);
-      activity.session_over = reason_of(row);
-    }
-  }
   erase_activity(tx, activity);
   activity.worker = {};
   activity.token = {};
@@ -223,7 +234,13 @@ void queue_again(Transaction& tx, Activity activity, Duration delay) {
   activity.lane = lane_of(tx, activity);
   insert_queued(tx, activity);
   activity.queued = true;
-  if (activity.session_over) take_away(tx, activity, *activity.session_over, session);
+  if (activity.session == 0) return;
+  Session session = session_of(tx, activity.session);
+  if (activity.session_over) {
+    take_away(tx, activity, *activity.session_over, session.id);
+  } else if (session.begun && !session.ended && session.ttl_until <= tx.now) {
+    expire(tx, session);  // its end is the end of the activity
+  }
 }
 
 void SessionResults::apply(Transaction& tx) const {

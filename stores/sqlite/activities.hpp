@@ -1,7 +1,7 @@
 // Activities: their rows, and the calls about them, inside a transaction.
 #pragma once
 
-#include "instances.hpp"
+#include "messages.hpp"
 #include "transaction.hpp"
 
 #include <holdfast/cancel_reason.hpp>
@@ -51,6 +51,8 @@ std::optional<Activity> find_activity(Transaction& tx, const store::ActivityId& 
 void insert_running(Transaction& tx, const Activity& activity);
 /// In its lane, ready at `at`.
 void insert_queued(Transaction& tx, const Activity& activity);
+/// A row of `running` goes without erase_activity().
+void note_not_running(Transaction& tx, const store::ActivityId& id);
 /// From whichever table it is in.
 void erase_activity(Transaction& tx, const Activity& activity);
 

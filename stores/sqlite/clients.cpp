@@ -25,6 +25,7 @@ StoreResult<InstanceKey> keep_early(Transaction& tx, const store::ClientMessage&
   const Letter kept = letter(item.message);
   tx.run(tx.sql.insert_early, tx.ns, item.instance, until, later(tx.now, item.delay), to_row(kept.kind),
          kept.execution, kept.source, to_row(kept.address_kind), kept.address, Blob{kept.body});
+  tx.memo.nothing_early = false;
   tx.sweep_by(until);
   return InstanceKey{};
 }
@@ -35,7 +36,7 @@ StoreResult<InstanceKey> send_anew(Transaction& tx, const store::ClientMessage& 
   }
   const std::optional<InstanceKey> key = key_of(tx, item.instance);
   if (!key) return keep_early(tx, item);
-  std::optional<Instance> instance = load_instance(tx, *key);
+  Instance* instance = load_instance(tx, *key);
   if (store::has_ended(instance->status)) {
     return refuse(StoreError::Kind::conflict, "instance '" + item.instance + "' has ended");
   }
@@ -85,8 +86,7 @@ bool has_long_history(Transaction& tx, InstanceKey key) {
 void remove_instance(Transaction& tx, InstanceKey key) {
   cancel_all_activities(tx, key, CancelReason::instance_deleted);
   leave_sessions(tx, key);
-  const std::optional<Instance> instance = load_instance(tx, key);
-  take_out(tx, *instance);
+  take_out(tx, *load_instance(tx, key));
   for (Query* query :
        {&tx.sql.unhold, &tx.sql.drop_timers, &tx.sql.delete_delayed_of, &tx.sql.delete_messages_of,
         &tx.sql.delete_values_of, &tx.sql.delete_custom_status, &tx.sql.delete_instance}) {
@@ -98,13 +98,14 @@ void remove_instance(Transaction& tx, InstanceKey key) {
   } else {
     tx.run(tx.sql.delete_history_of, key);
   }
+  tx.memo.instances.remove(key);
   tx.news.instances.push_back(key);
 }
 
 StoreResult<void> delete_instance(Transaction& tx, std::string_view name, bool force) {
   const std::optional<InstanceKey> key = key_of(tx, name);
   if (!key) return no_instance(name);
-  const std::optional<Instance> instance = load_instance(tx, *key);
+  const Instance* instance = load_instance(tx, *key);
   if (!force && !store::has_ended(instance->status)) {
     return refuse(StoreError::Kind::conflict,
                   "instance '" + std::string(name) + "' has not ended: end it first, or force it");
@@ -116,7 +117,7 @@ StoreResult<void> delete_instance(Transaction& tx, std::string_view name, bool f
 StoreResult<std::uint64_t> prune_executions(Transaction& tx, std::string_view name, std::uint64_t keep) {
   const std::optional<InstanceKey> key = key_of(tx, name);
   if (!key) return no_instance(name);
-  std::optional<Instance> instance = load_instance(tx, *key);
+  Instance* instance = load_instance(tx, *key);
   const std::uint64_t current = instance->execution.value;
   const std::uint64_t before = current - std::clamp<std::uint64_t>(keep, 1, current) + 1;
   std::uint64_t pruned = 0;
@@ -125,6 +126,7 @@ StoreResult<std::uint64_t> prune_executions(Transaction& tx, std::string_view na
   // The last segment may be among them: the row keeps its stamp then.
   const TurnStamp stamp = stamp_of(tx, *instance);
   tx.run(tx.sql.prune_history, *key, before);
+  instance->last_stamp.reset();
   if (instance->stamp.empty() && stamp_of(tx, *instance) != stamp) {
     instance->stamp = stamp;
     save_instance(tx, *instance);

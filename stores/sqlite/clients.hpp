@@ -1,7 +1,7 @@
 // What clients ask for, inside a transaction.
 #pragma once
 
-#include "instances.hpp"
+#include "messages.hpp"
 #include "transaction.hpp"
 
 #include <holdfast/store/instances.hpp>
@@ -27,9 +27,6 @@ struct Birth {
 /// A new life of an id, with its start message and what was sent to it early. Nothing, and nothing done, when
 /// the id exists.
 std::optional<InstanceKey> create_instance(Transaction& tx, const Birth& birth);
-
-/// Keeps a message until lease time has come to `visible`.
-void deliver_at(Transaction& tx, InstanceKey key, LeaseTime visible, const Letter& letter);
 
 StoreResult<store::StartAnswer> start(Transaction& tx, const store::StartRequest& request);
 StoreResult<InstanceKey> send(Transaction& tx, const store::ClientMessage& message);

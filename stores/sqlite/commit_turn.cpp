@@ -58,21 +58,20 @@ class Commit {
 
   std::optional<StoreError> objection() {
     using Kind = StoreError::Kind;
-    std::optional<Instance> found = load_instance(tx_, commit_.key);
-    if (!found || !found->held || found->held->token != commit_.token) {
+    instance_ = load_instance(tx_, commit_.key);
+    if (instance_ == nullptr || !instance_->held || instance_->held->token != commit_.token) {
       return store_error(Kind::lost, "instance " + to_string(commit_.key) + " is not locked by this token");
     }
-    instance_ = *std::move(found);
-    if (stamp_of(tx_, instance_) != commit_.expected) {
-      return store_error(Kind::lost, "instance '" + instance_.name + "' has another stamp");
+    if (stamp_of(tx_, *instance_) != commit_.expected) {
+      return store_error(Kind::lost, "instance '" + instance_->name + "' has another stamp");
     }
-    if (instance_.execution != commit_.execution) {
-      return store_error(Kind::invalid, "instance '" + instance_.name + "' is in execution " +
-                                            to_string(instance_.execution) + ", not " +
+    if (instance_->execution != commit_.execution) {
+      return store_error(Kind::invalid, "instance '" + instance_->name + "' is in execution " +
+                                            to_string(instance_->execution) + ", not " +
                                             to_string(commit_.execution));
     }
     if (!find_completed()) {
-      return store_error(Kind::lost, "an activity of instance '" + instance_.name +
+      return store_error(Kind::lost, "an activity of instance '" + instance_->name +
                                          "' is not locked by the token of its completion");
     }
     return std::nullopt;
@@ -86,29 +85,39 @@ class Commit {
         [](const store::LocalCompletion& a, const store::LocalCompletion& b) { return a.event < b.event; });
     first_completed_ = first->event;
     last_completed_ = last->event;
-    std::vector<std::pair<EventId, LockToken>> rows;
-    bool sessions = false;
-    for (Cursor row = tx_.rows(tx_.sql.running_tokens, commit_.key, commit_.execution, first_completed_,
-                               last_completed_);
-         row.next();) {
-      rows.emplace_back(row->number<EventId>(0), row->token<LockToken>(1));
-      sessions = sessions || !row->is_null(2);
-    }
-    completed_are_range_ = !sessions && rows.size() == commit_.completed.size();
+    const auto rows = running_between(first_completed_, last_completed_);
+    completed_are_range_ = rows && rows->size() == commit_.completed.size();
     for (const store::LocalCompletion& done : commit_.completed) {
-      if (std::binary_search(rows.begin(), rows.end(), std::pair(done.event, done.token))) continue;
+      if (rows && std::ranges::binary_search(*rows, std::pair(done.event, done.token))) continue;
       completed_are_range_ = false;
-      const std::optional<Activity> lapsed = find_activity(tx_, id_of(done.event));
-      if (!lapsed || done.token.empty() || lapsed->token != done.token) return false;
+      const std::optional<Activity> row = find_activity(tx_, id_of(done.event));
+      if (!row || done.token.empty() || row->token != done.token) return false;
     }
     return true;
   }
 
+  // Events and tokens of the rows that run, in order; nothing when one of them belongs to a session.
+  std::optional<std::vector<std::pair<EventId, LockToken>>> running_between(EventId first, EventId last) {
+    std::vector<std::pair<EventId, LockToken>> rows;
+    if (instance_->running) {
+      for (const auto& row : *instance_->running) {
+        if (row.first >= first && row.first <= last) rows.push_back(row);
+      }
+      return rows;
+    }
+    for (Cursor row = tx_.rows(tx_.sql.running_tokens, commit_.key, commit_.execution, first, last);
+         row.next();) {
+      if (!row->is_null(2)) return std::nullopt;
+      rows.emplace_back(row->number<EventId>(0), row->token<LockToken>(1));
+    }
+    return rows;
+  }
+
   // Until the end nothing done here makes the instance ready, also when its lease is over.
   void begin() {
-    take_out(tx_, instance_);
-    place_in_row_ = instance_.ready_at;
-    lapsed_ = std::exchange(instance_.held->lapsed, false);
+    take_out(tx_, *instance_);
+    place_in_row_ = instance_->ready_at;
+    lapsed_ = std::exchange(instance_->held->lapsed, false);
     seen_ = commit_.seen;
   }
 
@@ -121,31 +130,13 @@ class Commit {
     }
     tx_.run(tx_.sql.insert_segment, commit_.key, commit_.execution, commit_.first_event, commit_.stamp,
             Blob{commit_.segment});
-    if (!instance_.stamp.empty()) change_instance().stamp = {};
+    instance_->last_stamp = commit_.stamp;
+    if (!instance_->stamp.empty()) change_instance().stamp = {};
   }
 
   void remove_messages() {
-    for (const MessageId id : commit_.consumed) {
-      if (tx_.change(tx_.sql.delete_message, commit_.key, 0, id) == 0) {
-        tx_.run(tx_.sql.delete_message, commit_.key, 1, id);
-      }
-    }
-    for (const MessageId id : commit_.set_aside) put_aside(id);
-  }
-
-  void put_aside(MessageId id) {
-    for (const int waits : {0, 1}) {
-      store::MessageKind kind{};
-      std::string body;
-      {
-        Cursor row = tx_.rows(tx_.sql.message, commit_.key, waits, id);
-        if (!row.next()) continue;
-        kind = static_cast<store::MessageKind>(row->integer(0));
-        body = row->blob(1);
-      }
-      tx_.run(tx_.sql.delete_message, commit_.key, waits, id);
-      set_aside(tx_, commit_.key, describe_message(id, kind), "can't be decoded", body);
-    }
+    for (const MessageId id : commit_.consumed) consume(tx_, *instance_, id);
+    for (const MessageId id : commit_.set_aside) put_aside(tx_, *instance_, id);
   }
 
   void complete_local() {
@@ -153,6 +144,11 @@ class Commit {
     if (completed_are_range_) {
       tx_.run(tx_.sql.delete_running_range, commit_.key, commit_.execution, first_completed_,
               last_completed_);
+      if (instance_->running) {
+        std::erase_if(*instance_->running, [&](const auto& row) {
+          return row.first >= first_completed_ && row.first <= last_completed_;
+        });
+      }
       return;
     }
     // All rows first: an activity that aborts its session must not take those away that ended with it.
@@ -186,8 +182,8 @@ class Commit {
     for (const store::SessionOpen& open : commit_.open_sessions) {
       const std::optional<Session> session = session_now(tx_, open.id);
       const bool exists = session && !session->ended;
-      if (!exists) begin_session(tx_, open.id, open.policy, &instance_);
-      tx_.run(tx_.sql.watch, tx_.ns, open.id, commit_.key);
+      if (!exists) begin_session(tx_, open.id, open.policy, instance_);
+      watch(open.id);
       note_answer(open.source,
                   exists ? store::SessionAnswer::Kind::existed : store::SessionAnswer::Kind::opened);
     }
@@ -198,7 +194,7 @@ class Commit {
     const bool goes_on = std::holds_alternative<std::monostate>(commit_.end);
     for (std::size_t i = 0; i < commit_.activities.size(); ++i) {
       const store::NewActivity& wanted = commit_.activities[i];
-      std::optional<Activity> activity = new_activity(tx_, instance_, wanted);
+      std::optional<Activity> activity = new_activity(tx_, *instance_, wanted);
       if (!activity) continue;
       if (wanted.hand_off && goes_on && may_hand_off(*activity)) {
         out_.handed_off[i] = hand_off(*std::move(activity));
@@ -219,12 +215,13 @@ class Commit {
 
   store::LockedActivity hand_off(Activity activity) {
     return lock_activity(tx_, std::move(activity), request_.worker, commit_.activity_token,
-                         request_.activity_lease, instance_.name);
+                         request_.activity_lease, instance_->name);
   }
 
   void schedule_timers() {
     for (const store::NewTimer& timer : commit_.timers) {
       tx_.run(tx_.sql.insert_timer, commit_.key, commit_.execution, timer.event, tx_.ns, to_row(timer.due));
+      instance_->bare = false;
       tx_.wake(store::kTurns);
     }
   }
@@ -247,7 +244,12 @@ class Commit {
       note_answer(item.source,
                   exists ? store::SessionAnswer::Kind::closed : store::SessionAnswer::Kind::missing);
     }
-    for (const std::string& id : commit_.watch_sessions) tx_.run(tx_.sql.watch, tx_.ns, id, commit_.key);
+    for (const std::string& id : commit_.watch_sessions) watch(id);
+  }
+
+  void watch(const std::string& session) {
+    tx_.run(tx_.sql.watch, tx_.ns, session, commit_.key);
+    instance_->bare = false;
   }
 
   void send() {
@@ -255,7 +257,7 @@ class Commit {
     for (const store::Outgoing& outgoing : commit_.messages) {
       std::optional<InstanceKey> key = outgoing.key;
       if (outgoing.key == InstanceKey{}) key = key_of(tx_, outgoing.instance);
-      if (!key || !deliver_to(*key, letter(outgoing.message))) ++out_.dropped;
+      if (!key || !deliver(tx_, *key, letter(outgoing.message))) ++out_.dropped;
     }
   }
 
@@ -272,18 +274,13 @@ class Commit {
 
   void deliver_answer(store::MessageKind kind, EventId source, const store::MessageBody& body) {
     deliver(
-        tx_, instance_,
+        tx_, *instance_,
         {.kind = kind, .execution = commit_.execution, .source = source, .body = store::encode_body(body)});
-  }
-
-  // This instance is changed in memory: its row is written at the end.
-  bool deliver_to(InstanceKey key, const Letter& letter) {
-    return key == commit_.key ? deliver(tx_, instance_, letter) : deliver(tx_, key, letter);
   }
 
   void start_child(const store::NewInstance& start) {
     if (const auto key = key_of(tx_, start.instance)) {
-      deliver_to(*key, {.kind = store::MessageKind::start, .body = start.body});
+      deliver(tx_, *key, {.kind = store::MessageKind::start, .body = start.body});
       return;
     }
     create_instance(
@@ -305,19 +302,19 @@ class Commit {
       touch();
     }
     if (commit_.version || commit_.build) {
-      const Route& route = tx_.route(instance_.route);
+      const Route& route = tx_.route(instance_->route);
       const store::CodeVersion code{route.code.name, commit_.version.value_or(route.code.version)};
       const std::int64_t number = tx_.route_number(code, commit_.build.value_or(route.build));
-      if (number != instance_.route) change_instance().route = number;
+      if (number != instance_->route) change_instance().route = number;
     }
     if (commit_.waits) {
       std::vector<Address> sorted = *commit_.waits;
       std::ranges::sort(sorted);
       std::string waits = sorted.empty() ? std::string() : store::to_bytes(sorted);
-      if (waits != instance_.waits) change_instance().waits = std::move(waits);
+      if (waits != instance_->waits) change_instance().waits = std::move(waits);
     }
-    if (commit_.status && *commit_.status != instance_.status && !store::has_ended(instance_.status)) {
-      if (instance_.status == InstanceStatus::parked) {
+    if (commit_.status && *commit_.status != instance_->status && !store::has_ended(instance_->status)) {
+      if (instance_->status == InstanceStatus::parked) {
         tx_.run(tx_.sql.set_parked_because, commit_.key, nullptr);
       }
       change_instance().status = *commit_.status;
@@ -336,14 +333,14 @@ class Commit {
   void begin_next(const store::NextExecution& next) {
     const Leftovers left = look_for_leftovers();
     end_execution(left, CancelReason::continued_as_new);
-    if (left.messages) tx_.run(tx_.sql.drop_answers, commit_.key);
+    if (left.messages) drop_answers(tx_, *instance_);
     Instance& instance = change_instance();
     ++instance.execution.value;
     instance.waits.clear();
     seen_ = {};  // the new frame was given nothing
     const Route& route = tx_.route(instance.route);
     instance.route = tx_.route_number({route.code.name, next.version}, route.build);
-    deliver(tx_, instance_, {.kind = store::MessageKind::start, .body = next.body});
+    deliver(tx_, *instance_, {.kind = store::MessageKind::start, .body = next.body});
     touch();
   }
 
@@ -351,10 +348,10 @@ class Commit {
     const Leftovers left = look_for_leftovers();
     end_execution(left, reason_of_end(ended.status));
     if (left.sessions) leave_sessions(tx_, commit_.key);
-    if (left.messages) tx_.run(tx_.sql.drop_unread, commit_.key);
+    if (left.messages) drop_unread(tx_, *instance_);
     if (left.delayed) tx_.run(tx_.sql.drop_delayed, commit_.key);
-    instance_.status = ended.status;
-    instance_.waits.clear();
+    instance_->status = ended.status;
+    instance_->waits.clear();
     touch();
     output_ = &ended.output;
   }
@@ -367,6 +364,9 @@ class Commit {
     bool sessions = false;
   };
   Leftovers look_for_leftovers() {
+    if (instance_->bare && instance_->running && instance_->messages) {
+      return {.activities = !instance_->running->empty(), .messages = !instance_->messages->empty()};
+    }
     Cursor row = tx_.rows(tx_.sql.leftovers, commit_.key);
     if (!row.next()) return {};
     return {.activities = row->truth(0) || row->truth(1),
@@ -382,38 +382,38 @@ class Commit {
   }
 
   void settle_lock() {
-    if (std::exchange(instance_.woken, false)) changed_ = true;
-    out_.ready = needs_turn(tx_, instance_, seen_);
-    instance_.ready_at.reset();
+    if (std::exchange(instance_->woken, false)) changed_ = true;
+    out_.ready = needs_turn(tx_, *instance_, seen_);
+    instance_->ready_at.reset();
     if (!commit_.keep_lock || output_ != nullptr) {
       tx_.run(tx_.sql.unhold, commit_.key);
-      instance_.held.reset();
-      if (std::exchange(instance_.delivery, 0) != 0) changed_ = true;
+      instance_->held.reset();
+      if (std::exchange(instance_->delivery, 0) != 0) changed_ = true;
       const MessageId seen = seen_to_keep();
-      if (std::exchange(instance_.seen, seen) != seen) changed_ = true;
-      place(tx_, instance_, out_.ready);
+      if (std::exchange(instance_->seen, seen) != seen) changed_ = true;
+      place(tx_, *instance_, out_.ready);
     } else if (lapsed_) {
-      instance_.held->lapsed = true;
-      instance_.seen = {};  // as when the lease ends while nothing happens
-      place(tx_, instance_, needs_turn(tx_, instance_, {}));
+      instance_->held->lapsed = true;
+      instance_->seen = {};  // as when the lease ends while nothing happens
+      place(tx_, *instance_, needs_turn(tx_, *instance_, {}));
     } else {
-      instance_.ready_at = place_in_row_;  // of no meaning
+      instance_->ready_at = place_in_row_;  // of no meaning
     }
-    if (instance_.ready_at != place_in_row_) changed_ = true;
+    if (instance_->ready_at != place_in_row_) changed_ = true;
     if (output_ != nullptr) {
-      const auto stamp = instance_.stamp.empty() ? std::nullopt : std::optional(instance_.stamp);
-      tx_.run(tx_.sql.end_instance, commit_.key, instance_.route, to_row(instance_.status),
-              instance_.ready_at, stamp, to_row(instance_.updated_at), Blob{*output_});
+      const auto stamp = instance_->stamp.empty() ? std::nullopt : std::optional(instance_->stamp);
+      tx_.run(tx_.sql.end_instance, commit_.key, instance_->route, to_row(instance_->status),
+              instance_->ready_at, stamp, to_row(instance_->updated_at), Blob{*output_});
     } else if (changed_) {
-      save_instance(tx_, instance_);
+      save_instance(tx_, *instance_);
     }
   }
 
   // Nearly always 0: the frame received what it was given and waits for.
   MessageId seen_to_keep() {
-    if (instance_.waits.empty()) return {};
+    if (instance_->waits.empty()) return {};
     if (seen_.value > tx_.counters().messages) return seen_;
-    return has_awaited_delivery(tx_, instance_, {}) ? seen_ : MessageId{};
+    return has_awaited_delivery(tx_, *instance_, {}) ? seen_ : MessageId{};
   }
 
   // ---- helpers --------------------------------------------------------------------------------
@@ -421,7 +421,7 @@ class Commit {
   store::ActivityId id_of(EventId event) const { return {commit_.key, commit_.execution, event}; }
   Instance& change_instance() {
     changed_ = true;
-    return instance_;
+    return *instance_;
   }
   void touch() {
     change_instance().updated_at = tx_.calendar_now;
@@ -431,7 +431,7 @@ class Commit {
   Transaction& tx_;
   const store::CommitRequest& request_;
   const TurnCommit& commit_;
-  Instance instance_{};
+  Instance* instance_ = nullptr;
   bool changed_ = false;
   const std::string* output_ = nullptr;  // set when the instance ends
   std::optional<LeaseTime> place_in_row_{};

@@ -77,8 +77,8 @@ Duration let_turns_lapse(Transaction& tx) {
     }
   }
   for (const InstanceKey key : over) {
-    std::optional<Instance> instance = load_instance_anywhere(tx, key);
-    if (!instance) continue;
+    Instance* instance = load_instance_anywhere(tx, key);
+    if (instance == nullptr) continue;
     tx.run(tx.sql.mark_lapsed, key);
     const std::optional<LeaseTime> known_place = instance->ready_at;
     instance->held->lapsed = true;

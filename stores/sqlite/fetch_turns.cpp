@@ -1,13 +1,11 @@
 #include "turns.hpp"
 
 #include <algorithm>
-#include <tuple>
+#include <map>
 #include <utility>
 
 namespace holdfast::sqlite_store {
 namespace {
-
-using store::LockedTurn;
 
 struct Candidate {
   LeaseTime at = 0;
@@ -27,27 +25,22 @@ class Fetch {
     std::vector<Candidate> candidates = find_candidates();
     out_.left_behind = candidates.size() > request_.max;
     if (out_.left_behind) candidates.resize(request_.max);
-    for (const Candidate& candidate : candidates) take(candidate);
+    take_out_of_ready(candidates);
+    for (const Candidate& candidate : candidates) {
+      if (Instance* instance = load_instance(tx_, candidate.key)) hand_out(*instance, request_.token, {});
+    }
     out_.next_due = std::min(out_.next_due, left_until(tx_.counters().turn_horizon, tx_.now));
     return std::move(out_);
   }
 
  private:
   void add_held(const store::HeldInstance& held) {
-    std::optional<Instance> instance = load_instance(tx_, held.key);
-    if (!instance || !instance->held || instance->held->token != held.token) return;
-    if (!has_news(*instance, held.seen)) return;
+    Instance* instance = load_instance(tx_, held.key);
+    if (instance == nullptr || !instance->held || instance->held->token != held.token) return;
+    if (!has_news(tx_, *instance, held.seen)) return;
     take_out(tx_, *instance);
     hand_out(*instance, held.token, held.seen);
     out_.turns.back().held = true;
-  }
-
-  // Whether a message after `seen` makes it ready.
-  bool has_news(const Instance& instance, MessageId seen) {
-    for (Cursor row = tx_.rows(tx_.sql.message_heads, instance.key, 0, seen); row.next();) {
-      if (wakes(instance.status, static_cast<store::MessageKind>(row->integer(0)))) return true;
-    }
-    return has_awaited_delivery(tx_, instance, seen);
   }
 
   std::vector<Candidate> find_candidates() {
@@ -72,23 +65,29 @@ class Fetch {
     return found;
   }
 
-  void take(const Candidate& candidate) {
-    tx_.run(tx_.sql.delete_ready, candidate.lane, candidate.at, candidate.key);
-    if (std::optional<Instance> instance = load_instance(tx_, candidate.key)) {
-      hand_out(*instance, request_.token, {});
+  // In each lane those that are taken are the first ones.
+  void take_out_of_ready(const std::vector<Candidate>& candidates) {
+    std::map<std::int64_t, const Candidate*> last;
+    for (const Candidate& candidate : candidates) last[candidate.lane] = &candidate;
+    for (const auto& [lane, candidate] : last) {
+      tx_.run(tx_.sql.delete_ready_up_to, lane, candidate->at, candidate->key);
     }
   }
 
   // It stands in `ready` no more.
   void hand_out(Instance& instance, LockToken token, MessageId seen) {
     const TurnStamp stamp = stamp_of(tx_, instance);
-    const std::uint32_t delivery = delivery_of(instance, stamp) + 1;
-    const LeaseTime until = later(tx_.now, request_.lease);
+    const Held held{.worker = request_.worker,
+                    .token = token,
+                    .until = later(tx_.now, request_.lease),
+                    .delivery = delivery_of(tx_, instance) + 1,
+                    .stamp = stamp};
     const auto stamp_or_null = stamp.empty() ? std::nullopt : std::optional(stamp);
-    tx_.run(instance.held ? tx_.sql.hold_again : tx_.sql.hold, instance.key, request_.worker, token, until,
-            delivery, stamp_or_null);
+    tx_.run(instance.held ? tx_.sql.hold_again : tx_.sql.hold, instance.key, held.worker, held.token,
+            held.until, held.delivery, stamp_or_null);
+    instance.held = held;
     LeaseTime& horizon = tx_.counters().turn_horizon;
-    horizon = std::min(horizon, until);
+    horizon = std::min(horizon, held.until);
     if (instance.woken || instance.not_before != 0) {
       instance.woken = false;
       instance.not_before = 0;
@@ -96,15 +95,15 @@ class Fetch {
     }
     const Route& route = tx_.route(instance.route);
     out_.turns.push_back({.key = instance.key,
-                          .instance = std::move(instance.name),
+                          .instance = instance.name,
                           .token = token,
                           .stamp = stamp,
                           .code = route.code,
                           .build = route.build,
                           .execution = instance.execution,
                           .status = instance.status,
-                          .delivery = delivery,
-                          .messages = read_messages(tx_, instance.key, seen)});
+                          .delivery = held.delivery,
+                          .messages = read_messages(tx_, instance, seen)});
   }
 
   Transaction& tx_;

@@ -80,6 +80,7 @@ StoreResult<void> finish_activity(Transaction& tx, const ActivityResult& result)
   if (const auto* finished = std::get_if<store::Finished>(&result.result);
       finished != nullptr && tx.change(tx.sql.finish_running, result.id.instance, result.id.execution,
                                        result.id.event, result.token, tx.ns) == 1) {
+    note_not_running(tx, result.id);
     deliver_outcome(tx, result.id, finished->body);
     return {};
   }

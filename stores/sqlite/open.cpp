@@ -229,11 +229,6 @@ Advice advice_for(const SqlError& error, const std::string& folder) {
   }
 }
 
-[[noreturn]] void refuse_by(const SqlError& error, const std::string& file, const std::string& folder) {
-  const Advice advice = advice_for(error, folder);
-  refuse(advice.kind, file, std::string(advice.text) + " (SQLite: " + error.message + ")");
-}
-
 [[noreturn]] void refuse_by(const MigrationRefused& refused, const std::string& file) {
   switch (refused.reason) {
     case MigrationRefused::Reason::foreign:
@@ -290,6 +285,12 @@ std::string_view network_file_system(std::int64_t magic) noexcept {
   return found == kKnown.end() ? std::string_view{} : found->name;
 }
 
+void throw_open_error(const SqlError& error, const fs::path& path) {
+  const fs::path file = fs::absolute(path);
+  const Advice advice = advice_for(error, file.parent_path().string());
+  refuse(advice.kind, file.string(), std::string(advice.text) + " (SQLite: " + error.message + ")");
+}
+
 OpenedDatabase open_database(const fs::path& path, const SqliteOptions& options, const MigrationPlan& plan,
                              const OpenSeams& seams) {
   if (path == ":memory:") return open_in_memory(options, plan);
@@ -301,7 +302,7 @@ OpenedDatabase open_database(const fs::path& path, const SqliteOptions& options,
     const bool has_content = check_existing(file, folder);
     return open_file(file, has_content, options, plan, seams);
   } catch (const SqlError& error) {
-    refuse_by(error, file, folder);
+    throw_open_error(error, path);
   } catch (const MigrationRefused& refused) {
     refuse_by(refused, file);
   }

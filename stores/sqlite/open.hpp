@@ -33,6 +33,9 @@ struct OpenSeams {
 OpenedDatabase open_database(const std::filesystem::path& path, const SqliteOptions& options,
                              const MigrationPlan& plan, const OpenSeams& seams = {});
 
+/// The StoreOpenError for what SQLite says about a file that is being opened.
+[[noreturn]] void throw_open_error(const SqlError& error, const std::filesystem::path& path);
+
 /// One more connection to a file that is open already, for reading only.
 Connection open_reader(const OpenedDatabase& opened, const SqliteOptions& options,
                        const OpenSeams& seams = {});

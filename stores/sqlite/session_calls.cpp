@@ -128,6 +128,7 @@ StoreResult<void> renew_session(Transaction& tx, WorkerKey worker, const store::
   }
   auto session = held(tx, worker, renewal.hold);
   if (!session) return Unexpected(std::move(session).error());
+  if (!is_held(tx, *session)) tx.wake(store::kActivities);  // its items may be taken again
   extend(tx, *session);
   tx.run(tx.sql.extend_session, session->number, session->lease_until, tx.now - renewal.quiet_for.count());
   return {};

@@ -234,8 +234,7 @@ void adopt_waiting(Transaction& tx, const Session& session) {
 
 // ---- beginning ----------------------------------------------------------------------------------
 
-Session begin_session(Transaction& tx, std::string_view id, const SessionPolicy& policy,
-                      const Instance* opener) {
+Session begin_session(Transaction& tx, std::string_view id, const SessionPolicy& policy, Instance* opener) {
   Session session{.number = session_number(tx, id),
                   .id = std::string(id),
                   .policy = policy,
@@ -247,6 +246,7 @@ Session begin_session(Transaction& tx, std::string_view id, const SessionPolicy&
   if (opener != nullptr) {
     session.opener = opener->key;
     session.opened_by = opener->name;
+    opener->bare = false;
   }
   save_session(tx, session);
   tx.sweep_by(session.ttl_until);

@@ -2,7 +2,7 @@
 // told to the instances that watch it.
 #pragma once
 
-#include "instances.hpp"
+#include "messages.hpp"
 #include "transaction.hpp"
 
 #include <holdfast/cancel_reason.hpp>
@@ -84,7 +84,7 @@ std::uint32_t sessions_held(Transaction& tx, WorkerKey worker);
 
 /// Begins a session; one of that id that has ended begins anew. Items that waited for it are queued.
 Session begin_session(Transaction& tx, std::string_view id, const store::SessionPolicy& policy,
-                      const Instance* opener);
+                      Instance* opener);
 /// One that was aborted may be claimed again, with nothing of what it had.
 void revive(Session& session);
 

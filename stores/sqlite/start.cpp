@@ -17,6 +17,11 @@ void deliver_early(Transaction& tx, Instance& instance) {
     LeaseTime until = 0;
     store::NewMessage message{};
   };
+  if (!tx.memo.nothing_early) {
+    Cursor row = tx.rows(tx.sql.any_early);
+    tx.memo.nothing_early = !row.next();
+  }
+  if (*tx.memo.nothing_early) return;
   std::vector<Early> early;
   for (Cursor row = tx.rows(tx.sql.early_of, tx.ns, instance.name); row.next();) {
     early.push_back({row->int64(0), row->int64(1), read_new_message(row, 2)});
@@ -46,11 +51,20 @@ std::optional<InstanceKey> create_instance(Transaction& tx, const Birth& birth) 
     return std::nullopt;
   }
   tx.counters().instances = key.value;
-  Instance instance{.key = key, .ns = tx.ns, .name = std::string(birth.name), .route = route};
+  Instance& instance = tx.memo.instances.put({.key = key,
+                                              .ns = tx.ns,
+                                              .name = std::string(birth.name),
+                                              .route = route,
+                                              .execution = {1},
+                                              .ready_at = place,
+                                              .updated_at = tx.calendar_now,
+                                              .last_stamp = TurnStamp{},
+                                              .messages = std::vector<store::Message>{},
+                                              .running = std::vector<std::pair<EventId, LockToken>>{},
+                                              .bare = true});
   const Letter start{.kind = store::MessageKind::start, .body = birth.body};
   if (ready) {
-    // Like deliver(), but the row was written with its place already.
-    instance.ready_at = place;
+    // The instance's row was written with its place already.
     tx.run(tx.sql.insert_ready, route, tx.now, key);
     deliver(tx, instance, start);
   } else {
@@ -58,13 +72,6 @@ std::optional<InstanceKey> create_instance(Transaction& tx, const Birth& birth) 
   }
   deliver_early(tx, instance);
   return key;
-}
-
-void deliver_at(Transaction& tx, InstanceKey key, LeaseTime visible, const Letter& letter) {
-  const auto address = letter.address.empty() ? std::nullopt : std::optional(letter.address);
-  tx.run(tx.sql.insert_delayed, key, tx.ns, visible, to_row(letter.kind), letter.execution, letter.source,
-         to_row(letter.address_kind), address, Blob{letter.body});
-  tx.wake(store::kTurns);
 }
 
 namespace {

@@ -26,14 +26,14 @@ bool is_ready(Transaction& tx, const Instance& instance) {
 }
 
 store::InstanceRow instance_row(Transaction& tx, InstanceKey key) {
-  const std::optional<Instance> instance = load_instance(tx, key);
+  Instance* instance = load_instance(tx, key);
   store::InstanceRow row{.view = *view_instance(tx, key),
                          .stamp = stamp_of(tx, *instance),
                          .ready = is_ready(tx, *instance),
                          .waits = waits_of(*instance),
                          .messages = peek_messages(tx, key),
                          .timers = timers_of(tx, key)};
-  row.delivery = delivery_of(*instance, row.stamp);
+  row.delivery = delivery_of(tx, *instance);
   add_lock(tx, *instance, row);
   if (Cursor found = tx.rows(tx.sql.request_of, key); found.next()) {
     row.request = found->token<RequestId>(0);

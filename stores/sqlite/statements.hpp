@@ -96,6 +96,9 @@ struct Statements {
   Query insert_ready{"sqlite.insert_ready", "INSERT INTO ready (lane, at, key) VALUES (?1, ?2, ?3)"};
   Query delete_ready{"sqlite.delete_ready", "DELETE FROM ready WHERE lane = ?1 AND at = ?2 AND key = ?3"};
 
+  Query delete_ready_up_to{"sqlite.delete_ready_up_to",
+                           "DELETE FROM ready WHERE lane = ?1 AND (at, key) <= (?2, ?3)"};
+
   // ---- history ----------------------------------------------------------------------------------
   Query last_stamp{
       "sqlite.last_stamp",
@@ -336,6 +339,7 @@ struct Statements {
   Query early_of{"sqlite.early_of",
                  "SELECT at, until, kind, execution, source, address_kind, address, body FROM early"
                  " WHERE ns = ?1 AND instance = ?2 ORDER BY number"};
+  Query any_early{"sqlite.any_early", "SELECT 1 FROM early LIMIT 1"};
   Query drop_early{"sqlite.drop_early", "DELETE FROM early WHERE ns = ?1 AND instance = ?2"};
   // ---- clients ----------------------------------------------------------------------------------
   Query former_life{"sqlite.former_life",

@@ -82,6 +82,8 @@ SqliteStore::SqliteStore(const std::filesystem::path& path, SqliteOptions option
   lease_clock_ = std::make_unique<LeaseClock>(database_.writer, *options_.clock);
   ns_number_ = intern_namespace(database_.writer, *lease_clock_, options_.ns);
   link_ = std::make_unique<Link>(std::move(database_.writer), ns_number_, options_.faults);
+  wal_limit_ = std::make_unique<WalLimit>(link_->connection, options_.wal_limit_bytes, options_.busy_timeout,
+                                          options_.logger);
   writer_ = std::make_unique<Writer>(
       *link_, *options_.clock,
       Writer::Hooks{.begin =
@@ -94,7 +96,8 @@ SqliteStore::SqliteStore(const std::filesystem::path& path, SqliteOptions option
                     .settle = [](Transaction& tx) { settle(tx); },
                     .over = [this] { turnstile_->leave(); },
                     .publish = [this](const store::News& news) { wakes_->publish(news); },
-                    .after_batch = [] {}});
+                    .unavailable = [this] { in_doubt_ = true; },
+                    .after_batch = [this] { wal_limit_->after_batch(); }});
 }
 
 SqliteStore::~SqliteStore() = default;
@@ -136,8 +139,10 @@ StoreResult<Answer> SqliteStore::read(Call call) {
     readers_.push_back(std::move(link));
     return answer;
   } catch (const InjectedFault&) {
+    in_doubt_ = true;
     return Unexpected(store_error(StoreError::Kind::unavailable, "an injected fault"));
   } catch (const SqlError& error) {
+    in_doubt_ = true;
     return Unexpected(to_store_error(error));
   } catch (const std::exception& error) {
     return Unexpected(store_error(StoreError::Kind::unavailable, error.what()));
@@ -360,7 +365,10 @@ StoreResult<std::vector<store::SetAsideRow>> SqliteStore::set_aside(std::uint64_
 // ---- keeping order ------------------------------------------------------------------------------
 
 StoreResult<store::Swept> SqliteStore::sweep(const store::SweepRequest& request) {
-  return write<store::Swept>([&](Transaction& tx) { return sqlite_store::sweep(tx, request, lapses_); });
+  return write<store::Swept>([&](Transaction& tx) {
+    if (in_doubt_.exchange(false)) lapses_.clear();
+    return sqlite_store::sweep(tx, request, lapses_);
+  });
 }
 
 std::unique_ptr<store::Listener> SqliteStore::listen(store::WorkMask mask, WorkerKey worker) {
@@ -376,7 +384,11 @@ StoreResult<store::StoreState> SqliteStore::state() {
 namespace holdfast {
 
 std::shared_ptr<Store> sqlite(const std::filesystem::path& path, SqliteOptions options) {
-  return std::make_shared<sqlite_store::SqliteStore>(path, std::move(options));
+  try {
+    return std::make_shared<sqlite_store::SqliteStore>(path, std::move(options));
+  } catch (const sqlite_store::SqlError& error) {
+    sqlite_store::throw_open_error(error, path);
+  }
 }
 
 }  // namespace holdfast

@@ -8,11 +8,13 @@
 #include "transaction.hpp"
 #include "turnstile.hpp"
 #include "wake.hpp"
+#include "wal_limit.hpp"
 #include "writer.hpp"
 
 #include <holdfast/sqlite.hpp>
 #include <holdfast/store.hpp>
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -106,8 +108,10 @@ class SqliteStore final : public Store {
   std::unique_ptr<FileWakes> wakes_{};
   std::unique_ptr<Link> link_{};
   std::unique_ptr<LeaseClock> lease_clock_{};
+  std::unique_ptr<WalLimit> wal_limit_{};
   std::unique_ptr<Writer> writer_{};
-  Lapses lapses_{};  // used by jobs of the writer only, one at a time
+  Lapses lapses_{};                    // used by jobs of the writer only, one at a time
+  std::atomic<bool> in_doubt_{false};  // a call was answered `unavailable` since the last sweep
 
   std::mutex readers_mutex_{};
   std::vector<std::unique_ptr<Link>> readers_{};

@@ -19,8 +19,8 @@ class Sweep {
 
   store::Swept run() {
     fail_overdue_activities();
+    remove_workers();  // before sessions: those that they owned are orphaned from now on
     look_at_sessions();
-    remove_workers();
     drop_early();
     drop_requests();
     drop_cancels();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "contract/wake_bus.hpp"
+#include "instance.hpp"
 #include "interned.hpp"
 #include "lease_time.hpp"
 #include "statements.hpp"
@@ -43,6 +44,8 @@ struct Memo {
   std::optional<Counters> counters{};
   std::unordered_map<std::uint64_t, Worker> workers{};  ///< some of those that are registered
   std::optional<bool> nothing_queued{};
+  std::optional<bool> nothing_early{};
+  InstanceCache instances{};
   std::optional<LeaseTime> next_sweep{};  ///< when this handle's last sweep said that the next is due
 };
 

@@ -16,12 +16,14 @@ StoreResult<void> renew_turn(Transaction& tx, WorkerKey worker, Duration lease,
                              const store::TurnRenewal& renewal) {
   if (auto refused = tx.refuse_worker(worker, WorkerCall::keeps_what_it_has))
     return Unexpected(*std::move(refused));
-  const std::optional<Instance> instance = load_instance(tx, renewal.key);
-  if (!instance || !instance->held || instance->held->token != renewal.token) {
+  Instance* instance = load_instance(tx, renewal.key);
+  if (instance == nullptr || !instance->held || instance->held->token != renewal.token) {
     return Unexpected(lost(renewal.key));
   }
   take_out(tx, *instance);
   const LeaseTime until = later(tx.now, lease);
+  instance->held->until = until;
+  instance->held->lapsed = false;
   tx.run(tx.sql.extend_hold, renewal.key, until);
   LeaseTime& horizon = tx.counters().turn_horizon;
   horizon = std::min(horizon, until);
@@ -29,12 +31,12 @@ StoreResult<void> renew_turn(Transaction& tx, WorkerKey worker, Duration lease,
 }
 
 StoreResult<void> release_turn(Transaction& tx, const store::TurnRelease& release) {
-  std::optional<Instance> instance = load_instance(tx, release.key);
-  if (!instance || !instance->held || instance->held->token != release.token) {
+  Instance* instance = load_instance(tx, release.key);
+  if (instance == nullptr || !instance->held || instance->held->token != release.token) {
     return Unexpected(lost(release.key));
   }
   take_out(tx, *instance);
-  const std::uint32_t delivery = delivery_of(*instance, stamp_of(tx, *instance));
+  const std::uint32_t delivery = delivery_of(tx, *instance);
   instance->delivery = release.counts || delivery == 0 ? delivery : delivery - 1;
   if (release.park && !store::has_ended(instance->status)) {
     instance->status = store::InstanceStatus::parked;
@@ -57,7 +59,7 @@ StoreResult<std::uint64_t> wake_parked(Transaction& tx, const store::Code& code)
   for (Cursor row = tx.rows(tx.sql.parked, tx.ns); row.next();) parked.push_back(row->number<InstanceKey>(0));
   std::uint64_t woken = 0;
   for (const InstanceKey key : parked) {
-    std::optional<Instance> instance = load_instance(tx, key);
+    Instance* instance = load_instance(tx, key);
     if (!serves(code, tx.route(instance->route))) continue;
     take_out(tx, *instance);
     instance->status = store::InstanceStatus::running;

@@ -1,7 +1,7 @@
 // The calls about turns, inside a transaction.
 #pragma once
 
-#include "instances.hpp"
+#include "messages.hpp"
 #include "transaction.hpp"
 
 #include <holdfast/store/turns.hpp>

@@ -92,9 +92,9 @@ std::vector<Address> waits_of(const Instance& instance) {
 StoreResult<store::InstanceDetail> describe(Transaction& tx, std::string_view name) {
   const std::optional<InstanceKey> key = key_of(tx, name);
   if (!key) return no_instance(name);
-  const std::optional<Instance> instance = load_instance(tx, *key);
+  Instance* instance = load_instance(tx, *key);
   store::InstanceDetail detail{.view = *view_instance(tx, *key),
-                               .delivery = delivery_of(*instance, stamp_of(tx, *instance)),
+                               .delivery = delivery_of(tx, *instance),
                                .waits = waits_of(*instance),
                                .timers = timers_of(tx, *key)};
   if (instance->held && instance->held->until > tx.now) {
@@ -127,8 +127,8 @@ StoreResult<store::InstancePage> list(Transaction& tx, const store::InstanceFilt
 }
 
 StoreResult<std::vector<store::ExecutionView>> executions(Transaction& tx, InstanceKey key) {
-  const std::optional<Instance> instance = load_instance(tx, key);
-  if (!instance) return no_instance(key);
+  const Instance* instance = load_instance(tx, key);
+  if (instance == nullptr) return no_instance(key);
   std::vector<store::ExecutionView> views;
   for (Cursor row = tx.rows(tx.sql.executions, key); row.next();) {
     views.push_back(

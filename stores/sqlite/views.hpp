@@ -2,7 +2,7 @@
 #pragma once
 
 #include "activities.hpp"
-#include "instances.hpp"
+#include "messages.hpp"
 #include "transaction.hpp"
 
 #include <holdfast/store/instances.hpp>

@@ -47,11 +47,14 @@ void Writer::run(Job& job) {
   lock.unlock();
   lead(group);
   lock.lock();
-  leading_ = false;
   for (Job* done : group) {
     done->done_ = true;
     if (done != &job) done->turn_.notify_one();
   }
+  lock.unlock();
+  hooks_.after_batch();
+  lock.lock();
+  leading_ = false;
   if (!queue_.empty()) queue_.front()->turn_.notify_one();
 }
 
@@ -78,7 +81,6 @@ void Writer::lead(std::span<Job* const> group) {
     const std::size_t count = std::min(kItemsPerTransaction, items.size() - begin);
     commit_together(std::span(items).subspan(begin, count));
   }
-  hooks_.after_batch();
 }
 
 void Writer::commit_together(std::span<const Item> items) {
@@ -110,11 +112,13 @@ void Writer::commit(std::span<const Item> items) {
     run_transaction(items);
   } catch (const InjectedFault&) {
     undo();
+    hooks_.unavailable();
     throw Unavailable{store_error(StoreError::Kind::unavailable, "an injected fault")};
   } catch (const SqlError& error) {
     undo();
-    if (concerns_everybody(error)) throw Unavailable{to_store_error(error)};
-    throw;
+    if (!concerns_everybody(error)) throw;
+    hooks_.unavailable();
+    throw Unavailable{to_store_error(error)};
   } catch (...) {
     undo();
     throw;

@@ -53,6 +53,7 @@ class Writer {
     std::function<void(Transaction&)> settle{};         ///< what time alone has done comes first
     std::function<void()> over{};                       ///< the write lock is free again
     std::function<void(const store::News&)> publish{};  ///< after the commit
+    std::function<void()> unavailable{};                ///< somebody is answered so
     std::function<void()> after_batch{};                ///< with no transaction open: checkpoints
   };
 

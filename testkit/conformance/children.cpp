@@ -94,8 +94,7 @@ STORE_TEST(Children, OfOneParentAreListed) {
 STORE_TEST(Children, AMessageOfTheSameTurnReachesTheNewInstance) {
   const Worker a = join("a");
   Turn parent = a.begin("parent");
-  a.commit(parent.starts_child("child-1").keeps_lock());
-  EXPECT_EQ(a.commit(parent.sends("child-1", control("cancel"))).dropped, 0U);
+  EXPECT_EQ(a.commit(parent.starts_child("child-1").sends("child-1", control("cancel"))).dropped, 0U);
   EXPECT_EQ(a.fetch_turn().messages(), (Texts{"start: child-1 input", "control: cancel"}));
 }
 

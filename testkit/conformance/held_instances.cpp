@@ -94,6 +94,20 @@ STORE_TEST(HeldInstances, TheyComeFirstAndDontCountTowardsTheMaximum) {
   EXPECT_TRUE(next.left_behind);
 }
 
+STORE_TEST(HeldInstances, AFetchBeginsTheirLeaseAnew) {
+  const Worker a = join("a");
+  const Worker b = join("b");
+  Turn held = a.begin("order-1");
+  a.commit(held.keeps_lock());
+  pass(a.turn_lease - 1s);
+  tell("order-1", "hello");
+  ASSERT_TRUE(a.news_of(held));
+  pass(a.turn_lease - 1s);
+  EXPECT_EQ(names(b.fetch_turns()), Texts{});
+  pass(1s);
+  EXPECT_EQ(names(b.fetch_turns()), Texts{"order-1"});
+}
+
 STORE_TEST(HeldInstances, ADueTimerIsNews) {
   const Worker a = join("a");
   Turn held = a.begin("order-1");

@@ -26,8 +26,41 @@ STORE_TEST(SessionRules, OneFetchClaimsNoMoreThanItsShareAmongTheWorkers) {
     turn.schedules({.name = "charge", .session = SessionUse{.id = id}});
   }
   a.commit(turn.schedules("ship"));
-  EXPECT_EQ(names(a.fetch_activities()), (Texts{"charge", "charge", "ship"}));
+  const Works fetched = a.fetch_activities();
+  EXPECT_EQ(names(fetched), (Texts{"charge", "charge", "ship"}));
+  EXPECT_EQ(fetched.next_due, 0s);
   EXPECT_EQ(names(b.fetch_activities()), Texts{"charge"});
+}
+
+STORE_TEST(SessionRules, AWorkerThatDrainsHasNoShare) {
+  const Worker a = join("a");
+  const Worker b = join("b");
+  must(store().refresh(b.key, true));
+  Turn turn = a.begin("order-1");
+  for (const char* id : {"one", "two", "three"}) {
+    turn.schedules({.name = "charge", .session = SessionUse{.id = id}});
+  }
+  a.commit(turn);
+  EXPECT_EQ(names(a.fetch_activities()), (Texts{"charge", "charge", "charge"}));
+}
+
+STORE_TEST(SessionRules, AnOutageOfTheStoreLosesNone) {
+  const Worker a = join("a");
+  a.acquire("gpu", {.when_lost = SessionPolicy::WhenLost::fail, .on_record = true});
+  const Duration lease = a.info.abilities.session_lease;
+  faults().clear();
+  sweep();
+  const auto points = faults().passed();
+  if (points.empty()) GTEST_SKIP() << "the store asks its fault plan nothing";
+
+  pass(lease);
+  EXPECT_EQ(sweep().sessions_lost, 0U);
+  pass(lease / 2);
+  faults().inject(points.begin()->first, 1, Fault::fail_before);
+  EXPECT_EQ(answer(store().sweep({})), "unavailable");
+  EXPECT_EQ(sweep().sessions_lost, 0U);
+  pass(lease / 2);
+  EXPECT_EQ(sweep().sessions_lost, 1U);
 }
 
 STORE_TEST(SessionRules, AnOwnerWithoutTheHandlerIsAskedToHandOver) {

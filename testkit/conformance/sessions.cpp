@@ -476,6 +476,8 @@ STORE_TEST(SessionNews, ReachesWhoOpenedIt) {
   ASSERT_EQ(turn.messages(), Texts{"news gpu: claimed"});
   const auto& news = std::get<store::SessionNews>(turn->messages[0].body);
   EXPECT_EQ(news.to, "a");
+  EXPECT_EQ(news.from, "");
+  EXPECT_EQ(news.reason, "acquired");
   EXPECT_EQ(news.generation, session("gpu").generation);
   EXPECT_EQ(turn->messages[0].address, session_news("gpu"));
 }

@@ -1,6 +1,8 @@
 // Timers follow the calendar; delayed messages follow lease time.
 #include "testkit/conformance/story.hpp"
 
+#include <utility>
+
 HOLDFAST_CONFORMANCE_FILE(timers);
 
 namespace holdfast::testing::conformance {
@@ -149,6 +151,19 @@ STORE_TEST(DelayedMessages, ADelayedMessageIsInvisibleUntilItsTime) {
   a.commit(turn);
   pass(10s);
   EXPECT_EQ(a.fetch_turn().messages(), Texts{"event decision: late"});
+}
+
+STORE_TEST(DelayedMessages, ComeInTheOrderOfTheirTimesAfterTheTimers) {
+  const Worker a = join("a");
+  a.commit(a.begin("order-1").sets_timer(EventId{5}, clock().calendar_now() + 5s));
+  for (const auto& [body, delay] : {std::pair("later", 3s), std::pair("sooner", 1s)}) {
+    ClientMessage message = message_to("order-1", control(body));
+    message.delay = delay;
+    send(message);
+  }
+  pass(1h);
+  const Turn turn = a.fetch_turn();
+  EXPECT_EQ(turn.messages(), (Texts{"timer 1/5", "control: sooner", "control: later"}));
 }
 
 STORE_TEST(DelayedMessages, AStepOfTheCalendarMakesNoneDue) {

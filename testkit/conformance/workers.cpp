@@ -104,6 +104,23 @@ STORE_TEST(Workers, AnOlderIncarnationHasNoSayInItsSessions) {
   });
 }
 
+STORE_TEST(Workers, AnOlderIncarnationThatDrainsKeepsWhatItHas) {
+  const Worker before = join("a");
+  const SessionHold hold{"gpu", before.acquire("gpu").session.generation};
+  before.commit(before.begin("order-1").schedules("charge"));
+  const Work work = before.fetch_activity();
+  const Turn turn = before.begin("order-2");
+  must(store().refresh(before.key, true));
+  join("a");
+  EXPECT_EQ(session("gpu").state, SessionState::active);
+  EXPECT_EQ(answer(before.renew(hold)), "ok");
+  EXPECT_EQ(answer(before.renew(work)), "ok");
+  EXPECT_EQ(answer(before.renew(turn)), "ok");
+  EXPECT_EQ(answer(before.release(hold, SessionReason::drained)), "ok");
+  EXPECT_EQ(answer(before.try_fetch_turns()), "superseded");
+  EXPECT_EQ(answer(before.try_fetch_activities()), "superseded");
+}
+
 STORE_TEST(Workers, AnOlderIncarnationsLocksAndAnswersStillCount) {
   const Worker before = join("a");
   before.commit(before.begin("order-1").schedules("charge").schedules("ship"));

@@ -17,8 +17,7 @@ store::FetchedActivities Comparison::fetch(const FetchActivities& op, LockToken 
                                        .max = op.max};
   const auto level = [this](auto& model, auto& subject) {
     if (!model || !subject) return;
-    not_later("fetch_activities, next_due", model->next_due, subject->next_due);
-    subject->next_due = model->next_due;
+    take_next_due(*model, *subject);
     const auto by_id = [](const store::SessionHold& a, const store::SessionHold& b) { return a.id < b.id; };
     for (auto* answer : {&*model, &*subject}) {
       std::sort(answer->to_hand_over.begin(), answer->to_hand_over.end(), by_id);

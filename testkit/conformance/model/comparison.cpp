@@ -38,44 +38,72 @@ void Comparison::compare_states(On on, const std::string& what) {
   if (*model) world_.space(on).learn(**std::move(model));
 }
 
-// How long until something is due may be too short, never too long. The model tells it exactly.
-void Comparison::not_later(const std::string& what, Duration model, Duration subject) {
-  if (subject > model) found_.push_back({what + ", later than it is", words(model), words(subject)});
-}
-
 void Comparison::perform(const Doze& op) {
-  const LockToken again = token_of(step_ + 50'000);
-  if (op.activities) {
-    FetchActivities fetching{.on = op.on, .who = op.who, .max = 100, .lease = op.lease};
-    doze(fetch(fetching, token_of(step_)).next_due);
-    const auto activities = fetch(fetching, again).activities;
-    if (!activities.empty()) found_.push_back({"doze: activities came too early", words(activities), "any"});
-  } else {
-    FetchTurns fetching{.on = op.on, .who = op.who, .max = 100, .lease = op.lease};
-    doze(fetch(fetching, token_of(step_)).next_due);
-    const auto turns = fetch(fetching, again).turns;
-    if (!turns.empty()) found_.push_back({"doze: turns came too early", words(turns), "any"});
+  next_due_model_ = next_due_subject_ = {};
+  const LockToken first = token_of(step_);
+  const LockToken second = token_of(step_ + 50'000);
+  const FetchTurns turns{.on = op.on, .who = op.who, .max = 100, .lease = op.lease};
+  const FetchActivities activities{.on = op.on, .who = op.who, .max = 100, .lease = op.lease};
+  const Sweep sweeping{
+      .on = op.on, .who = op.who, .session_state_retention = 10s, .session_record_retention = 10s};
+  switch (op.waiting) {
+    case Waiting::turns:
+      fetch(turns, first);
+      if (!sleep()) return;
+      if (const auto fetched = fetch(turns, second); !fetched.turns.empty()) {
+        not_after_sleep(words(fetched.turns));
+      }
+      break;
+    case Waiting::activities:
+      fetch(activities, first);
+      if (!sleep()) return;
+      if (const auto fetched = fetch(activities, second); !fetched.activities.empty()) {
+        not_after_sleep(words(fetched.activities));
+      }
+      break;
+    case Waiting::sweep: {
+      sweep(sweeping);
+      if (!sleep()) return;
+      store::Swept swept = sweep(sweeping);
+      // Nobody waits for these.
+      swept.next_due = never;
+      swept.remains_removed = 0;
+      if (swept != store::Swept{}) not_after_sleep(words(swept));
+      break;
+    }
   }
 }
 
-void Comparison::doze(Duration next_due) {
+// Until just before the later of the two times that were told: neither may be too late.
+bool Comparison::sleep() {
   constexpr Duration kLong = 3h;
-  if (next_due > Duration{}) world_.clock.advance(std::min(next_due, kLong) - Duration(1));
+  const Duration time = std::min(std::max(next_due_model_, next_due_subject_), kLong) - Duration(1);
+  if (time <= Duration{} || !found_.empty()) return false;
+  world_.clock.advance(time);
+  told_ = {"next_due is too late: after " + words(time) + " there was ", words(next_due_model_),
+           words(next_due_subject_)};
+  return true;
 }
 
-void Comparison::perform(const Sweep& op) {
+void Comparison::not_after_sleep(const std::string& what) {
+  found_.push_back({told_.where + what, told_.model, told_.subject});
+}
+
+void Comparison::perform(const Sweep& op) { sweep(op); }
+
+store::Swept Comparison::sweep(const Sweep& op) {
   const store::SweepRequest request{.worker = world_.space(op.on).worker(op.who).key,
                                     .worker_stale_after = op.worker_stale_after,
                                     .session_state_retention = op.session_state_retention,
                                     .session_record_retention = op.session_record_retention};
   const auto level = [this](StoreResult<store::Swept>& model, StoreResult<store::Swept>& subject) {
     if (!model || !subject) return;
-    not_later("sweep, next_due", model->next_due, subject->next_due);
-    subject->next_due = model->next_due;
+    take_next_due(*model, *subject);
     // Stores differ in what they leave behind to be removed later.
     subject->remains_removed = model->remains_removed;
   };
-  ask(op.on, "sweep", [&](Store& store) { return store.sweep(request); }, level);
+  const auto swept = ask(op.on, "sweep", [&](Store& store) { return store.sweep(request); }, level);
+  return swept && *swept ? **swept : store::Swept{};
 }
 
 void Comparison::perform(const Advance& op) { world_.clock.advance(op.by); }

@@ -53,7 +53,10 @@ class Comparison {
   auto attempt(bool is_model, Store& store, Call& call)
       -> std::optional<std::remove_cvref_t<std::invoke_result_t<Call&, Store&>>>;
   void compare_states(On on, const std::string& what);
-  void not_later(const std::string& what, Duration model, Duration subject);
+  // How long until something is due may be too short, never too long: a Doze finds out. Until then the two
+  // may differ.
+  template <class Answer>
+  void take_next_due(const Answer& model, Answer& subject);
 
   // How each kind of step is done.
   void perform(const Join& op);
@@ -88,7 +91,10 @@ class Comparison {
   // What the model answered; empty-handed after an error.
   store::FetchedTurns fetch(const FetchTurns& op, LockToken token);
   store::FetchedActivities fetch(const FetchActivities& op, LockToken token);
-  void doze(Duration next_due);
+  store::Swept sweep(const Sweep& op);
+  // Whether there was time to sleep.
+  bool sleep();
+  void not_after_sleep(const std::string& what);
   void look_at_instances(On on);
   void look_at_lists(On on);
   void look_at_workers(On on);
@@ -99,10 +105,19 @@ class Comparison {
   Side subject_;
   std::uint32_t step_ = 0;
   Differences found_{};
+  Duration next_due_model_{};
+  Duration next_due_subject_{};
+  Difference told_{};  // before a sleep
   bool compares_states_;
   bool keeps_answers_ = false;
   std::string answer_{};
 };
+
+template <class Answer>
+void Comparison::take_next_due(const Answer& model, Answer& subject) {
+  next_due_model_ = model.next_due;
+  next_due_subject_ = std::exchange(subject.next_due, model.next_due);
+}
 
 template <class Call>
 auto Comparison::attempt(bool is_model, Store& store, Call& call)

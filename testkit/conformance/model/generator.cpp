@@ -82,7 +82,7 @@ class Generator {
             {1, &Generator::prune},
             {3, &Generator::look_around},
             {4 + some(lapsed, 10), &Generator::sweep},
-            {3, &Generator::doze},
+            {4, &Generator::doze},
             {10, &Generator::advance},
             {1, &Generator::step_calendar},
             {1, &Generator::reopen}};
@@ -282,7 +282,7 @@ class Generator {
   Operation doze() {
     return Doze{.on = on_,
                 .who = choose_.worker(),
-                .activities = dice_.chance(50),
+                .waiting = dice_.pick({Waiting::turns, Waiting::activities, Waiting::sweep}),
                 .lease = dice_.pick<Duration>({2s, 5s, 40s})};
   }
   Operation sweep() {

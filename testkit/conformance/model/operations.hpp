@@ -404,13 +404,14 @@ struct LookAround {
   friend bool operator==(const LookAround&, const LookAround&) = default;
 };
 
-/// A worker fetches all that there is, and waits until just before the time that it was told to ask again:
-/// there must be nothing for it. Turns, or activities.
+enum class Waiting : std::uint8_t { turns, activities, sweep };
+/// A worker takes all that there is, and waits until just before the time at which it was told to ask again:
+/// there must be nothing for it.
 struct Doze {
   static constexpr std::string_view kName = "doze";
   On on = On::left;
   Who who = Who::ada;
-  bool activities = false;
+  Waiting waiting = Waiting::turns;
   Duration lease = 5s;
   friend bool operator==(const Doze&, const Doze&) = default;
 };

@@ -40,8 +40,7 @@ store::FetchedTurns Comparison::fetch(const FetchTurns& op, LockToken token) {
                                    .held = held};
   const auto level = [this](auto& model, auto& subject) {
     if (!model || !subject) return;
-    not_later("fetch_turns, next_due", model->next_due, subject->next_due);
-    subject->next_due = model->next_due;
+    take_next_due(*model, *subject);
   };
   const auto fetched =
       ask(op.on, "fetch_turns", [&](Store& store) { return store.fetch_turns(request); }, level);

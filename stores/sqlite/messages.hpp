@@ -1,0 +1,64 @@
+// Messages of instances: how they come in, which of them make an instance ready, and how they go.
+#pragma once
+
+#include "instances.hpp"
+
+#include <holdfast/store/messages.hpp>
+
+#include <string_view>
+#include <vector>
+
+namespace holdfast::sqlite_store {
+
+/// A message on its way into an instance.
+struct Letter {
+  store::MessageKind kind{};
+  ExecutionNumber execution{};
+  EventId source{};
+  Address::Kind address_kind{};
+  std::string_view address{};
+  std::string_view body{};
+};
+Letter letter(const store::NewMessage& message) noexcept;
+/// From six columns: kind, execution, source, kind of address, address, body.
+store::NewMessage read_new_message(const Cursor& row, int first_column);
+
+/// Inserts the message, and makes the instance ready if it does. False, and nothing done, when the instance
+/// has ended and takes no such message.
+bool deliver(Transaction& tx, Instance& instance, const Letter& letter);
+/// The same for a key; false also when there is no such instance.
+bool deliver(Transaction& tx, InstanceKey key, const Letter& letter);
+/// Keeps a message until lease time has come to `visible`.
+void deliver_at(Transaction& tx, InstanceKey key, LeaseTime visible, const Letter& letter);
+
+// ---- what makes it ready ------------------------------------------------------------------------
+
+/// Whether a message that is no delivery makes it ready.
+[[nodiscard]] constexpr bool wakes(store::InstanceStatus status, store::MessageKind kind) noexcept {
+  if (store::has_ended(status)) return kind == store::MessageKind::start;
+  return status == store::InstanceStatus::running || kind == store::MessageKind::control;
+}
+
+/// Whether it was woken or has a message that makes it ready. Deliveries up to `seen` don't count.
+bool needs_turn(Transaction& tx, const Instance& instance, MessageId seen);
+/// Whether a message after `seen` makes it ready.
+bool has_news(Transaction& tx, const Instance& instance, MessageId seen);
+/// Whether it runs and has a delivery after `seen` for an address that it waits for.
+bool has_awaited_delivery(Transaction& tx, const Instance& instance, MessageId seen);
+
+// ---- reading and removing -----------------------------------------------------------------------
+
+/// All messages, by id, but those that can't be decoded.
+std::vector<store::Message> peek_messages(Transaction& tx, InstanceKey key);
+/// Messages after `seen`, by id. What can't be decoded is set aside.
+std::vector<store::Message> read_messages(Transaction& tx, Instance& instance, MessageId seen);
+
+void consume(Transaction& tx, Instance& instance, MessageId id);
+/// It could not be decoded: kept with its bytes, out of the way.
+void put_aside(Transaction& tx, Instance& instance, MessageId id);
+/// All but starts: those that an instance doesn't take after its end.
+void drop_unread(Transaction& tx, Instance& instance);
+/// Those that belong to an execution that is over.
+void drop_answers(Transaction& tx, Instance& instance);
+
+}  // namespace holdfast::sqlite_store
