@@ -53,18 +53,18 @@ class File {
 class AppendLog final : public Lockstep {
  public:
   AppendLog(const std::filesystem::path& path, Shape shape, std::size_t in_flight)
-      : Lockstep(shape, in_flight), file_(path, kSize) {}
+      : Lockstep(shape, in_flight, Start::with_first_turn), file_(path, kSize) {}
 
  private:
   static constexpr std::size_t kSize = 64U << 20U;
 
+  void start(const Flight& flight) override { group_ += instance_id(flight.key); }
+  // An activity is known by the event that schedules it: its input lies in the segment.
   void write(const Flight& flight, const TurnPlan& turn) override {
     number(flight.key);
     number(turn.first_event);
     number(turn.segment_bytes);
     group_.append(turn.segment_bytes, 'h');
-    // An activity is known by the event that schedules it: its input lies in the segment.
-    if (turn.first_event == 1) group_ += instance_id(flight.key);
   }
   void commit() override {
     if (at_ + group_.size() > kSize) at_ = 0;

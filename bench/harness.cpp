@@ -75,7 +75,7 @@ std::string short_number(double value) {
 
 void print_row(const std::string& name, const std::string& value, const std::string& unit,
                const std::string& ratio) {
-  std::printf("%-36s %12s %-6s %s\n", name.c_str(), value.c_str(), unit.c_str(), ratio.c_str());
+  std::printf("%-44s %12s %-6s %s\n", name.c_str(), value.c_str(), unit.c_str(), ratio.c_str());
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "bench/raw_sql.hpp"
 
-#include "bench/lockstep.hpp"
-
 #include <sqlite3.h>
 
 #include <stdexcept>
@@ -15,7 +13,8 @@ namespace {
 constexpr std::string_view kSchema = R"(
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = FULL;
-PRAGMA wal_autocheckpoint = 16384;
+PRAGMA wal_autocheckpoint = 1000;
+PRAGMA secure_delete = OFF;
 PRAGMA cache_size = -65536;
 CREATE TABLE instances (id TEXT PRIMARY KEY, key INTEGER, status INTEGER, output BLOB) WITHOUT ROWID;
 CREATE TABLE history (key INTEGER, first_event INTEGER, stamp BLOB, bytes BLOB,
@@ -27,7 +26,8 @@ CREATE TABLE activities (key INTEGER, event INTEGER, token BLOB, until INTEGER, 
 class Database {
  public:
   explicit Database(const std::filesystem::path& path) {
-    check(sqlite3_open(path.c_str(), &handle_));
+    check(sqlite3_open_v2(path.c_str(), &handle_,
+                          SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr));
     check(sqlite3_exec(handle_, kSchema.data(), nullptr, nullptr, nullptr));
   }
   ~Database() { sqlite3_close(handle_); }
@@ -80,8 +80,8 @@ class Statement {
 
 class RawSql final : public Lockstep {
  public:
-  RawSql(const std::filesystem::path& path, Shape shape, std::size_t in_flight)
-      : Lockstep(shape, in_flight), database_(path) {}
+  RawSql(const std::filesystem::path& path, Shape shape, std::size_t in_flight, Start start)
+      : Lockstep(shape, in_flight, start), database_(path) {}
 
  private:
   static constexpr std::uint64_t kRunning = 0;
@@ -90,9 +90,11 @@ class RawSql final : public Lockstep {
   void begin() override { begin_.run(); }
   void commit() override { commit_.run(); }
 
+  void start(const Flight& flight) override {
+    const std::string id = instance_id(flight.key);
+    insert_instance_.text(id).number(flight.key).number(kRunning).run();
+  }
   void write(const Flight& flight, const TurnPlan& turn) override {
-    const std::string id = turn.first_event == 1 || turn.ends() ? instance_id(flight.key) : std::string();
-    if (turn.first_event == 1) insert_instance_.text(id).number(flight.key).number(kRunning).run();
     insert_segment_.number(flight.key)
         .number(turn.first_event)
         .blob(token_)
@@ -113,6 +115,7 @@ class RawSql final : public Lockstep {
           .run();
     }
     if (turn.ends()) {
+      const std::string id = instance_id(flight.key);
       end_instance_.number(kCompleted).blob(std::string_view(bytes_).substr(0, kBodyBytes)).text(id).run();
     }
   }
@@ -135,8 +138,9 @@ class RawSql final : public Lockstep {
 
 }  // namespace
 
-std::unique_ptr<Contender> raw_sql(const std::filesystem::path& path, Shape shape, std::size_t in_flight) {
-  return std::make_unique<RawSql>(path, shape, in_flight);
+std::unique_ptr<Contender> raw_sql(const std::filesystem::path& path, Shape shape, std::size_t in_flight,
+                                   Start start) {
+  return std::make_unique<RawSql>(path, shape, in_flight, start);
 }
 
 }  // namespace holdfast::bench

@@ -2,6 +2,7 @@
 // activities are handed to the process that scheduled them.
 #pragma once
 
+#include "bench/lockstep.hpp"
 #include "bench/workload.hpp"
 
 #include <cstddef>
@@ -14,6 +15,7 @@ namespace holdfast::bench {
 /// commit. Rows: the instance, by its id; a segment for each turn; each activity from its schedule, inserted
 /// already locked, to its completion. What is ready is known in memory alone. Nothing else that a store has
 /// to do: no messages, no locks of instances, no requests, no clocks, no other processes.
-std::unique_ptr<Contender> raw_sql(const std::filesystem::path& path, Shape shape, std::size_t in_flight);
+std::unique_ptr<Contender> raw_sql(const std::filesystem::path& path, Shape shape, std::size_t in_flight,
+                                   Start start);
 
 }  // namespace holdfast::bench

@@ -11,6 +11,7 @@
 #include "bench/raw_sql.hpp"
 #include "bench/workload.hpp"
 
+#include <holdfast/memory.hpp>
 #include <holdfast/sqlite.hpp>
 
 #include <array>
@@ -66,15 +67,16 @@ class StoreBench {
 
   void against_ceiling() {
     for (const Shape shape : {Shape::p5, Shape::s5}) {
-      for (const std::size_t in_flight : {1U, 16U, 64U, 256U}) {
-        const auto ceiling = raw_sql(new_file(), shape, in_flight);
-        const auto load = store_load(sqlite(new_file()), {.shape = shape, .in_flight = in_flight});
-        const auto [bound, ours] = duel(*ceiling, *load, rounds_);
-        add_rates(suite_, name_of("ceiling", shape, in_flight), bound);
-        const std::string name = name_of("sqlite_store", shape, in_flight);
-        add_rates(suite_, name, ours);
-        add_ratio(name + "_of_ceiling", speedup(ours.step_time, bound.step_time));
-      }
+      for (const std::size_t in_flight : {1U, 16U, 64U, 256U}) against_ceiling(shape, in_flight);
+    }
+  }
+
+  /// Without a disk: what the contract itself and the driver cost.
+  void in_memory() {
+    for (const Shape shape : {Shape::p5, Shape::s5}) {
+      const auto load = store_load(memory(), {.shape = shape});
+      const std::array<Contender*, 1> alone{load.get()};
+      add_rates(suite_, name_of("memory_store", shape, 64), contest(alone, rounds_).front());
     }
   }
 
@@ -111,6 +113,21 @@ class StoreBench {
   }
 
  private:
+  void against_ceiling(Shape shape, std::size_t in_flight) {
+    const auto together = raw_sql(new_file(), shape, in_flight, Start::with_first_turn);
+    const auto apart = raw_sql(new_file(), shape, in_flight, Start::apart);
+    const auto load = store_load(sqlite(new_file()), {.shape = shape, .in_flight = in_flight});
+    const std::array<Contender*, 3> contenders{together.get(), apart.get(), load.get()};
+    const std::vector<Measured> measured = contest(contenders, rounds_);
+    const Times& ours = measured[2].step_time;
+    add_rates(suite_, name_of("ceiling", shape, in_flight), measured[0]);
+    add_rates(suite_, name_of("ceiling_started_apart", shape, in_flight), measured[1]);
+    const std::string name = name_of("sqlite_store", shape, in_flight);
+    add_rates(suite_, name, measured[2]);
+    add_ratio(name + "_of_ceiling", speedup(ours, measured[0].step_time));
+    add_ratio(name + "_of_ceiling_started_apart", speedup(ours, measured[1].step_time));
+  }
+
   std::filesystem::path new_file() { return folder_ / (std::to_string(++files_) + ".db"); }
   void add_ratio(const std::string& name, double ratio) {
     suite_.add({.name = name, .value = ratio, .unit = "x"});
@@ -170,6 +187,7 @@ int main(int argc, char** argv) {
   StoreBench bench(suite, suite.option("--quick"));
   bench.disk();
   bench.against_ceiling();
+  bench.in_memory();
   bench.durable();
   bench.queued();
   bench.big_databases();

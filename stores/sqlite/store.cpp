@@ -21,7 +21,7 @@ constexpr std::array kMigrations{Migration{.number = 1, .name = "the first schem
 template <class Answer, class Call>
 class OneAnswer final : public Job {
  public:
-  OneAnswer(Call call, bool urgent) : Job(1, urgent), call_(std::move(call)) {}
+  OneAnswer(Call call, Place place) : Job(1, place), call_(std::move(call)) {}
   void run(Transaction& tx, std::size_t) override { answer_.emplace(call_(tx)); }
   void fail(std::size_t, const StoreError& error) override { answer_.emplace(Unexpected(error)); }
   StoreResult<Answer> take() { return *std::move(answer_); }
@@ -35,8 +35,8 @@ class OneAnswer final : public Job {
 template <class Answer, class Item, class Call>
 class ManyAnswers final : public Job {
  public:
-  ManyAnswers(std::span<const Item> items, Call call, bool urgent)
-      : Job(items.size(), urgent), items_(items), call_(std::move(call)) {
+  ManyAnswers(std::span<const Item> items, Call call, Place place)
+      : Job(items.size(), place), items_(items), call_(std::move(call)) {
     answers_.reserve(items.size());
   }
   // Items run in their order, so each answer is the next one, or replaces one after a rollback.
@@ -86,7 +86,8 @@ SqliteStore::SqliteStore(const std::filesystem::path& path, SqliteOptions option
                                           options_.logger);
   writer_ = std::make_unique<Writer>(
       *link_, *options_.clock,
-      Writer::Hooks{.begin =
+      Writer::Hooks{.wait_for_disk = [this](bool wait) { set_wait_for_disk(wait); },
+                    .begin =
                         [this] {
                           turnstile_->enter(options_.busy_timeout);
                           link_->connection.begin_immediate();
@@ -102,6 +103,13 @@ SqliteStore::SqliteStore(const std::filesystem::path& path, SqliteOptions option
 
 SqliteStore::~SqliteStore() = default;
 
+// Only `full` waits at all; the setting is kept by the connection, so it is changed only when it has to be.
+void SqliteStore::set_wait_for_disk(bool wait) {
+  if (options_.durability != Durability::full || wait == waits_for_disk_) return;
+  link_->connection.exec(wait ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+  waits_for_disk_ = wait;
+}
+
 std::string SqliteStore::description() const {
   constexpr std::array kNames{"FULL", "NORMAL", "OFF"};
   const std::string file =
@@ -110,16 +118,16 @@ std::string SqliteStore::description() const {
 }
 
 template <class Answer, class Call>
-StoreResult<Answer> SqliteStore::write(Call call) {
-  OneAnswer<Answer, Call> job(std::move(call), false);
+StoreResult<Answer> SqliteStore::write(Call call, Place place) {
+  OneAnswer<Answer, Call> job(std::move(call), place);
   writer_->run(job);
   return job.take();
 }
 
 template <class Answer, class Item, class Call>
-std::vector<StoreResult<Answer>> SqliteStore::write_each(std::span<const Item> items, bool urgent,
+std::vector<StoreResult<Answer>> SqliteStore::write_each(std::span<const Item> items, Place place,
                                                          Call call) {
-  ManyAnswers<Answer, Item, Call> job(items, std::move(call), urgent);
+  ManyAnswers<Answer, Item, Call> job(items, std::move(call), place);
   writer_->run(job);
   return job.take();
 }
@@ -179,18 +187,19 @@ StoreResult<std::vector<store::WorkerView>> SqliteStore::workers() {
 // ---- turns --------------------------------------------------------------------------------------
 
 StoreResult<store::FetchedTurns> SqliteStore::fetch_turns(const store::TurnRequest& request) {
-  return write<store::FetchedTurns>([&](Transaction& tx) { return sqlite_store::fetch_turns(tx, request); });
+  return write<store::FetchedTurns>([&](Transaction& tx) { return sqlite_store::fetch_turns(tx, request); },
+                                    Place::last);
 }
 
 std::vector<StoreResult<store::Committed>> SqliteStore::commit_turns(
     const store::CommitRequest& request, std::span<const store::TurnCommit> commits) {
-  return write_each<store::Committed>(commits, false, [&](Transaction& tx, const store::TurnCommit& commit) {
-    return commit_turn(tx, request, commit);
-  });
+  return write_each<store::Committed>(
+      commits, Place::middle,
+      [&](Transaction& tx, const store::TurnCommit& commit) { return commit_turn(tx, request, commit); });
 }
 
 std::vector<StoreResult<void>> SqliteStore::release_turns(std::span<const store::TurnRelease> releases) {
-  return write_each<void>(releases, false, [](Transaction& tx, const store::TurnRelease& release) {
+  return write_each<void>(releases, Place::middle, [](Transaction& tx, const store::TurnRelease& release) {
     return release_turn(tx, release);
   });
 }
@@ -214,23 +223,24 @@ StoreResult<store::FetchedActivities> SqliteStore::fetch_activities(const store:
 
 std::vector<StoreResult<void>> SqliteStore::finish_activities(
     std::span<const store::ActivityResult> results) {
-  return write_each<void>(results, false, [](Transaction& tx, const store::ActivityResult& result) {
+  return write_each<void>(results, Place::middle, [](Transaction& tx, const store::ActivityResult& result) {
     return finish_activity(tx, result);
   });
 }
 
 std::vector<StoreResult<void>> SqliteStore::renew_turns(WorkerKey worker, Duration lease,
                                                         std::span<const store::TurnRenewal> turns) {
-  return write_each<void>(turns, true, [=](Transaction& tx, const store::TurnRenewal& renewal) {
+  return write_each<void>(turns, Place::first, [=](Transaction& tx, const store::TurnRenewal& renewal) {
     return renew_turn(tx, worker, lease, renewal);
   });
 }
 
 std::vector<StoreResult<void>> SqliteStore::renew_activities(
     WorkerKey worker, Duration lease, std::span<const store::ActivityRenewal> activities) {
-  return write_each<void>(activities, true, [=](Transaction& tx, const store::ActivityRenewal& renewal) {
-    return renew_activity(tx, worker, lease, renewal);
-  });
+  return write_each<void>(activities, Place::first,
+                          [=](Transaction& tx, const store::ActivityRenewal& renewal) {
+                            return renew_activity(tx, worker, lease, renewal);
+                          });
 }
 
 StoreResult<std::vector<store::CancelRecord>> SqliteStore::cancel_records(WorkerKey worker) {
@@ -263,14 +273,14 @@ StoreResult<store::Acquired> SqliteStore::acquire_session(WorkerKey worker, cons
 
 std::vector<StoreResult<void>> SqliteStore::renew_sessions(WorkerKey worker,
                                                            std::span<const store::SessionRenewal> holds) {
-  return write_each<void>(holds, true, [=](Transaction& tx, const store::SessionRenewal& renewal) {
+  return write_each<void>(holds, Place::first, [=](Transaction& tx, const store::SessionRenewal& renewal) {
     return renew_session(tx, worker, renewal);
   });
 }
 
 std::vector<StoreResult<void>> SqliteStore::release_sessions(
     WorkerKey worker, std::span<const store::SessionRelease> releases) {
-  return write_each<void>(releases, false, [=](Transaction& tx, const store::SessionRelease& item) {
+  return write_each<void>(releases, Place::middle, [=](Transaction& tx, const store::SessionRelease& item) {
     return release_session(tx, worker, item);
   });
 }
@@ -306,14 +316,14 @@ StoreResult<std::vector<store::SessionLogEntry>> SqliteStore::session_log(std::s
 std::vector<StoreResult<store::StartAnswer>> SqliteStore::start(
     std::span<const store::StartRequest> requests) {
   return write_each<store::StartAnswer>(
-      requests, false,
+      requests, Place::middle,
       [](Transaction& tx, const store::StartRequest& request) { return sqlite_store::start(tx, request); });
 }
 
 std::vector<StoreResult<InstanceKey>> SqliteStore::send(std::span<const store::ClientMessage> messages) {
-  return write_each<InstanceKey>(messages, false, [](Transaction& tx, const store::ClientMessage& message) {
-    return sqlite_store::send(tx, message);
-  });
+  return write_each<InstanceKey>(
+      messages, Place::middle,
+      [](Transaction& tx, const store::ClientMessage& message) { return sqlite_store::send(tx, message); });
 }
 
 StoreResult<store::InstanceView> SqliteStore::find(std::string_view instance) {

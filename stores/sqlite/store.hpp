@@ -89,14 +89,15 @@ class SqliteStore final : public Store {
  private:
   /// One call with one answer, through the writer.
   template <class Answer, class Call>
-  StoreResult<Answer> write(Call call);
+  StoreResult<Answer> write(Call call, Place place = Place::middle);
   /// One answer for each item, through the writer.
   template <class Answer, class Item, class Call>
-  std::vector<StoreResult<Answer>> write_each(std::span<const Item> items, bool urgent, Call call);
+  std::vector<StoreResult<Answer>> write_each(std::span<const Item> items, Place place, Call call);
   /// A call that writes nothing.
   template <class Answer, class Call>
   StoreResult<Answer> read(Call call);
 
+  void set_wait_for_disk(bool wait);
   /// A connection for one read, from the pool or new.
   std::unique_ptr<Link> take_reader();
 
@@ -109,6 +110,7 @@ class SqliteStore final : public Store {
   std::unique_ptr<Link> link_{};
   std::unique_ptr<LeaseClock> lease_clock_{};
   std::unique_ptr<WalLimit> wal_limit_{};
+  bool waits_for_disk_ = true;  // the writer's connection; used by its leader only
   std::unique_ptr<Writer> writer_{};
   Lapses lapses_{};                    // used by jobs of the writer only, one at a time
   std::atomic<bool> in_doubt_{false};  // a call was answered `unavailable` since the last sweep

@@ -71,9 +71,9 @@ std::vector<Job*> Writer::take_group() {
 
 void Writer::lead(std::span<Job* const> group) {
   std::vector<Item> items;
-  for (const bool urgent : {true, false}) {
+  for (const Place place : {Place::first, Place::middle, Place::last}) {
     for (Job* job : group) {
-      for (std::size_t i = 0; job->urgent() == urgent && i < job->size(); ++i) items.push_back({job, i});
+      for (std::size_t i = 0; job->place() == place && i < job->size(); ++i) items.push_back({job, i});
     }
   }
   // A single call may bring more than one transaction should hold.
@@ -126,6 +126,8 @@ void Writer::commit(std::span<const Item> items) {
 }
 
 void Writer::run_transaction(std::span<const Item> items) {
+  hooks_.wait_for_disk(
+      std::ranges::any_of(items, [](const Item& i) { return i.job->place() == Place::middle; }));
   hooks_.begin();
   if (const std::int64_t version = link_.connection.data_version(); version != data_version_) {
     link_.memo = Memo{};

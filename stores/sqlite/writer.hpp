@@ -7,6 +7,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -15,10 +16,17 @@
 
 namespace holdfast::sqlite_store {
 
+/// Where a call stands in its group, and what it needs.
+enum class Place : std::uint8_t {
+  first,  ///< renewals: nothing may make them late
+  middle,
+  last,  ///< fetches of turns: they find what the rest of the group has made ready
+};
+
 /// A call that writes: one item or several. It lives on the stack of the thread that called.
 class Job {
  public:
-  explicit Job(std::size_t size, bool urgent = false) noexcept : size_(size), urgent_(urgent) {}
+  explicit Job(std::size_t size, Place place = Place::middle) noexcept : size_(size), place_(place) {}
   virtual ~Job() = default;
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
@@ -30,13 +38,13 @@ class Job {
   virtual void fail(std::size_t item, const StoreError& error) = 0;
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  [[nodiscard]] bool urgent() const noexcept { return urgent_; }
+  [[nodiscard]] Place place() const noexcept { return place_; }
 
  private:
   friend class Writer;
 
   std::size_t size_;
-  bool urgent_;  // renewals: first in their group
+  Place place_;
   bool done_ = false;
   std::condition_variable turn_{};  // it is done, or it leads
 };
@@ -48,6 +56,10 @@ class Writer {
  public:
   /// What surrounds a transaction: turns between processes, the clock, publishing.
   struct Hooks {
+    /// Before a transaction: whether its commit has to wait for the disk. Locks alone need not: a power cut
+    /// that takes them takes the process that holds them, too, and the next commit that waits brings them to
+    /// the disk.
+    std::function<void(bool)> wait_for_disk{};
     std::function<void()> begin{};                      ///< takes the write lock
     std::function<LeaseTime()> lease_now{};             ///< asked after the write lock was granted
     std::function<void(Transaction&)> settle{};         ///< what time alone has done comes first
