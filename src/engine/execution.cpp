@@ -453,6 +453,11 @@ void Execution::open_turn() {
 
 void Execution::apply(Message&& message) {
   Outcome& outcome = live_->outcome;
+  // A request to cancel that comes after the end of this execution is for the next one.
+  if (std::holds_alternative<history::CancelRequested>(message.body) && end_ &&
+      std::holds_alternative<history::ContinuedAsNew>(*end_)) {
+    return;
+  }
   outcome.consumed.push_back(message.id);
   const auto reveal_new = [&]<class T>(T& body) {
     if constexpr (std::is_same_v<T, history::Started>) {

@@ -3,6 +3,8 @@
 #include <holdfast/codec.hpp>
 #include <holdfast/session.hpp>
 
+#include <algorithm>
+#include <iterator>
 #include <type_traits>
 #include <utility>
 
@@ -110,6 +112,12 @@ class Reader {
     }
   }
 
+  /// Whether it is the start of the execution that this turn begins, and not of somebody who wants the id.
+  [[nodiscard]] bool begins(const store::Message& message) const {
+    return first_.fresh && message.kind == store::MessageKind::start &&
+           message.execution == instance_.execution;
+  }
+
  private:
   // Each returns false when the message can't be read.
   bool take(const store::Message& message, const std::string& bytes) {
@@ -145,7 +153,7 @@ class Reader {
   bool take_start(const store::Message& message, const std::string& bytes) {
     std::optional<bodies::Start> start = bodies::read<bodies::Start>(bytes);
     if (!start) return false;
-    if (!first_.fresh || out_.start) {
+    if (!begins(message)) {
       out_.refused_starts.push_back(*std::move(start));
       out_.used_up.push_back(message.id);
       return true;
@@ -178,7 +186,7 @@ class Reader {
     return true;
   }
 
-  // In the first turn the start message says it, which comes before all others.
+  // In the first turn the start message says it, which was read before all others.
   [[nodiscard]] bool is_child_of(const history::Parent& parent) const {
     if (first_.fresh) return out_.start && out_.start->started.parent == parent;
     return instance_.frame && instance_.frame->parent() != nullptr && *instance_.frame->parent() == parent;
@@ -207,6 +215,9 @@ Incoming read_messages(const CachedInstance& instance, const FirstTurn& first,
                        std::vector<store::Message>&& messages) {
   Incoming incoming;
   Reader reader(instance, first, incoming);
+  // What begins the execution goes first: requests may have come before it.
+  const auto own = std::ranges::find_if(messages, [&](const auto& m) { return reader.begins(m); });
+  if (own != messages.end()) std::rotate(messages.begin(), own, std::next(own));
   for (store::Message& message : messages) reader.read(std::move(message));
   return incoming;
 }

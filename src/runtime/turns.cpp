@@ -125,10 +125,7 @@ bool TurnStep::prepare(Prepared& turn, store::TurnCommit& commit) {
   }
   turn.incoming = read_messages(instance, first, std::move(turn.taken.messages));
   add_local(turn.incoming, instance, turn.taken.done);
-  if (first.fresh && !turn.incoming.start) {
-    park(turn, "its start message is missing or can't be read");
-    return false;
-  }
+  if (first.fresh && !turn.incoming.start) return answer_before_start(turn, commit);
   // An execution begins before it can be terminated: its parent has to be known.
   turn.forget = turn.incoming.terminate && first.fresh;
   if (turn.forget) turn.incoming.used_up.clear();
@@ -207,6 +204,33 @@ void TurnStep::answer_after_end(Prepared& turn, store::TurnCommit& commit) {
   add_start_answers(commit, instance, turn.incoming);
   commit.consumed = turn.incoming.used_up;
   commit.set_aside = turn.incoming.set_aside;
+}
+
+// Its start is delayed, and somebody was faster: with a wish for its id, or with a request to end it. No code
+// has begun that could be asked.
+bool TurnStep::answer_before_start(Prepared& turn, store::TurnCommit& commit) {
+  CachedInstance& instance = *turn.taken.instance;
+  if (!turn.incoming.set_aside.empty()) {
+    park(turn, "its start message can't be read");
+    return false;
+  }
+  engine::Outcome outcome{.first_event = instance.frame->next_event()};
+  for (const engine::Message& message : turn.incoming.messages) {
+    if (std::holds_alternative<engine::Delivery>(message.body)) continue;
+    outcome.consumed.push_back(message.id);
+    if (const auto* request = std::get_if<history::CancelRequested>(&message.body)) {
+      outcome.end = history::ExecutionCancelled{Failure{.category = Category::cancelled,
+                                                        .type = "cancel_requested",
+                                                        .message = request->reason,
+                                                        .retryable = false}};
+    }
+  }
+  if (turn.incoming.terminate) outcome.end = history::ExecutionTerminated{*turn.incoming.terminate};
+  add_outcome(commit, instance, std::move(outcome), {});
+  add_start_answers(commit, instance, turn.incoming);
+  commit.consumed.insert(commit.consumed.end(), turn.incoming.used_up.begin(), turn.incoming.used_up.end());
+  turn.forget = true;
+  return true;
 }
 
 void TurnStep::settle(Prepared& turn, store::TurnCommit& commit, StoreResult<store::Committed>&& answer,

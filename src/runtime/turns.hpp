@@ -45,6 +45,7 @@ class TurnStep {
   bool prepare(Prepared& turn, store::TurnCommit& commit);
   bool rebuild(CachedInstance& instance, FirstTurn& first);
   void answer_after_end(Prepared& turn, store::TurnCommit& commit);
+  bool answer_before_start(Prepared& turn, store::TurnCommit& commit);
   void settle(Prepared& turn, store::TurnCommit& commit, StoreResult<store::Committed>&& answer,
               BootTime asked);
   void begin_handed_off(Prepared& turn, const store::TurnCommit& commit, store::Committed& committed,

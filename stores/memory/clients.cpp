@@ -22,7 +22,8 @@ StartAnswer begin_life(Transaction& tx, const StartRequest& request) {
                                    .code = request.code,
                                    .request = request.request,
                                    .fingerprint = request.fingerprint});
-  const NewMessage message{.kind = MessageKind::start, .body = request.body};
+  const NewMessage message{
+      .kind = MessageKind::start, .execution = instance.view.execution, .body = request.body};
   if (request.delay > Duration{}) {
     deliver_at(tx, instance, after(tx.now, request.delay), message);
   } else {

@@ -146,7 +146,8 @@ class Turn {
       Instance* target = find_instance(tx_.space, item.instance);
       const bool is_new = target == nullptr;
       if (is_new) target = &create(tx_, {.id = item.instance, .code = item.code, .parent = item.parent});
-      deliver(tx_, *target, NewMessage{.kind = MessageKind::start, .body = item.body});
+      const ExecutionNumber begins = is_new ? target->view.execution : ExecutionNumber{};
+      deliver(tx_, *target, NewMessage{.kind = MessageKind::start, .execution = begins, .body = item.body});
       if (is_new) deliver_early(tx_, *target);
     }
   }

@@ -101,7 +101,8 @@ void continue_as_new(Transaction& tx, Instance& instance, const NextExecution& n
   instance.view.code.version = next.version;
   instance.waits.clear();
   instance.seen = {};  // the new frame was given nothing
-  deliver(tx, instance, NewMessage{.kind = MessageKind::start, .body = next.body});
+  deliver(tx, instance,
+          NewMessage{.kind = MessageKind::start, .execution = instance.view.execution, .body = next.body});
   touch(tx, instance);
 }
 

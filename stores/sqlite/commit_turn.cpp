@@ -340,7 +340,8 @@ class Commit {
     seen_ = {};  // the new frame was given nothing
     const Route& route = tx_.route(instance.route);
     instance.route = tx_.route_number({route.code.name, next.version}, route.build);
-    deliver(tx_, *instance_, {.kind = store::MessageKind::start, .body = next.body});
+    deliver(tx_, *instance_,
+            {.kind = store::MessageKind::start, .execution = instance.execution, .body = next.body});
     touch();
   }
 

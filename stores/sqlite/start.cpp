@@ -62,7 +62,7 @@ std::optional<InstanceKey> create_instance(Transaction& tx, const Birth& birth) 
                                               .messages = std::vector<store::Message>{},
                                               .running = std::vector<std::pair<EventId, LockToken>>{},
                                               .bare = true});
-  const Letter start{.kind = store::MessageKind::start, .body = birth.body};
+  const Letter start{.kind = store::MessageKind::start, .execution = ExecutionNumber{1}, .body = birth.body};
   if (ready) {
     // The instance's row was written with its place already.
     tx.run(tx.sql.insert_ready, route, tx.now, key);

@@ -88,7 +88,9 @@ using MessageBody = std::variant<std::string, ActivityTaken, ValueAnswer, Sessio
 struct Message {
   MessageId id{};  ///< grows with each message that becomes visible; a delayed one has none before
   MessageKind kind = MessageKind::outcome;
-  ExecutionNumber execution{};  ///< as its sender said; of timer, taken, value and session: the operation's
+  /// As its sender said; of timer, taken, value and session: the operation's; of a start: the execution that
+  /// it begins, or 0 when the id was taken already.
+  ExecutionNumber execution{};
   EventId source{};
   Address address{};
   MessageBody body{};

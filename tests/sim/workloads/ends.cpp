@@ -48,6 +48,15 @@ Task<int> endless(Context& ctx, int width) {
   co_return co_await ctx.event<int>("never");
 }
 
+// Goes on as new for ever.
+Task<int> restless(Context& ctx, int round) {
+  const std::string label = "round";
+  co_await ctx.activity<std::string>("step", label);
+  co_await ctx.sleep(200ms);
+  const int next = round + 1;
+  co_await ctx.continue_as_new(next);
+}
+
 // Loses patience with its child.
 Task<std::string> impatient_parent(Context& ctx, int patience_ms) {
   const int width = 1;
@@ -131,6 +140,30 @@ void cancellations(const Shared& shared) {
     shared.expect("obedient tidied up", shared.ledger->has_label("obedient/tidy"), result == "tidied up");
     shared.expect("endless was cancelled", shared.sim.info("endless").status == Status::cancelled, true);
   });
+}
+
+void restless_ones(const Shared& shared) {
+  shared.sim.orchestration("restless", restless);
+  for (int i = shared.number(1, 3); i > 0; --i) {
+    const std::string id = "restless-" + std::to_string(i);
+    const bool by_force = shared.number(0, 2) == 0;
+    shared.sim.at(shared.some_time(), "start " + id, [shared, id, by_force](Client& client) {
+      // Some are ended before they begin.
+      const Duration delay = shared.number(0, 3) == 0 ? 8s : 0s;
+      client.start("restless", {.id = id, .delay = delay}, 0);
+      shared.sim.at(shared.sim.now() + shared.some_time(10s), "end " + id, [id, by_force](Client& again) {
+        if (by_force) {
+          again.terminate(id, "enough");
+        } else {
+          again.cancel(id, "enough");
+        }
+      });
+    });
+    shared.sim.at_end([shared, id, by_force] {
+      const Status wanted = by_force ? Status::terminated : Status::cancelled;
+      shared.expect(id + " was ended", shared.sim.info(id).status == wanted, true);
+    });
+  }
 }
 
 void terminations(const Shared& shared) {

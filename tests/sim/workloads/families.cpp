@@ -130,21 +130,26 @@ void detached_ones(const Shared& shared) {
 
 void taken_ids(const Shared& shared) {
   shared.sim.orchestration("usurper", usurper);
-  shared.share("settled", lonely);
+  shared.share("looping", looping);
   shared.share("lonely", lonely);
-  const int length = shared.number(0, 3);
-  // It is there before anybody wants its id.
-  shared.sim.at(0s, "start taken", [length, shared](Client& client) {
-    client.start("settled", "taken", length);
-    const Duration when = shared.sim.now() + 1ms;
-    shared.sim.at(when, "start usurper",
-                  [](Client& again) { again.start("usurper", "usurper", std::string("taken")); });
+  const int rounds = shared.number(0, 6);
+  // It is there before anybody wants its id; sometimes it has not begun by then.
+  const Duration delay = shared.number(0, 2) == 0 ? 3s : 0s;
+  shared.sim.at(0s, "start taken", [rounds, delay, shared](Client& client) {
+    client.start("looping", {.id = "taken", .delay = delay}, std::vector<std::string>{}, rounds);
+    for (int i = 0; i < 3; ++i) {
+      const std::string id = "usurper-" + std::to_string(i);
+      shared.sim.at(shared.sim.now() + shared.some_time(4s), "start " + id,
+                    [id](Client& again) { again.start("usurper", id, std::string("taken")); });
+    }
   });
-  shared.sim.at_end([shared, length] {
-    shared.expect<std::string>("usurper", shared.sim.result<std::string>("usurper").value(),
-                               "id_taken, own ended");
+  shared.sim.at_end([shared, rounds] {
+    for (int i = 0; i < 3; ++i) {
+      const std::string id = "usurper-" + std::to_string(i);
+      shared.expect<std::string>(id, shared.sim.result<std::string>(id).value(), "id_taken, own ended");
+    }
     shared.expect("taken", shared.sim.result<std::vector<std::string>>("taken").value().size(),
-                  static_cast<std::size_t>(length));
+                  static_cast<std::size_t>(rounds));
   });
 }
 
@@ -167,7 +172,7 @@ void careless_ones(const Shared& shared) {
 }
 
 void loops(const Shared& shared) {
-  shared.sim.orchestration("looping", looping);
+  shared.share("looping", looping);
   const int rounds = shared.number(0, 6);
   shared.start("looping", "loop", std::vector<std::string>{}, rounds);
   shared.sim.at_end([shared, rounds] {

@@ -58,7 +58,7 @@ void everything(Simulation& sim) {
       impatient_readers, trees,         detached_ones, taken_ids,        loops,
       restless_children, cancellations, terminations,  dropped_children, values,
       new_lives,         versions,      hurries,       interruptions,    careless_ones,
-      conversations};
+      conversations,     restless_ones};
   // Few kinds at once keep a failure readable; over many seeds they all meet.
   const std::size_t kinds = 1 + sim.draw(8);
   std::set<std::size_t> chosen;

@@ -113,6 +113,7 @@ void restless_children(const Shared& shared);
 void conversations(const Shared& shared);
 // Ends that come from outside, and what others can see.
 void cancellations(const Shared& shared);
+void restless_ones(const Shared& shared);
 void terminations(const Shared& shared);
 void dropped_children(const Shared& shared);
 void values(const Shared& shared);
