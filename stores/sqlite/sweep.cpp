@@ -62,9 +62,15 @@ class Sweep {
       ++swept_.activities_timed_out;
     }
     if (Cursor row = tx_.rows(tx_.sql.first_deadline, tx_.ns); row.next()) due_at(row->int64(0));
-    // A session that ended under them fails those that run, once their locks are over.
-    if (Cursor row = tx_.rows(tx_.sql.first_end_of_orphans, tx_.ns); row.next() && !row->is_null(0)) {
-      due_at(row->int64(0));
+    // Those that run fail once their locks are over: with the session that ended under them, or when nobody
+    // takes them again in time.
+    for (Cursor row = tx_.rows(tx_.sql.running_with_deadlines, tx_.ns); row.next();) {
+      Activity lapsed;
+      lapsed.at = row->int64(0);
+      if (!row->is_null(1)) lapsed.start_within = Duration(row->int64(1));
+      if (!row->is_null(2)) lapsed.total_until = row->int64(2);
+      if (row->truth(3)) lapsed.session_over = CancelReason::session_lost;
+      due_at(std::max(lapsed.at, lapsed.deadline()));
     }
   }
 
