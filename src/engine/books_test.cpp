@@ -252,13 +252,24 @@ void Books::expect_nothing_to_deliver(std::uint64_t before, const std::string& w
 }
 
 void Books::check_messages(const Outcome& outcome) {
+  // After continue-as-new, a request to cancel is left to the next execution.
+  const bool continued = outcome.end && std::holds_alternative<history::ContinuedAsNew>(*outcome.end);
+  const auto left_over = [&](const Message& message) {
+    return continued && std::holds_alternative<history::CancelRequested>(message.body) &&
+           std::ranges::find(outcome.consumed, message.id) == outcome.consumed.end();
+  };
   std::vector<MessageId> expected = received_;
-  for (const Given& given : given_) expected.push_back(given.message.id);
+  std::uint64_t taken = 0;
+  for (const Given& given : given_) {
+    if (left_over(given.message)) continue;
+    expected.push_back(given.message.id);
+    ++taken;
+  }
   std::vector<MessageId> consumed = outcome.consumed;
   std::ranges::sort(expected);
   std::ranges::sort(consumed);
   expect(consumed == expected, "the consumed messages are not those that were received or applied");
-  expect(outcome.ignored + applied_ == given_.size(), "messages that were ignored are counted wrongly");
+  expect(outcome.ignored + applied_ == taken, "messages that were ignored are counted wrongly");
   if (end_) return;
   expect(outcome.waits == awaited(), "it waits for other messages than its operations do");
   expect_nothing_to_deliver(arrivals_ + 1, " at the end of a turn");
