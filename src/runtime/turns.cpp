@@ -15,6 +15,8 @@ using namespace std::chrono_literals;
 // Enough to fill a commit, few enough to keep it short.
 constexpr std::size_t kBatch = 64;
 constexpr std::size_t kHistoryBytes = 1U << 20U;
+// A parked instance that is asked to end is ready all the same; its code is tried again after this.
+constexpr Duration kParkedPause = 10s;
 
 }  // namespace
 
@@ -108,6 +110,9 @@ bool TurnStep::prepare(Prepared& turn, store::TurnCommit& commit) {
   commit.activity_token = worker_.token<LockToken>();
   commit.execution = instance.execution;
   commit.seen = turn.taken.seen;
+  turn.requested = std::ranges::any_of(turn.taken.messages, [](const store::Message& message) {
+    return message.kind == store::MessageKind::control;
+  });
   if (store::has_ended(instance.status)) {
     answer_after_end(turn, commit);
     return true;
@@ -303,7 +308,10 @@ void TurnStep::park(Prepared& turn, const std::string& why) {
   log(*worker_.logger, LogLevel::error,
       "the code of an instance can't go on; it is parked until a fixed version is deployed",
       {{"instance", instance.id}, {"orchestration", instance.code.name}, {"why", why}});
-  release(turn, {.key = instance.key, .token = instance.token, .park = why});
+  release(turn, {.key = instance.key,
+                 .token = instance.token,
+                 .delay = turn.requested ? kParkedPause : Duration::zero(),
+                 .park = why});
 }
 
 void TurnStep::release(Prepared& turn, store::TurnRelease release) {

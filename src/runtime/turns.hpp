@@ -33,7 +33,8 @@ class TurnStep {
     InstanceCache::Taken taken{};
     Incoming incoming{};
     std::size_t hand_offs = 0;
-    bool forget = false;  ///< the frame was not given all that came: the next turn begins from history
+    bool requested = false;  ///< somebody asks it to end
+    bool forget = false;     ///< the frame was not given all that came: the next turn begins from history
   };
 
   enum class Fetched : std::uint8_t { nothing, some, elsewhere };

@@ -201,6 +201,10 @@ void World::calm_down() {
   profile_ = without_faults(profile_);
   hazards_.clear();
   outage_until_ = {};
+  for (const std::function<void()>& act : calm_actions) act();
+  // Code that could not go on gets a new deployment.
+  const auto parked = plain_store_->list({.statuses = {store::InstanceStatus::parked}, .limit = 1});
+  if (parked && !parked->instances.empty()) ++newest_build_;
   for (Slot& slot : slots_) {
     const bool old = slot.process != nullptr && slot.process->build() < newest_build_;
     slot.build = newest_build_;

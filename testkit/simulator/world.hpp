@@ -50,6 +50,7 @@ class World : private CallGuard {
   std::vector<RegisteredActivity> activities;
   std::vector<RegisteredOrchestration> orchestrations;
   void at(Duration when, std::string what, std::function<void(Client&)> act);
+  std::vector<std::function<void()>> calm_actions;
   std::vector<std::function<void()>> end_checks;
   void fail(std::string what);
   Dice& scenario_dice() noexcept { return scenario_dice_; }

@@ -136,6 +136,8 @@ class Simulation {
   /// run would wait for ever, since time stands still meanwhile. Its calls are tried again while the store
   /// is unavailable, and the world goes on in between. An exception that leaves it is a failure of the run.
   void at(Duration when, std::string what, std::function<void(Client&)> act);
+  /// What the scenario itself does when the faults stop, before all workers come back with the newest build.
+  void at_calm(std::function<void()> act);
   /// What is checked when all instances have ended. An exception that leaves it is a failure of the run.
   void at_end(std::function<void()> check);
   /// Something is not as it should be. The run ends here, and the first such text is reported.

@@ -113,6 +113,20 @@ Task<std::string> second_version(Context& ctx, int rounds) {
   co_return "version " + ctx.version();
 }
 
+// While this is set, code does not do again what it did.
+bool broken = false;
+
+Task<std::vector<std::string>> sometimes_broken(Context& ctx, int length) {
+  std::vector<std::string> done;
+  for (int i = 0; i < length; ++i) {
+    if (broken && ctx.replaying()) co_await ctx.sleep(1s);
+    const std::string label = "b" + std::to_string(i);
+    done.push_back(co_await ctx.activity<std::string>("step", label));
+    co_await ctx.sleep(400ms);
+  }
+  co_return done;
+}
+
 void ignoring_ended(const std::function<void()>& call) {
   try {
     call();
@@ -241,6 +255,39 @@ void new_lives(const Shared& shared) {
   Retry::begin(shared, 1, lives);
   shared.sim.at_end(
       [shared, lives] { shared.expect("mortal", shared.sim.result<int>("mortal").value(), lives); });
+}
+
+void broken_deployments(const Shared& shared) {
+  broken = false;
+  shared.sim.orchestration("sometimes_broken", sometimes_broken);
+  const Duration breaks = shared.some_time(10s);
+  shared.sim.at(breaks, "deploy a mistake", [](Client&) { broken = true; });
+  shared.sim.at_calm([] { broken = false; });
+  for (int i = shared.number(2, 5); i > 0; --i) {
+    const std::string id = "broken-" + std::to_string(i);
+    const int length = shared.number(1, 6);
+    const int end = shared.number(0, 5);  // by itself, or by a request that may find it parked
+    shared.start("sometimes_broken", id, length);
+    if (end < 2) {
+      shared.sim.at(16s + shared.some_time(10s), "end " + id, [id, end](Client& client) {
+        ignoring_ended([&] {
+          if (end == 0) {
+            client.cancel(id, "enough");
+          } else {
+            client.terminate(id, "enough");
+          }
+        });
+      });
+    }
+    shared.sim.at_end([shared, id, length, end] {
+      const Status status = shared.sim.info(id).status;
+      if (end == 0 && status == Status::cancelled) return;
+      if (end == 1 && status == Status::terminated) return;
+      std::vector<std::string> labels;
+      for (int k = 0; k < length; ++k) labels.push_back("b" + std::to_string(k));
+      shared.expect_steps(id, shared.sim.result<std::vector<std::string>>(id).value(), labels);
+    });
+  }
 }
 
 void versions(const Shared& shared) {

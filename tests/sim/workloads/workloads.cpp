@@ -52,13 +52,34 @@ testing::Scenario scenario_of(std::vector<Workload> workloads) {
 void everything(Simulation& sim) {
   const Shared shared{.sim = sim};
   add_activities(shared);
-  const std::vector<Workload> all{
-      sequences,         fan_outs,      retries,       deadlines,        sagas,
-      side_effects,      queues,        timers,        approvals,        actors,
-      impatient_readers, trees,         detached_ones, taken_ids,        loops,
-      restless_children, cancellations, terminations,  dropped_children, values,
-      new_lives,         versions,      hurries,       interruptions,    careless_ones,
-      conversations,     restless_ones};
+  const std::vector<Workload> all{sequences,
+                                  fan_outs,
+                                  retries,
+                                  deadlines,
+                                  sagas,
+                                  side_effects,
+                                  queues,
+                                  timers,
+                                  approvals,
+                                  actors,
+                                  impatient_readers,
+                                  trees,
+                                  detached_ones,
+                                  taken_ids,
+                                  loops,
+                                  restless_children,
+                                  cancellations,
+                                  terminations,
+                                  dropped_children,
+                                  values,
+                                  new_lives,
+                                  versions,
+                                  hurries,
+                                  interruptions,
+                                  careless_ones,
+                                  conversations,
+                                  restless_ones,
+                                  broken_deployments};
   // Few kinds at once keep a failure readable; over many seeds they all meet.
   const std::size_t kinds = 1 + sim.draw(8);
   std::set<std::size_t> chosen;

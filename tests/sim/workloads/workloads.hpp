@@ -119,6 +119,7 @@ void dropped_children(const Shared& shared);
 void values(const Shared& shared);
 void new_lives(const Shared& shared);
 void versions(const Shared& shared);
+void broken_deployments(const Shared& shared);
 
 /// A scenario of these workloads.
 testing::Scenario scenario_of(std::vector<Workload> workloads);

@@ -1,0 +1,93 @@
+// Mistakes that the simulator found, each with the workloads and faults that showed it. The seeds are few: they
+// are those that showed it, and some around them for the day on which a draw more or less shifts them all.
+#include "tests/sim/workloads/workloads.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace holdfast::sim {
+namespace {
+
+using holdfast::testing::SimulatedFaults;
+
+struct Found {
+  std::string name{};
+  std::vector<Workload> workloads{};
+  SimulatedFaults faults{};
+  std::uint64_t first_seed = 1;
+  std::uint64_t seeds = 60;
+};
+
+void PrintTo(const Found& found, std::ostream* out) { *out << found.name; }
+
+/// None but those that are set.
+SimulatedFaults only(void (*set)(SimulatedFaults&)) {
+  SimulatedFaults faults = SimulatedFaults::none();
+  set(faults);
+  return faults;
+}
+
+const std::vector<Found>& all_found() {
+  static const std::vector<Found> list{
+      {.name = "AWorkerThatIsAskedToLeaveSleepsMeanwhile",
+       .workloads = {sequences, timers},
+       .faults = only([](SimulatedFaults& f) { f.drains = f.slow_activities = true; })},
+      {.name = "AChildIsCancelledByTheTurnThatStartsIt",
+       .workloads = {cancellations, dropped_children},
+       .faults = only([](SimulatedFaults& f) { f.pauses = f.interleaved_steps = true; })},
+      {.name = "AValueOfAnotherInstanceIsRead", .workloads = {values}, .faults = SimulatedFaults::none(), .seeds = 3},
+      {.name = "AWorkerThatWasTakenForGoneJoinsAgain",
+       .workloads = {sequences, timers},
+       .faults = only([](SimulatedFaults& f) { f.pauses = f.uneven_workers = true; })},
+      {.name = "OnlyTheRegistrationOfACallDecidesAboutJoiningAgain",
+       .workloads = {sequences, side_effects},
+       .faults = only([](SimulatedFaults& f) { f.pauses = f.uneven_workers = f.interleaved_steps = true; })},
+      {.name = "UnreadMessagesReachTheNextExecution",
+       .workloads = {actors, impatient_readers},
+       .faults = only([](SimulatedFaults& f) { f.kills = f.slow_activities = f.store_errors = true; })},
+      {.name = "ACancelWithATerminationIsOneRequest",
+       .workloads = {terminations},
+       .faults = only([](SimulatedFaults& f) { f.store_errors = f.interleaved_steps = true; })},
+      {.name = "ATimedOutActivityGivesItsSlotBack",
+       .workloads = {hurries, sequences},
+       .faults = only([](SimulatedFaults& f) { f.slow_activities = f.drains = true; })},
+      {.name = "ARequestOfAParentIsHeededByItsChildOnly",
+       .workloads = {careless_ones},
+       .faults = only([](SimulatedFaults& f) { f.pauses = f.kills = f.lost_wakes = true; })},
+      {.name = "ARequestToCancelSurvivesContinueAsNew",
+       .workloads = {restless_ones},
+       .faults = only([](SimulatedFaults& f) { f.interleaved_steps = f.pauses = true; })},
+      {.name = "AStartOfOthersNeverBeginsAnExecution",
+       .workloads = {taken_ids},
+       .faults = only([](SimulatedFaults& f) { f.pauses = f.lost_wakes = true; })},
+      {.name = "AnInstanceThatHasNotBegunCanBeEnded",
+       .workloads = {restless_ones},
+       .faults = SimulatedFaults::none()},
+      {.name = "AParkedInstanceWithARequestIsNotTriedAgainAtOnce",
+       .workloads = {broken_deployments},
+       .faults = only([](SimulatedFaults& f) { f.kills = f.drains = true; })},
+      {.name = "AnActivityThatItsWorkerInterruptsHasNotFailed",
+       .workloads = {interruptions},
+       .faults = only([](SimulatedFaults& f) { f.drains = f.slow_activities = true; })},
+  };
+  return list;
+}
+
+class FoundTest : public ::testing::TestWithParam<Found> {};
+
+TEST_P(FoundTest, Holds) {
+  const Found& found = GetParam();
+  const auto failure = holdfast::testing::simulate_seeds(scenario_of(found.workloads),
+                                                         {.first = found.first_seed, .count = found.seeds},
+                                                         {.faults = found.faults});
+  EXPECT_FALSE(failure) << failure->text();
+}
+
+INSTANTIATE_TEST_SUITE_P(Sim, FoundTest, ::testing::ValuesIn(all_found()),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace holdfast::sim
