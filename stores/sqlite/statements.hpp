@@ -378,9 +378,12 @@ struct Statements {
   Query first_deadline{"sqlite.first_deadline",
                        "SELECT deadline FROM queued WHERE kind >> 32 = ?1 AND deadline IS NOT NULL"
                        " ORDER BY deadline LIMIT 1"};
-  Query first_end_of_orphans{"sqlite.first_end_of_orphans",
-                             "SELECT min(until) FROM running WHERE session IS NOT NULL AND"
-                             " session_over IS NOT NULL AND kind >> 32 = ?1"};
+  Query first_end_of_running{
+      "sqlite.first_end_of_running",
+      "SELECT min(CASE WHEN session_over IS NOT NULL THEN until ELSE"
+      " max(until, min(coalesce(until + start_within, ?2), coalesce(total_until, ?2))) END)"
+      " FROM running WHERE (session_over IS NOT NULL OR start_within IS NOT NULL OR"
+      " total_until IS NOT NULL) AND kind >> 32 = ?1"};
   Query session_numbers{"sqlite.session_numbers",
                         "SELECT number FROM sessions WHERE ns = ?1 AND begun ORDER BY id"};
   Query delete_empty_places{"sqlite.delete_empty_places",

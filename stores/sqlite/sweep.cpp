@@ -62,8 +62,10 @@ class Sweep {
       ++swept_.activities_timed_out;
     }
     if (Cursor row = tx_.rows(tx_.sql.first_deadline, tx_.ns); row.next()) due_at(row->int64(0));
-    // A session that ended under them fails those that run, once their locks are over.
-    if (Cursor row = tx_.rows(tx_.sql.first_end_of_orphans, tx_.ns); row.next() && !row->is_null(0)) {
+    // Those that run fail once their locks are over: with the session that ended under them, or when nobody
+    // takes them again in time.
+    if (Cursor row = tx_.rows(tx_.sql.first_end_of_running, tx_.ns, kNoTime);
+        row.next() && !row->is_null(0)) {
       due_at(row->int64(0));
     }
   }
