@@ -1,5 +1,7 @@
 #include "testkit/conformance/model/comparison.hpp"
 
+#include "testkit/conformance/model/invariants.hpp"
+
 #include <algorithm>
 #include <variant>
 
@@ -19,6 +21,7 @@ Comparison::Comparison(const StoreSubject& model, const StoreSubject& subject, b
 
 Differences Comparison::run(const Step& step) {
   step_ = step.number;
+  committed_.clear();
   answer_.clear();
   std::visit([this](const auto& operation) { perform(operation); }, step.operation);
   // Through the handle that did not make the call, where there are two: what one wrote, the other sees.
@@ -35,7 +38,17 @@ void Comparison::compare_states(On on, const std::string& what) {
   const std::size_t before = found_.size();
   compare("", *model, *subject, found_);
   for (std::size_t i = before; i < found_.size(); ++i) found_[i].where = what + "state: " + found_[i].where;
-  if (*model) world_.space(on).learn(**std::move(model));
+  if (!*model) return;
+  Space& space = world_.space(on);
+  check_invariants(space.state(), **model);
+  space.learn(**std::move(model));
+}
+
+void Comparison::check_invariants(const store::StoreState& before, const store::StoreState& after) {
+  for (const std::string& problem : contradictions(after)) found_.push_back({problem, "", ""});
+  for (const std::string& problem : silently_gone(before, after, committed_)) {
+    found_.push_back({problem, "", ""});
+  }
 }
 
 void Comparison::perform(const Doze& op) {

@@ -12,6 +12,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -53,6 +54,7 @@ class Comparison {
   auto attempt(bool is_model, Store& store, Call& call)
       -> std::optional<std::remove_cvref_t<std::invoke_result_t<Call&, Store&>>>;
   void compare_states(On on, const std::string& what);
+  void check_invariants(const store::StoreState& before, const store::StoreState& after);
   // How long until something is due may be too short, never too long: a Doze finds out. Until then the two
   // may differ.
   template <class Answer>
@@ -104,6 +106,7 @@ class Comparison {
   Side model_;
   Side subject_;
   std::uint32_t step_ = 0;
+  std::set<InstanceKey> committed_{};  // in this step
   Differences found_{};
   Duration next_due_model_{};
   Duration next_due_subject_{};

@@ -61,7 +61,9 @@ std::string text_of(const Differences& found, const std::string& subject) {
   std::string text;
   for (std::size_t i = 0; i < std::min(found.size(), kShown); ++i) {
     const Difference& one = found[i];
-    text.append(one.where).append("\n    model: ").append(shorten(one.model, 600));
+    text.append(one.where).append("\n");
+    if (one.model.empty() && one.subject.empty()) continue;  // both are wrong
+    text.append("    model: ").append(shorten(one.model, 600));
     text.append("\n    ").append(subject).append(": ").append(shorten(one.subject, 600)).append("\n");
   }
   if (found.size() > kShown) text += "and " + std::to_string(found.size() - kShown) + " more\n";

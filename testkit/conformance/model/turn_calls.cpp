@@ -60,7 +60,9 @@ void Comparison::perform(const CommitTurns& op) {
       ask(op.on, "commit_turns", [&](Store& store) { return store.commit_turns(request, commits); });
   if (!committed) return;
   for (std::size_t i = 0; i < std::min(commits.size(), committed->size()); ++i) {
-    if ((*committed)[i]) remember_made(space, step_, commits[i]);
+    if (!(*committed)[i]) continue;
+    remember_made(space, step_, commits[i]);
+    committed_.insert(commits[i].key);
   }
 }
 
