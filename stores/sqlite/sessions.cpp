@@ -266,17 +266,17 @@ void revive(Session& session) {
 
 Claim claim(Transaction& tx, Session& session, WorkerKey worker, const store::Abilities& abilities,
             SessionReason reason) {
-  using Kind = SessionLogEntry::Kind;
+  using Change = SessionLogEntry::Kind;
   const std::string node = tx.node_of(worker);
   if (session.restarted && session.last_owner == node) reason = SessionReason::taken_back;
   Claim found{.same_owner = session.last_worker == worker, .saved = session.saved};
   const bool hands_over = !found.same_owner && (session.planned || session.saved);
-  const Kind kind = session.generation == Generation{} ? Kind::claimed
-                    : hands_over                       ? Kind::moved
-                                                       : Kind::reclaimed;
+  const Change kind = session.generation == Generation{} ? Change::claimed
+                      : hands_over                       ? Change::moved
+                                                         : Change::reclaimed;
   const std::string from = session.last_owner;
   // Whoever hears that it moved wants to know why it left; the rest is plain.
-  const SessionReason why = session.planned && kind == Kind::moved ? session.reason : reason;
+  const SessionReason why = session.planned && kind == Change::moved ? session.reason : reason;
 
   session.generation = Generation{++tx.counters().generations};
   session.owner = session.last_owner = node;
@@ -291,9 +291,9 @@ Claim claim(Transaction& tx, Session& session, WorkerKey worker, const store::Ab
   session.last_activity = tx.now;
   save_session(tx, session);
   tell_watchers(tx, session,
-                {.kind = kind == Kind::claimed ? SessionNews::Kind::claimed
-                         : kind == Kind::moved ? SessionNews::Kind::moved
-                                               : SessionNews::Kind::restored,
+                {.kind = kind == Change::claimed ? SessionNews::Kind::claimed
+                         : kind == Change::moved ? SessionNews::Kind::moved
+                                                 : SessionNews::Kind::restored,
                  .from = from,
                  .to = node,
                  .reason = std::string(to_string(why)),
