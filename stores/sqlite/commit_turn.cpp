@@ -57,22 +57,22 @@ class Commit {
   // ---- what must hold -------------------------------------------------------------------------
 
   std::optional<StoreError> objection() {
-    using Kind = StoreError::Kind;
+    using Why = StoreError::Kind;
     instance_ = load_instance(tx_, commit_.key);
     if (instance_ == nullptr || !instance_->held || instance_->held->token != commit_.token) {
-      return store_error(Kind::lost, "instance " + to_string(commit_.key) + " is not locked by this token");
+      return store_error(Why::lost, "instance " + to_string(commit_.key) + " is not locked by this token");
     }
     if (stamp_of(tx_, *instance_) != commit_.expected) {
-      return store_error(Kind::lost, "instance '" + instance_->name + "' has another stamp");
+      return store_error(Why::lost, "instance '" + instance_->name + "' has another stamp");
     }
     if (instance_->execution != commit_.execution) {
-      return store_error(Kind::invalid, "instance '" + instance_->name + "' is in execution " +
-                                            to_string(instance_->execution) + ", not " +
-                                            to_string(commit_.execution));
+      return store_error(Why::invalid, "instance '" + instance_->name + "' is in execution " +
+                                           to_string(instance_->execution) + ", not " +
+                                           to_string(commit_.execution));
     }
     if (!find_completed()) {
-      return store_error(Kind::lost, "an activity of instance '" + instance_->name +
-                                         "' is not locked by the token of its completion");
+      return store_error(Why::lost, "an activity of instance '" + instance_->name +
+                                        "' is not locked by the token of its completion");
     }
     return std::nullopt;
   }

@@ -2,9 +2,9 @@
 
 #include "activities.hpp"
 #include "clients.hpp"
-#include "schema.hpp"
 #include "sessions.hpp"
 #include "settle.hpp"
+#include "store_plan.hpp"
 #include "turns.hpp"
 #include "views.hpp"
 #include "workers.hpp"
@@ -14,8 +14,6 @@
 
 namespace holdfast::sqlite_store {
 namespace {
-
-constexpr std::array kMigrations{Migration{.number = 1, .name = "the first schema", .sql = kSchema}};
 
 /// A call with one answer.
 template <class Answer, class Call>
@@ -75,7 +73,7 @@ std::int64_t intern_namespace(Connection& connection, LeaseClock& clock, const s
 SqliteStore::SqliteStore(const std::filesystem::path& path, SqliteOptions options)
     : options_(std::move(options)) {
   if (options_.clock == nullptr) options_.clock = &real_clock();
-  database_ = open_database(path, options_, MigrationPlan{.migrations = kMigrations});
+  database_ = open_database(path, options_, store_plan(*options_.clock));
   side_file_ = std::make_shared<SideFile>(database_.path, options_.logger);
   turnstile_ = std::make_unique<Turnstile>(*side_file_);
   wakes_ = std::make_unique<FileWakes>(database_.path, side_file_, *options_.clock);

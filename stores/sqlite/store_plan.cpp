@@ -1,0 +1,31 @@
+#include "store_plan.hpp"
+
+#include "lease_clock.hpp"
+#include "schema.hpp"
+
+#include <array>
+#include <chrono>
+
+namespace holdfast::sqlite_store {
+
+namespace {
+
+constexpr std::array kMigrations{Migration{.number = 1, .name = "the first schema", .sql = kSchema}};
+
+constexpr std::chrono::microseconds kSilence = std::chrono::minutes{1};
+
+}  // namespace
+
+MigrationPlan store_plan(const Clock& clock) {
+  return {.migrations = kMigrations,
+          .live_engines = [&clock](Connection& database) { return live_engines(database, clock); }};
+}
+
+std::int64_t live_engines(Connection& database, const Clock& clock) {
+  const std::int64_t now = LeaseClock(database, clock).now();
+  Statement count = database.prepare("SELECT count(*) FROM workers WHERE superseded = 0 AND seen > ?");
+  Cursor row(count, now - kSilence.count());
+  return row.next() ? row->int64(0) : 0;
+}
+
+}  // namespace holdfast::sqlite_store
