@@ -60,7 +60,7 @@ std::optional<InstanceKey> create_instance(Transaction& tx, const Birth& birth) 
                                               .updated_at = tx.calendar_now,
                                               .last_stamp = TurnStamp{},
                                               .messages = std::vector<store::Message>{},
-                                              .running = std::vector<std::pair<EventId, LockToken>>{},
+                                              .running = std::vector<RunningActivity>{},
                                               .bare = true});
   const Letter start{.kind = store::MessageKind::start, .execution = ExecutionNumber{1}, .body = birth.body};
   if (ready) {

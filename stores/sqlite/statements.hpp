@@ -161,7 +161,8 @@ struct Statements {
                   " EXISTS (SELECT 1 FROM messages WHERE key = ?1),"
                   " EXISTS (SELECT 1 FROM delayed WHERE key = ?1),"
                   " EXISTS (SELECT 1 FROM sessions WHERE opener = ?1),"
-                  " EXISTS (SELECT 1 FROM watches WHERE key = ?1)"};
+                  " EXISTS (SELECT 1 FROM watches WHERE key = ?1),"
+                  " EXISTS (SELECT 1 FROM packs WHERE key = ?1)"};
 
   // ---- activities -------------------------------------------------------------------------------
   Query insert_running_plain{"sqlite.insert_running_plain",
@@ -200,11 +201,7 @@ struct Statements {
                   "lane, at, adopts"
                   " FROM queued WHERE key = ?1 ORDER BY execution, event"};
   Query running_tokens{"sqlite.running_tokens",
-                       "SELECT event, token, session, generation FROM running"
-                       " WHERE key = ?1 AND execution = ?2 AND event BETWEEN ?3 AND ?4 ORDER BY event"};
-  Query delete_running_range{
-      "sqlite.delete_running_range",
-      "DELETE FROM running WHERE key = ?1 AND execution = ?2 AND event BETWEEN ?3 AND ?4"};
+                       "SELECT event, token FROM running WHERE key = ?1 AND execution = ?2 ORDER BY event"};
   Query delete_running{"sqlite.delete_running",
                        "DELETE FROM running WHERE key = ?1 AND execution = ?2 AND event = ?3"};
   Query delete_queued{"sqlite.delete_queued",
@@ -219,7 +216,20 @@ struct Statements {
       "SELECT key, execution, event, kind, worker, token, until, body, priority, attempt, delivery,"
       " session, generation, start_within, total_until, last_failure, progress, session_over, 0, 0, 0"
       " FROM running WHERE until <= ?1 ORDER BY key, execution, event"};
-  Query first_end_of_lock{"sqlite.first_end_of_lock", "SELECT min(until) FROM running"};
+  Query first_end_of_lock{"sqlite.first_end_of_lock",
+                          "SELECT min(until) FROM (SELECT min(until) AS until FROM running"
+                          " UNION ALL SELECT min(until) FROM packs)"};
+  Query write_pack{"sqlite.write_pack",
+                   "REPLACE INTO packs (key, ns, execution, worker, token, until, items)"
+                   " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"};
+  Query delete_pack{"sqlite.delete_pack", "DELETE FROM packs WHERE key = ?1"};
+  Query pack_of{
+      "sqlite.pack_of",
+      "SELECT key, ns, execution, worker, token, until, items FROM packs WHERE key = ?1 AND ns = ?2"};
+  Query all_packs{"sqlite.all_packs",
+                  "SELECT key, ns, execution, worker, token, until, items FROM packs WHERE ns = ?1"};
+  Query packs_until{"sqlite.packs_until",
+                    "SELECT key, ns, execution, worker, token, until, items FROM packs WHERE until <= ?1"};
   Query any_queued{"sqlite.any_queued", "SELECT 1 FROM queued LIMIT 1"};
   Query next_queue_lane{"sqlite.next_queue_lane",
                         "SELECT lane FROM queued WHERE lane > ?1 AND lane < ?2 ORDER BY lane LIMIT 1"};
