@@ -109,6 +109,7 @@ class Commit {
     place_in_row_ = instance_->ready_at;
     lapsed_ = std::exchange(instance_->held->lapsed, false);
     seen_ = commit_.seen;
+    settle_start(tx_, *instance_, commit_);
   }
 
   // ---- the steps, in the order of the contract ------------------------------------------------

@@ -46,6 +46,7 @@ struct Instance {
   std::optional<LeaseTime> ready_at{};
   TurnStamp stamp{};    ///< empty when the last segment has it
   std::string waits{};  ///< encoded
+  MessageId start{};    ///< the start message in its row, if it has one and that is unread
   MessageId seen{};     ///< deliveries up to this don't make it ready
   bool woken = false;   ///< ready, whatever its messages are
   LeaseTime not_before = 0;

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kMaxPacked = 16;
 constexpr std::size_t kMaxBytes = 2048;
+constexpr std::size_t kUsualBytes = 256;
 
 Pack read_pack(const Cursor& row) {
   return {.key = row->number<InstanceKey>(0),
@@ -55,6 +56,7 @@ bool Pack::has_room_for(const Activity& activity) const noexcept {
 }
 
 void Pack::add(const Activity& activity) {
+  if (items.empty()) items.reserve(kUsualBytes);
   history::ByteWriter out(items);
   out.varint(activity.id.event.value);
   // The rest of the number is the namespace's.

@@ -60,6 +60,8 @@ CREATE TABLE instances (
   ready_at INTEGER,            -- its place in `ready`, or NULL; of no meaning while it is held and not lapsed
   stamp BLOB,                  -- of a last commit that wrote no segment; else that segment has it
   waits BLOB,                  -- the addresses, encoded; NULL: none
+  start_id INTEGER,            -- the message that it was started with, when that is no row of `messages`:
+  start_body BLOB,             -- it is unread as long as the instance has no stamp
   seen INTEGER NOT NULL DEFAULT 0,        -- deliveries up to this don't make it ready: its frame had them
   woken INTEGER NOT NULL DEFAULT 0,       -- 1: ready, whatever its messages are
   not_before INTEGER NOT NULL DEFAULT 0,  -- not ready before this

@@ -51,13 +51,14 @@ struct Statements {
   Query instance{"sqlite.instance",
                  "SELECT i.name, i.route, i.execution, i.status, i.delivery, i.ready_at, i.stamp, i.waits,"
                  " i.updated_at, h.worker, h.token, h.until, h.delivery, h.stamp, h.lapsed, i.ns,"
-                 " i.seen, i.woken, i.not_before"
+                 " i.seen, i.woken, i.not_before, i.start_id"
                  " FROM instances AS i LEFT JOIN held AS h ON h.key = i.key WHERE i.key = ?1"};
   Query key_by_name{"sqlite.key_by_name", "SELECT key FROM instances WHERE ns = ?1 AND name = ?2"};
   Query insert_instance{"sqlite.insert_instance",
                         "INSERT INTO instances (key, ns, name, route, execution, status, delivery, ready_at,"
-                        " created_at, updated_at, request, fingerprint, parent)"
-                        " VALUES (?1, ?2, ?3, ?4, 1, 0, 0, ?5, ?6, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING"};
+                        " created_at, updated_at, request, fingerprint, parent, start_id, start_body)"
+                        " VALUES (?1, ?2, ?3, ?4, 1, 0, 0, ?5, ?6, ?6, ?7, ?8, ?9, ?10, ?11)"
+                        " ON CONFLICT DO NOTHING"};
   Query update_instance{"sqlite.update_instance",
                         "UPDATE instances SET route = ?2, execution = ?3, status = ?4, delivery = ?5,"
                         " ready_at = ?6, stamp = ?7, waits = ?8, updated_at = ?9, seen = ?10, woken = ?11,"
@@ -65,7 +66,10 @@ struct Statements {
   Query end_instance{"sqlite.end_instance",
                      "UPDATE instances SET route = ?2, status = ?3, delivery = 0, ready_at = ?4, stamp = ?5,"
                      " waits = NULL, seen = 0, woken = 0, not_before = 0, updated_at = ?6, output = ?7,"
-                     " parked_because = NULL WHERE key = ?1"};
+                     " parked_because = NULL, start_id = NULL, start_body = NULL WHERE key = ?1"};
+  Query start_body{"sqlite.start_body", "SELECT start_body FROM instances WHERE key = ?1"};
+  Query forget_start{"sqlite.forget_start",
+                     "UPDATE instances SET start_id = NULL, start_body = NULL WHERE key = ?1"};
   Query set_ready_at{"sqlite.set_ready_at", "UPDATE instances SET ready_at = ?2 WHERE key = ?1"};
   Query set_parked_because{"sqlite.set_parked_because",
                            "UPDATE instances SET parked_because = ?2 WHERE key = ?1"};

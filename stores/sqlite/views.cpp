@@ -106,7 +106,7 @@ StoreResult<store::InstanceDetail> describe(Transaction& tx, std::string_view na
   for (const Activity& activity : all_activities(tx, *key)) {
     detail.activities.push_back(view_activity(tx, activity));
   }
-  if (Cursor row = tx.rows(tx.sql.count_messages, *key); row.next()) detail.unread = row->uint64(0);
+  detail.unread = count_messages(tx, *instance);
   return detail;
 }
 
