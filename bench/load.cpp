@@ -112,6 +112,19 @@ class Desk {
   std::exception_ptr problem_;
 };
 
+/// Requests that are filled in again and again.
+template <class Request>
+class Buffer {
+ public:
+  std::span<Request> first(std::size_t count) {
+    if (requests_.size() < count) requests_.resize(count);
+    return std::span(requests_).first(count);
+  }
+
+ private:
+  std::vector<Request> requests_;
+};
+
 class StoreLoad final : public Contender {
  public:
   StoreLoad(std::shared_ptr<Store> store, const LoadOptions& options)
@@ -164,10 +177,10 @@ class StoreLoad final : public Contender {
 
   void be_client(Desk& desk) {
     SeededRandom random = make_random();
+    Buffer<store::StartRequest> buffer;
     for (std::vector<Frame*> frames; !(frames = desk.take_starts()).empty();) {
-      std::vector<store::StartRequest> requests;
-      requests.reserve(frames.size());
-      for (Frame* frame : frames) requests.push_back(frame->start(++last_id_, random));
+      const std::span requests = buffer.first(frames.size());
+      for (std::size_t i = 0; i < frames.size(); ++i) frames[i]->start(++last_id_, random, requests[i]);
       for (auto& answer : store_->start(requests)) require(answer, "start");
       desk.want_turn_fetch();
     }
@@ -176,11 +189,14 @@ class StoreLoad final : public Contender {
   Round run_turns(Desk& desk, Clock::time_point deadline) {
     Round part;
     SeededRandom random = make_random();
+    Buffer<store::TurnCommit> buffer;
     for (Desk::Turns turns; !(turns = desk.take_turns()).over();) {
       if (turns.fetch) {
         fetch_turns(desk, random);
       } else {
-        commit_turns(desk, turns.run, random, deadline, part);
+        const std::span commits = buffer.first(turns.run.size());
+        for (std::size_t i = 0; i < commits.size(); ++i) turns.run[i]->next_turn(random, commits[i]);
+        commit_turns(desk, turns.run, commits, deadline, part);
       }
     }
     return part;
@@ -202,11 +218,8 @@ class StoreLoad final : public Contender {
     desk.want_turns(ready);
   }
 
-  void commit_turns(Desk& desk, std::span<Frame* const> frames, Random& random, Clock::time_point deadline,
-                    Round& part) {
-    std::vector<store::TurnCommit> commits;
-    commits.reserve(frames.size());
-    for (Frame* frame : frames) commits.push_back(frame->next_turn(random));
+  void commit_turns(Desk& desk, std::span<Frame* const> frames, std::span<const store::TurnCommit> commits,
+                    Clock::time_point deadline, Round& part) {
     auto answers = store_->commit_turns(
         {.worker = worker_, .abilities = &abilities_, .activity_lease = kLease}, commits);
 
