@@ -129,6 +129,7 @@ void insert_queued(Transaction& tx, const Activity& a) {
          blob_or_null(a.last_failure), blob_or_null(a.progress), over_of(a), a.lane, a.at, a.adopts,
          or_null(deadline, kNoTime));
   tx.memo.nothing_queued = false;
+  if (tx.memo.top_rank) tx.memo.top_rank = std::min(*tx.memo.top_rank, -std::int64_t{a.priority});
   if (Instance* known = tx.memo.instances.find(a.id.instance)) known->bare = false;
   tx.wake(store::kActivities);
   tx.sweep_by(deadline);

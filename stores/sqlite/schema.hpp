@@ -223,6 +223,7 @@ CREATE TABLE queued (
   PRIMARY KEY (key, execution, event)
 ) WITHOUT ROWID;
 CREATE INDEX queued_by_order ON queued (lane, rank, at);
+CREATE INDEX queued_by_rank ON queued (rank) WHERE rank < 0;
 CREATE INDEX queued_by_session ON queued (session) WHERE session IS NOT NULL;
 CREATE INDEX queued_by_deadline ON queued (kind >> 32, deadline) WHERE deadline IS NOT NULL;
 

@@ -235,6 +235,7 @@ struct Statements {
   Query packs_until{"sqlite.packs_until",
                     "SELECT key, ns, execution, worker, token, until, items FROM packs WHERE until <= ?1"};
   Query any_queued{"sqlite.any_queued", "SELECT 1 FROM queued LIMIT 1"};
+  Query top_rank{"sqlite.top_rank", "SELECT rank FROM queued WHERE rank < 0 ORDER BY rank LIMIT 1"};
   Query next_queue_lane{"sqlite.next_queue_lane",
                         "SELECT lane FROM queued WHERE lane > ?1 AND lane < ?2 ORDER BY lane LIMIT 1"};
   Query next_rank{"sqlite.next_rank",
