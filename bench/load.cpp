@@ -60,11 +60,10 @@ class Desk {
     to_start_.insert(to_start_.end(), frames.begin(), frames.end());
     start_wanted_.notify_one();
   }
+  /// By a thread that takes turns itself, and comes back for them: nobody else need be woken.
   void want_turns(std::span<Frame* const> frames) {
-    if (frames.empty()) return;
     const std::lock_guard lock(mutex_);
     to_run_.insert(to_run_.end(), frames.begin(), frames.end());
-    turns_wanted_.notify_one();
   }
   void want_turn_fetch() {
     const std::lock_guard lock(mutex_);
@@ -140,9 +139,9 @@ class StoreLoad final : public Contender {
 
   Round run(std::chrono::nanoseconds length) override {
     Desk desk(frames_.size());
-    Round round{.seconds = std::chrono::duration<double>(length).count()};
+    Round round;
     std::mutex round_mutex;
-    const auto deadline = Clock::now() + length;
+    const auto began = Clock::now();
     const auto as_thread = [&](auto&& body) {
       return std::thread([&desk, body] {
         try {
@@ -158,8 +157,9 @@ class StoreLoad final : public Contender {
     if (!options_.hand_off) threads.push_back(as_thread([&] { run_activities(desk); }));
     for (unsigned i = 0; i < options_.turn_threads; ++i) {
       threads.push_back(as_thread([&] {
-        const Round part = run_turns(desk, deadline);
+        const Round part = run_turns(desk, began, length);
         const std::lock_guard lock(round_mutex);
+        round.seconds = std::max(round.seconds, part.seconds);
         round.steps += part.steps;
         round.latencies.insert(round.latencies.end(), part.latencies.begin(), part.latencies.end());
       }));
@@ -186,7 +186,7 @@ class StoreLoad final : public Contender {
     }
   }
 
-  Round run_turns(Desk& desk, Clock::time_point deadline) {
+  Round run_turns(Desk& desk, Clock::time_point began, std::chrono::nanoseconds length) {
     Round part;
     SeededRandom random = make_random();
     Buffer<store::TurnCommit> buffer;
@@ -196,7 +196,7 @@ class StoreLoad final : public Contender {
       } else {
         const std::span commits = buffer.first(turns.run.size());
         for (std::size_t i = 0; i < commits.size(); ++i) turns.run[i]->next_turn(random, commits[i]);
-        commit_turns(desk, turns.run, commits, deadline, part);
+        commit_turns(desk, turns.run, commits, part, {began, length});
       }
     }
     return part;
@@ -218,23 +218,29 @@ class StoreLoad final : public Contender {
     desk.want_turns(ready);
   }
 
+  struct Span {
+    Clock::time_point began{};
+    std::chrono::nanoseconds length{};
+  };
   void commit_turns(Desk& desk, std::span<Frame* const> frames, std::span<const store::TurnCommit> commits,
-                    Clock::time_point deadline, Round& part) {
+                    Round& part, const Span& counted) {
     auto answers = store_->commit_turns(
         {.worker = worker_, .abilities = &abilities_, .activity_lease = kLease}, commits);
 
     const auto now = Clock::now();
+    const bool in_time = now - counted.began < counted.length;
+    if (in_time) part.seconds = std::chrono::duration<double>(now - counted.began).count();
     std::vector<Frame*> ended;
     std::vector<Frame*> go_on;
     for (std::size_t i = 0; i < frames.size(); ++i) {
       Frame& frame = *frames[i];
       frame.committed(require(answers[i], "commit_turns"));
-      if (now < deadline) part.steps += frame.steps();
+      if (in_time) part.steps += frame.steps();
       (frame.ended() ? ended : go_on).push_back(&frame);
       if (!frame.ended()) continue;
       part.latencies.push_back(std::chrono::duration<double, std::micro>(now - frame.started()).count());
     }
-    if (now < deadline) {
+    if (in_time) {
       desk.want_starts(ended);
     } else {
       desk.retire(ended.size());
