@@ -32,7 +32,9 @@ using namespace std::chrono_literals;
 class RuntimeBench {
  public:
   RuntimeBench(Suite& suite, bool quick)
-      : suite_(suite), quick_(quick), rounds_(quick ? Rounds{.count = 3, .length = 200ms} : Rounds{.count = 5}) {
+      : suite_(suite),
+        quick_(quick),
+        rounds_(quick ? Rounds{.count = 3, .length = 200ms} : Rounds{.count = 5}) {
     suite_.note("disk: " + folder_.file_system());
   }
 
@@ -108,9 +110,9 @@ int run_load(const Suite& suite) {
   const std::array<Contender*, 1> alone{load.get()};
   const auto seconds = std::chrono::seconds(number("--seconds", 10));
   const Measured measured = contest(alone, {.count = 1, .length = seconds}).front();
-  std::printf("%s\n%s, %zu in flight: %.0f steps/s, p50 %.0f us, p99 %.0f us\n", metrics->prometheus().c_str(),
-              std::string(to_string(shape)).c_str(), in_flight, measured.steps_per_s(),
-              measured.latency(0.5), measured.latency(0.99));
+  std::printf("%s\n%s, %zu in flight: %.0f steps/s, p50 %.0f us, p99 %.0f us\n",
+              metrics->prometheus().c_str(), std::string(to_string(shape)).c_str(), in_flight,
+              measured.steps_per_s(), measured.latency(0.5), measured.latency(0.99));
   return 0;
 }
 

@@ -15,6 +15,8 @@ using namespace std::chrono_literals;
 // Enough to fill a commit, few enough to keep it short.
 constexpr std::size_t kBatch = 64;
 constexpr std::size_t kHistoryBytes = 1U << 20U;
+// Longer than a turn takes.
+constexpr Duration kSoon = 200ms;
 // A parked instance that is asked to end is ready all the same; its code is tried again after this.
 constexpr Duration kParkedPause = 10s;
 
@@ -52,7 +54,7 @@ TurnStep::Fetched TurnStep::fetch() {
   const bool any = fetch_alone();
   lock.unlock();
   // This thread will be busy; whoever left the fetch to it has to know when the next one is due.
-  if (any || wanted_) worker_.poke(Step::turns);
+  if (wanted_ || due_.load() < after(worker_.now(), kSoon)) worker_.poke(Step::turns);
   return any ? Fetched::some : Fetched::nothing;
 }
 
