@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // Enough to fill a commit, few enough to keep it short.
-constexpr std::size_t kBatch = 64;
+constexpr std::size_t kBatch = 256;
 constexpr std::size_t kHistoryBytes = 1U << 20U;
 // Longer than a turn takes.
 constexpr Duration kSoon = 200ms;
@@ -182,6 +182,17 @@ bool TurnStep::rebuild(CachedInstance& instance, FirstTurn& first) {
                             .execution = instance.execution,
                             .build = std::to_string(worker_.options.build)};
   auto frame = std::make_unique<engine::Execution>(std::move(identity), std::move(code));
+  if (!instance.stamp.empty() && !replay(instance, *frame)) return false;  // else there is no history yet
+  first = {.fresh = frame->next_event().value == 1,
+           .version = version,
+           .history_budget = worker_.options.history_budget};
+  if (!first.fresh) worker_.counters.replays.add();
+  instance.frame = std::move(frame);
+  return true;
+}
+
+// As rebuild(), for a frame that has seen nothing.
+bool TurnStep::replay(const CachedInstance& instance, engine::Execution& frame) {
   EventId after{};
   for (;;) {
     auto segments = worker_.store->read_history(instance.key, instance.execution, after, kHistoryBytes);
@@ -189,19 +200,13 @@ bool TurnStep::rebuild(CachedInstance& instance, FirstTurn& first) {
       trouble_.failed("read history", segments.error());
       return false;
     }
-    if (segments->empty()) break;
+    if (segments->empty()) return true;
     for (const store::Segment& segment : *segments) {
-      if (auto replayed = frame->replay(segment.bytes); !replayed)
+      if (auto replayed = frame.replay(segment.bytes); !replayed)
         throw Error(engine::to_failure(replayed.error()));
     }
-    after = EventId{frame->next_event().value - 1};
+    after = EventId{frame.next_event().value - 1};
   }
-  first = {.fresh = frame->next_event().value == 1,
-           .version = version,
-           .history_budget = worker_.options.history_budget};
-  if (!first.fresh) worker_.counters.replays.add();
-  instance.frame = std::move(frame);
-  return true;
 }
 
 // It has ended, and is ready only because somebody wanted its id for another instance.
