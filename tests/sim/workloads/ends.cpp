@@ -115,6 +115,7 @@ Task<std::string> second_version(Context& ctx, int rounds) {
 
 // While this is set, code does not do again what it did.
 bool broken = false;
+bool mended = false;  // for good: whoever was late with the mistake doesn't make it any more
 
 Task<std::vector<std::string>> sometimes_broken(Context& ctx, int length) {
   std::vector<std::string> done;
@@ -258,11 +259,14 @@ void new_lives(const Shared& shared) {
 }
 
 void broken_deployments(const Shared& shared) {
-  broken = false;
+  broken = mended = false;
   shared.sim.orchestration("sometimes_broken", sometimes_broken);
   const Duration breaks = shared.some_time(10s);
-  shared.sim.at(breaks, "deploy a mistake", [](Client&) { broken = true; });
-  shared.sim.at_calm([] { broken = false; });
+  shared.sim.at(breaks, "deploy a mistake", [](Client&) { broken = !mended; });
+  shared.sim.at_calm([] {
+    broken = false;
+    mended = true;
+  });
   for (int i = shared.number(2, 5); i > 0; --i) {
     const std::string id = "broken-" + std::to_string(i);
     const int length = shared.number(1, 6);
