@@ -72,20 +72,23 @@ void Watcher::unlist(std::map<InstanceKey, Waiters>::iterator found) {
   waiters_.erase(found);
 }
 
+// Between waiters it goes on listening for a while: the next one comes soon, as a rule.
 void Watcher::run() {
-  for (;;) {
-    {
-      std::unique_lock lock(mutex_);
-      has_waiters_.wait(lock, [&] { return stopping_ || !waiters_.empty(); });
-      if (stopping_) return;
-    }
-    store::Wake wake = listener_->wait(store_->clock().boot_now() + kFloor);
-    if (wake.any_instance || wake.work.empty()) {
-      look_at(all_keys());
-    } else {
-      look_at(wake.instances);
-    }
+  while (wait_for_waiters()) {
+    store::Wake wake;
+    do {
+      wake = listener_->wait(store_->clock().boot_now() + kFloor);
+      const bool all = wake.any_instance || wake.work.empty();
+      look_at(all ? all_keys() : wake.instances);
+    } while (!wake.work.empty());
   }
+}
+
+// False when it is over.
+bool Watcher::wait_for_waiters() {
+  std::unique_lock lock(mutex_);
+  has_waiters_.wait(lock, [&] { return stopping_ || !waiters_.empty(); });
+  return !stopping_;
 }
 
 std::vector<InstanceKey> Watcher::all_keys() {

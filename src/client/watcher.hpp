@@ -45,6 +45,7 @@ class Watcher {
   void unlist(std::map<InstanceKey, Waiters>::iterator found);
   static bool wait(Waiter& waiter, Duration timeout);
   void run();
+  bool wait_for_waiters();
   void look_at_new(Waiter& own);
   void look_at(const std::vector<InstanceKey>& keys);
   Waiters take_satisfied(InstanceKey key, const std::optional<store::InstanceView>& view);

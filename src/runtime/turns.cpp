@@ -43,7 +43,7 @@ Progress TurnStep::step() {
       settle(prepared[i], commits[i], std::move(answers[i]), asked);
   }
   worker_.counters.turn_seconds.observe(std::chrono::duration<double>(worker_.now() - asked).count());
-  return {true, due_};
+  return {wanted_ || cache_.has_ready(), due_};
 }
 
 // One thread fetches; the others go on with what is there.
@@ -93,6 +93,8 @@ CalendarTime TurnStep::turn_time() const {
 std::vector<store::TurnCommit> TurnStep::run(std::vector<InstanceCache::Taken>&& taken,
                                              std::vector<Prepared>& prepared) {
   std::vector<store::TurnCommit> commits;
+  commits.reserve(taken.size());
+  prepared.reserve(taken.size());
   for (InstanceCache::Taken& one : taken) {
     Prepared turn{.taken = std::move(one)};
     store::TurnCommit commit;
