@@ -36,6 +36,11 @@ Task<int> five_at_once(Context& ctx, int value) {
   co_return sum;
 }
 
+bool sleeps(const Run& run) {
+  const RunDetail detail = run.describe();
+  return detail.waits.size() == 1 && detail.waits.front().kind == RunWait::Kind::timer;
+}
+
 double cpu_seconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -91,7 +96,7 @@ double idle_cpu_percent(std::shared_ptr<Store> store, Duration length) {
   for (int i = 0; i < 100; ++i) items.push_back(start_item("sleeper-" + std::to_string(i)));
   const std::vector<Run> runs = runtime.client().start_all("sleep", items);
   for (const Run& run : runs) {
-    while (run.describe().waits.front().kind != RunWait::Kind::timer) std::this_thread::sleep_for(1ms);
+    while (!sleeps(run)) std::this_thread::sleep_for(1ms);
   }
   std::this_thread::sleep_for(500ms);  // locks that are kept between turns are given back by then
 
