@@ -13,8 +13,10 @@ namespace {
 using namespace std::chrono_literals;
 
 // Enough to fill a commit, few enough to keep it short.
-constexpr std::size_t kBatch = 64;
+constexpr std::size_t kBatch = 256;
 constexpr std::size_t kHistoryBytes = 1U << 20U;
+// Longer than a turn takes.
+constexpr Duration kSoon = 200ms;
 // A parked instance that is asked to end is ready all the same; its code is tried again after this.
 constexpr Duration kParkedPause = 10s;
 
@@ -41,7 +43,7 @@ Progress TurnStep::step() {
       settle(prepared[i], commits[i], std::move(answers[i]), asked);
   }
   worker_.counters.turn_seconds.observe(std::chrono::duration<double>(worker_.now() - asked).count());
-  return {true, due_};
+  return {wanted_ || cache_.has_ready(), due_};
 }
 
 // One thread fetches; the others go on with what is there.
@@ -52,7 +54,7 @@ TurnStep::Fetched TurnStep::fetch() {
   const bool any = fetch_alone();
   lock.unlock();
   // This thread will be busy; whoever left the fetch to it has to know when the next one is due.
-  if (any || wanted_) worker_.poke(Step::turns);
+  if (wanted_ || due_.load() < after(worker_.now(), kSoon)) worker_.poke(Step::turns);
   return any ? Fetched::some : Fetched::nothing;
 }
 
@@ -91,6 +93,8 @@ CalendarTime TurnStep::turn_time() const {
 std::vector<store::TurnCommit> TurnStep::run(std::vector<InstanceCache::Taken>&& taken,
                                              std::vector<Prepared>& prepared) {
   std::vector<store::TurnCommit> commits;
+  commits.reserve(taken.size());
+  prepared.reserve(taken.size());
   for (InstanceCache::Taken& one : taken) {
     Prepared turn{.taken = std::move(one)};
     store::TurnCommit commit;
@@ -180,6 +184,17 @@ bool TurnStep::rebuild(CachedInstance& instance, FirstTurn& first) {
                             .execution = instance.execution,
                             .build = std::to_string(worker_.options.build)};
   auto frame = std::make_unique<engine::Execution>(std::move(identity), std::move(code));
+  if (!instance.stamp.empty() && !replay(instance, *frame)) return false;  // else there is no history yet
+  first = {.fresh = frame->next_event().value == 1,
+           .version = version,
+           .history_budget = worker_.options.history_budget};
+  if (!first.fresh) worker_.counters.replays.add();
+  instance.frame = std::move(frame);
+  return true;
+}
+
+// As rebuild(), for a frame that has seen nothing.
+bool TurnStep::replay(const CachedInstance& instance, engine::Execution& frame) {
   EventId after{};
   for (;;) {
     auto segments = worker_.store->read_history(instance.key, instance.execution, after, kHistoryBytes);
@@ -187,19 +202,13 @@ bool TurnStep::rebuild(CachedInstance& instance, FirstTurn& first) {
       trouble_.failed("read history", segments.error());
       return false;
     }
-    if (segments->empty()) break;
+    if (segments->empty()) return true;
     for (const store::Segment& segment : *segments) {
-      if (auto replayed = frame->replay(segment.bytes); !replayed)
+      if (auto replayed = frame.replay(segment.bytes); !replayed)
         throw Error(engine::to_failure(replayed.error()));
     }
-    after = EventId{frame->next_event().value - 1};
+    after = EventId{frame.next_event().value - 1};
   }
-  first = {.fresh = frame->next_event().value == 1,
-           .version = version,
-           .history_budget = worker_.options.history_budget};
-  if (!first.fresh) worker_.counters.replays.add();
-  instance.frame = std::move(frame);
-  return true;
 }
 
 // It has ended, and is ready only because somebody wanted its id for another instance.

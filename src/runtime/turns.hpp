@@ -45,6 +45,7 @@ class TurnStep {
                                      std::vector<Prepared>& prepared);
   bool prepare(Prepared& turn, store::TurnCommit& commit);
   bool rebuild(CachedInstance& instance, FirstTurn& first);
+  bool replay(const CachedInstance& instance, engine::Execution& frame);
   void answer_after_end(Prepared& turn, store::TurnCommit& commit);
   bool answer_before_start(Prepared& turn, store::TurnCommit& commit);
   void settle(Prepared& turn, store::TurnCommit& commit, StoreResult<store::Committed>&& answer,
