@@ -1,5 +1,6 @@
 #include "runtime/activities.hpp"
 
+#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -28,11 +29,30 @@ Progress FetchStep::step() {
   due_ = after(asked, fetched->next_due);
   if (fetched->left_behind) wanted_ = true;
   desk_.set_left_behind(fetched->left_behind);
+  put_back_suspects(fetched->activities, request.token);
   desk_.unreserve(slots - fetched->activities.size());
   const bool any = !fetched->activities.empty();
   for (store::LockedActivity& locked : fetched->activities)
     desk_.begin(std::move(locked), request.token, asked);
   return {any, due_};
+}
+
+// All but one, before that one is run: what goes back is not lost with this process if that is what it kills.
+void FetchStep::put_back_suspects(std::vector<store::LockedActivity>& activities, LockToken token) {
+  constexpr Duration kPause = std::chrono::milliseconds(250);
+  std::vector<store::ActivityResult> others;
+  bool busy = desk_.runs_suspect();
+  std::erase_if(activities, [&](const store::LockedActivity& locked) {
+    if (!worker_.is_suspect(locked.delivery)) return false;
+    if (!std::exchange(busy, true)) {
+      log(*worker_.logger, LogLevel::warn, "an activity is run by itself: it may be what kills its workers",
+          {{"instance", locked.instance}, {"activity", locked.name}, {"delivery", locked.delivery}});
+      return false;
+    }
+    others.push_back({locked.id, token, store::PutBack{kPause}});
+    return true;
+  });
+  if (!others.empty()) worker_.store->finish_activities(others);  // else their leases end
 }
 
 Progress AnswerStep::step() {

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <span>
+#include <vector>
 
 namespace holdfast::runtime {
 
@@ -19,6 +20,8 @@ class FetchStep {
   void want() noexcept { wanted_ = true; }
 
  private:
+  void put_back_suspects(std::vector<store::LockedActivity>& activities, LockToken token);
+
   Worker& worker_;
   ActivityDesk& desk_;
   StoreTrouble trouble_;

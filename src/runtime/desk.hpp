@@ -81,6 +81,9 @@ class ActivityDesk {
   [[nodiscard]] std::size_t slots_in_use() const;
   [[nodiscard]] bool any_locks() const { return in_hand() > 0; }
 
+  /// Whether code runs that may be what kills its workers.
+  [[nodiscard]] bool runs_suspect() const;
+
  private:
   using CallPointer = std::shared_ptr<detail::ActivityCall>;
   struct Entry {

@@ -58,7 +58,8 @@ TEST(Simulator, TellsWhatLedToAFailureAndHowToRunItAgain) {
 
 TEST(Simulator, FindsWhatNeverEnds) {
   const auto scenario = [](Simulation& sim) {
-    sim.orchestration("waiting", [](Context& ctx) -> Task<int> { co_return co_await ctx.event<int>("never"); });
+    sim.orchestration("waiting",
+                      [](Context& ctx) -> Task<int> { co_return co_await ctx.event<int>("never"); });
     sim.at(0s, "start", [](Client& client) { client.start("waiting", "w-1"); });
   };
   const SimulationReport report = simulate(scenario, 1, {.trouble = 1s, .patience = 10s});

@@ -23,8 +23,7 @@ class WitnessTest : public ::testing::Test {
     const store::Code code;
     const store::TurnRequest request{.worker = {1}, .code = &code, .token = token, .lease = 5s};
     store::FetchedTurns answer;
-    answer.turns.push_back(
-        {.key = {1}, .instance = "i-1", .token = token, .stamp = stamp, .execution = {1}});
+    answer.turns.push_back({.key = {1}, .instance = "i-1", .token = token, .stamp = stamp, .execution = {1}});
     witness_.fetched(request, answer);
   }
   void commit(store::TurnCommit turn) {

@@ -1,5 +1,6 @@
-// Mistakes that the simulator found, each with the workloads and faults that showed it. The seeds are few: they
-// are those that showed it, and some around them for the day on which a draw more or less shifts them all.
+// Mistakes that the simulator found, each with the workloads and faults that showed it. The seeds are few:
+// they are those that showed it, and some around them for the day on which a draw more or less shifts them
+// all.
 #include "tests/sim/workloads/workloads.hpp"
 
 #include <gtest/gtest.h>
@@ -38,7 +39,10 @@ const std::vector<Found>& all_found() {
       {.name = "AChildIsCancelledByTheTurnThatStartsIt",
        .workloads = {cancellations, dropped_children},
        .faults = only([](SimulatedFaults& f) { f.pauses = f.interleaved_steps = true; })},
-      {.name = "AValueOfAnotherInstanceIsRead", .workloads = {values}, .faults = SimulatedFaults::none(), .seeds = 3},
+      {.name = "AValueOfAnotherInstanceIsRead",
+       .workloads = {values},
+       .faults = SimulatedFaults::none(),
+       .seeds = 3},
       {.name = "AWorkerThatWasTakenForGoneJoinsAgain",
        .workloads = {sequences, timers},
        .faults = only([](SimulatedFaults& f) { f.pauses = f.uneven_workers = true; })},
