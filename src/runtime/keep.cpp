@@ -14,6 +14,7 @@ Progress KeepStep::step() {
   worker_.keep_due = BootTime::max();  // whoever needs it earlier than it will say says so from here on
   retry_due_ = BootTime::max();
   renew();
+  if (parked_wait_) wake_parked();
   if (cancels_wanted_.exchange(false)) look_for_cancels();
   desk_.enforce_limits();
   acknowledge();
@@ -123,6 +124,18 @@ void KeepStep::give_back_doubtful() {
       turns_.add_doubtful(doubtful[i]);
     }
   }
+}
+
+// Code that could not go on may be another by now.
+void KeepStep::wake_parked() {
+  const auto woken = worker_.store->wake_parked(worker_.code);
+  if (!woken) {
+    failed("wake parked", woken.error());
+    return;
+  }
+  parked_wait_ = false;
+  if (*woken == 0) return;
+  log(*worker_.logger, LogLevel::info, "parked instances are tried again", {{"count", *woken}});
 }
 
 void KeepStep::look_for_cancels() {

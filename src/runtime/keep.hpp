@@ -30,6 +30,7 @@ class KeepStep {
   void renew_turns();
   void release_idle(Duration hold);
   void give_back_doubtful();
+  void wake_parked();
   void look_for_cancels();
   void acknowledge();
   void refresh();
@@ -41,6 +42,7 @@ class KeepStep {
   ActivityDesk& desk_;
   TurnStep& turns_;
   StoreTrouble trouble_;
+  bool parked_wait_ = true;  // for code that may have come with this process
   std::atomic<bool> cancels_wanted_{true};
   std::atomic<bool> sweep_wanted_{true};
   BootTime activities_due_{BootTime::max()};

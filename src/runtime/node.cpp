@@ -33,10 +33,6 @@ Node::Node(std::shared_ptr<Store> store, RuntimeOptions options, Registry regist
 StoreResult<void> Node::join() {
   if (auto joined = register_worker(); !joined) return joined;
   worker_.accepting = true;
-  // Code that could not go on may be another by now.
-  if (const auto woken = worker_.store->wake_parked(worker_.code); woken && *woken > 0) {
-    log(*worker_.logger, LogLevel::info, "parked instances are tried again", {{"count", *woken}});
-  }
   return {};
 }
 

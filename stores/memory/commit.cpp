@@ -244,6 +244,11 @@ std::optional<StoreError> objection(Transaction& tx, const TurnCommit& commit) {
                                  to_string(instance->view.execution) + ", not " +
                                  to_string(commit.execution)};
   }
+  if (has_ended(instance->view.status) && !(commit.activities.empty() && commit.timers.empty())) {
+    return StoreError{.kind = Kind::invalid,
+                      .message = "instance '" + instance->view.instance +
+                                 "' has ended; it can't have new activities or timers"};
+  }
   for (const LocalCompletion& completion : commit.completed) {
     const Activity* const row = find_activity(tx.space, {commit.key, commit.execution, completion.event});
     if (row == nullptr || !row->lock.is(completion.token)) {

@@ -70,6 +70,10 @@ class Commit {
                                            to_string(instance_->execution) + ", not " +
                                            to_string(commit_.execution));
     }
+    if (has_ended(instance_->status) && !(commit_.activities.empty() && commit_.timers.empty())) {
+      return store_error(Why::invalid, "instance '" + instance_->name +
+                                           "' has ended; it can't have new activities or timers");
+    }
     if (!find_completed()) {
       return store_error(Why::lost, "an activity of instance '" + instance_->name +
                                         "' is not locked by the token of its completion");

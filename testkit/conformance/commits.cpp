@@ -124,6 +124,16 @@ STORE_TEST(Commits, TheSameCommitTwiceIsLost) {
   changes_nothing([&] { EXPECT_EQ(answer(a.try_commit(turn)), "lost"); });
 }
 
+STORE_TEST(Commits, AnInstanceThatHasEndedGetsNoNewActivitiesOrTimers) {
+  const Worker a = join("a");
+  a.commit(a.begin("ended").ends());
+  a.commit(a.begin("parent").starts_child("ended"));
+  const Turn turn = a.fetch_turn();
+  changes_nothing([&] { EXPECT_EQ(answer(a.try_commit(Turn(turn).schedules("charge"))), "invalid"); });
+  changes_nothing([&] { EXPECT_EQ(answer(a.try_commit(Turn(turn).sets_timer(EventId{7}, {}))), "invalid"); });
+  EXPECT_EQ(answer(a.try_commit(turn)), "ok");
+}
+
 STORE_TEST(Commits, AFetchBringsTheStampOfTheLastCommit) {
   const Worker a = join("a");
   Turn turn = a.begin("order-1");

@@ -51,8 +51,7 @@ void check_activities(const store::StoreState& state, Problems& problems) {
     expect(row.view.running == (row.lease_left > Duration{}),
            which + "it runs without a lease, or has one alone", problems);
     expect(!row.view.running || !row.token.empty(), which + "it runs without a token", problems);
-    expect(row.view.running == !row.view.owner.empty(), which + "it runs without an owner, or has one alone",
-           problems);
+    expect(row.view.running || row.view.owner.empty(), which + "it has an owner, and does not run", problems);
   }
   for (const store::CancelRecord& record : state.cancels) {
     const bool there = std::any_of(

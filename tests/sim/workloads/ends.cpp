@@ -113,13 +113,14 @@ Task<std::string> second_version(Context& ctx, int rounds) {
   co_return "version " + ctx.version();
 }
 
-// While this is set, code does not do again what it did.
-bool broken = false;
+// While this is `broken`, code does not do again what it did. Once mended it stays so.
+enum class Deployed { working, broken, mended };
+Deployed deployed = Deployed::working;
 
 Task<std::vector<std::string>> sometimes_broken(Context& ctx, int length) {
   std::vector<std::string> done;
   for (int i = 0; i < length; ++i) {
-    if (broken && ctx.replaying()) co_await ctx.sleep(1s);
+    if (deployed == Deployed::broken && ctx.replaying()) co_await ctx.sleep(1s);
     const std::string label = "b" + std::to_string(i);
     done.push_back(co_await ctx.activity<std::string>("step", label));
     co_await ctx.sleep(400ms);
@@ -258,11 +259,13 @@ void new_lives(const Shared& shared) {
 }
 
 void broken_deployments(const Shared& shared) {
-  broken = false;
+  deployed = Deployed::working;
   shared.sim.orchestration("sometimes_broken", sometimes_broken);
   const Duration breaks = shared.some_time(10s);
-  shared.sim.at(breaks, "deploy a mistake", [](Client&) { broken = true; });
-  shared.sim.at_calm([] { broken = false; });
+  shared.sim.at(breaks, "deploy a mistake", [](Client&) {
+    if (deployed == Deployed::working) deployed = Deployed::broken;
+  });
+  shared.sim.at_calm([] { deployed = Deployed::mended; });
   for (int i = shared.number(2, 5); i > 0; --i) {
     const std::string id = "broken-" + std::to_string(i);
     const int length = shared.number(1, 6);
