@@ -40,8 +40,11 @@ std::optional<Failure> Execution::over_limit(const Operation& operation) {
   if (!limits_) return std::nullopt;
   std::optional<Failure> refused = std::visit(
       [this]<class T>(const T& o) -> std::optional<Failure> {
-        if constexpr (requires { o.input; })
-          return over_payload_limit("the input of '" + o.name + "'", o.input.bytes.size());
+        if constexpr (requires { o.input; }) {
+          const std::uint64_t bytes = o.input.bytes.size();
+          if (is_near(bytes, limits_->payload_bytes))
+            return over_payload_limit("the input of '" + o.name + "'", bytes);
+        }
         return std::nullopt;
       },
       operation);

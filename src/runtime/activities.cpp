@@ -59,10 +59,6 @@ Progress AnswerStep::step() {
   if (worker_.now() < not_before_) return {false, not_before_};
   std::vector<store::ActivityResult> answers = desk_.take_answers();
   if (answers.empty()) return {};
-  if (!send_progress(answers)) {
-    desk_.give_back(std::move(answers));
-    return {false, not_before_};
-  }
   auto results = worker_.store->finish_activities(answers);
   std::vector<store::ActivityResult> again;
   for (std::size_t i = 0; i < answers.size(); ++i) {
@@ -78,21 +74,6 @@ Progress AnswerStep::step() {
   const bool trouble = !again.empty();
   if (trouble) desk_.give_back(std::move(again));
   return {!trouble, trouble ? not_before_ : BootTime::max()};
-}
-
-// The next attempt begins where the last heartbeat was, so that has to be with the store before the answer.
-bool AnswerStep::send_progress(std::span<const store::ActivityResult> answers) {
-  const std::vector<store::ActivityRenewal> progress = desk_.take_progress(answers);
-  if (progress.empty()) return true;
-  const auto results =
-      worker_.store->renew_activities(WorkerKey{worker_.key}, worker_.options.activity_lease, progress);
-  for (std::size_t i = 0; i < progress.size(); ++i) {
-    if (results[i] || results[i].error().kind != StoreError::Kind::unavailable) continue;
-    not_before_ = trouble_.failed("send progress", results[i].error());
-    desk_.give_back_progress(progress);
-    return false;
-  }
-  return true;
 }
 
 }  // namespace holdfast::runtime

@@ -5,7 +5,6 @@
 #include "runtime/worker.hpp"
 
 #include <atomic>
-#include <span>
 #include <vector>
 
 namespace holdfast::runtime {
@@ -38,8 +37,6 @@ class AnswerStep {
   Progress step();
 
  private:
-  bool send_progress(std::span<const store::ActivityResult> answers);
-
   Worker& worker_;
   ActivityDesk& desk_;
   StoreTrouble trouble_;

@@ -76,6 +76,16 @@ class ActivityCall {
     const std::lock_guard lock(mutex_);
     return std::exchange(unsent_progress_, std::nullopt);
   }
+  /// It could not be sent; what was said since then counts more.
+  void give_back_progress(std::string bytes) {
+    const std::lock_guard lock(mutex_);
+    if (!unsent_progress_) unsent_progress_ = std::move(bytes);
+  }
+  /// What this attempt said last, sent or not.
+  [[nodiscard]] std::optional<std::string> own_progress() const {
+    const std::lock_guard lock(mutex_);
+    return progress_;
+  }
 
  private:
   static BootTime deadline_of(const ActivityScheduled& scheduled, BootTime started) {

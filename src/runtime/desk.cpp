@@ -134,7 +134,8 @@ void ActivityDesk::ended(const CallPointer& call, Result<Payload> result) {
 // where possible.
 void ActivityDesk::conclude(const detail::ActivityCall& call, Result<Payload> result) {
   if (!result && call.reason() == CancelReason::worker_stopping) {
-    return queue({call.id(), call.token(), store::PutBack{}});  // the attempt was not given its time
+    // The attempt was not given its time.
+    return queue({call.id(), call.token(), store::PutBack{}, call.own_progress()});
   }
   if (result && call.too_large(*result)) {
     result = Unexpected(Failure{.category = Category::limit,
@@ -158,7 +159,8 @@ void ActivityDesk::conclude(const detail::ActivityCall& call, Result<Payload> re
     }
     if (delay) {
       worker_.counters.activities_retried.add();
-      return queue({call.id(), call.token(), store::Retry{*delay, bodies::to_bytes(failure)}});
+      return queue(
+          {call.id(), call.token(), store::Retry{*delay, bodies::to_bytes(failure)}, call.own_progress()});
     }
     worker_.counters.activities_failed.add();
   } else {
@@ -237,26 +239,11 @@ void ActivityDesk::give_back(std::vector<store::ActivityResult>&& answers) {
                   std::make_move_iterator(answers.end()));
 }
 
-std::vector<store::ActivityRenewal> ActivityDesk::take_progress(
-    std::span<const store::ActivityResult> answers) {
-  const std::lock_guard lock(mutex_);
-  std::vector<store::ActivityRenewal> list;
-  for (const store::ActivityResult& answer : answers) {
-    if (std::holds_alternative<store::Finished>(answer.result)) continue;
-    const auto found = calls_.find({answer.id, answer.token});
-    if (found == calls_.end()) continue;
-    if (auto progress = found->second.call->take_unsent_progress()) {
-      list.push_back({answer.id, answer.token, std::move(progress)});
-    }
-  }
-  return list;
-}
-
 void ActivityDesk::give_back_progress(std::span<const store::ActivityRenewal> progress) {
   const std::lock_guard lock(mutex_);
   for (const store::ActivityRenewal& one : progress) {
     const auto found = calls_.find({one.id, one.token});
-    if (found != calls_.end()) found->second.call->set_progress(*one.progress);
+    if (one.progress && found != calls_.end()) found->second.call->give_back_progress(*one.progress);
   }
 }
 

@@ -1,5 +1,16 @@
-// What is known to break engines like this one, each by its name, at the level of a user. Many have tests of
-// their own elsewhere, in more detail.
+// What is known to break engines like this one, each by its name, at the level of a user. Those that are not
+// here are in
+//
+//   ten thousand messages in one go           ScaleTest.TenThousandMessagesAreDrainedInOneGo
+//   a parent in its second execution, after
+//   a restart, on another node FamiliesTest.ChildrenReportToParentsOfAnyExecutionAfterAnyRestart a detached
+//   start in the turn that ends    FamiliesTest.DetachedOnesStartAlsoFromTheTurnThatEndsTheInstance every
+//   failure path tells the parent       LimitsTest.ParentsAreTold..., PoisonTest.ATurnThatKills...,
+//                                             ChangingTest.*,
+//                                             TroublesTest.CodeThatNobodyHasIsWaitedForInSight
+//   shutdown                                  StoppingTest.*
+//   completions that come twice or late       Execution.IgnoresOutcomesThatAreLateTwiceOrForSomebodyElse
+//   no hash maps, pointers, locale            tests/layers (the engine has no hash map), tests/exchange
 #include "base/outage_test.hpp"
 #include "stores_test.hpp"
 
@@ -307,6 +318,31 @@ TEST_P(TrapsTest, ALongActivityThatIsInterruptedByElevenDeploymentsIsNotPoison) 
   }
 }
 
+TEST_P(TrapsTest, AWorkerThatDrainsKeepsRenewingWhatStillRuns) {
+  std::atomic<bool> begun{false};
+  std::atomic<int> deliveries{0};
+  RuntimeOptions options = quick(null_logger());
+  options.activity_lease = 1s;
+  const auto add = [&](Runtime& r) {
+    r.orchestration("waiting", waiting);
+    r.activity("wait", [&](ActivityContext& ctx) {
+      begun = true;
+      ++deliveries;
+      const auto began = std::chrono::steady_clock::now();
+      EXPECT_TRUE(eventually([&] { return std::chrono::steady_clock::now() - began > 1500ms; }));
+      return ctx.delivery();
+    });
+  };
+  auto rt = runtime(options, add);
+  Client client(store());
+  const Run run = client.start("waiting", "w");
+  EXPECT_TRUE(eventually([&] { return begun.load(); }));
+  const auto other = runtime(options, add);  // would take it as soon as its lease is over
+  EXPECT_TRUE(rt->drain(kSoon));
+  EXPECT_EQ(run.wait<int>(kSoon), 1);
+  EXPECT_EQ(deliveries, 1);
+}
+
 Task<int> stubborn(Context& ctx) {
   for (;;) {
     try {
@@ -374,7 +410,8 @@ Task<int> unserved(Context& ctx, int count) {
 }
 
 TEST_P(TrapsTest, AHundredThousandTimersAndRowsThatNobodyServesSlowNobody) {
-  constexpr int kEach = 10'000;
+  // The store in memory is a plain model, and looks at all rows.
+  const int each = GetParam() == Kept::in_a_file ? 10'000 : 500;
   const auto rt = runtime([](Runtime& r) {
     add_program(r);
     r.orchestration("sleeps", sleeps);
@@ -383,8 +420,8 @@ TEST_P(TrapsTest, AHundredThousandTimersAndRowsThatNobodyServesSlowNobody) {
   Client client = rt->client();
   std::vector<Run> crowd;
   for (int i = 0; i < 10; ++i) {
-    crowd.push_back(client.start("sleeps", "sleeps-" + std::to_string(i), kEach));
-    crowd.push_back(client.start("unserved", "unserved-" + std::to_string(i), kEach));
+    crowd.push_back(client.start("sleeps", "sleeps-" + std::to_string(i), each));
+    crowd.push_back(client.start("unserved", "unserved-" + std::to_string(i), each));
   }
   for (const Run& run : crowd) EXPECT_TRUE(run.wait_for_change(RunInfo{}, kSoon).has_value());
   for (const Run& run : client.start_all("sum_of_squares", many(100, 10)))

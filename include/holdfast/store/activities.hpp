@@ -113,7 +113,8 @@ struct ActivityResult {
   ActivityId id{};
   LockToken token{};
   std::variant<Finished, Retry, PutBack, SetAside> result{};
-  std::optional<SessionSave> save{};           ///< saved with it, if the generation is still current
+  std::optional<std::string> progress{};  ///< of its last heartbeat that had details, for who runs it next
+  std::optional<SessionSave> save{};      ///< saved with it, if the generation is still current
   std::optional<std::string> abort_session{};  ///< the reason: its session fails, its own result counts
 };
 
