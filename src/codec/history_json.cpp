@@ -28,20 +28,20 @@ bool read_heading(JsonReader& in, Heading& heading) {
   });
 }
 
-using ReadBody = bool (*)(JsonReader& in, Body& body);
+using ReadJson = bool (*)(JsonReader& in, Body& body);
 
 template <std::size_t Kind>
 bool read_body(JsonReader& in, Body& body) {
   return read_json_object(in, body.emplace<Kind>(), kHeading);
 }
 template <std::size_t... Kind>
-constexpr std::array<ReadBody, sizeof...(Kind)> all_readers(std::index_sequence<Kind...>) {
+constexpr std::array<ReadJson, sizeof...(Kind)> json_readers(std::index_sequence<Kind...>) {
   return {&read_body<Kind>...};
 }
-constexpr auto kReaders = all_readers(std::make_index_sequence<std::variant_size_v<Body>>{});
+constexpr auto kJsonReaders = json_readers(std::make_index_sequence<std::variant_size_v<Body>>{});
 
 std::optional<std::uint8_t> find_kind(std::string_view name) {
-  for (std::size_t i = 0; i < kReaders.size(); ++i) {
+  for (std::size_t i = 0; i < kJsonReaders.size(); ++i) {
     const auto kind = static_cast<std::uint8_t>(i);
     if (kind_name(kind) == name) return kind;
   }
@@ -67,7 +67,7 @@ Result<Event, std::string> parse_event(std::string_view json, std::optional<Even
   const std::optional<std::uint8_t> kind = find_kind(heading.kind);
   if (!kind) return Unexpected(name + ": there is no kind \"" + detail::quote(heading.kind) + '"');
   JsonReader in(json);
-  const ReadBody read = kReaders[*kind];
+  const ReadJson read = kJsonReaders[*kind];
   if (!read(in, event.body)) {
     return Unexpected(name + " (" + heading.kind + "): " + in.error());
   }

@@ -11,10 +11,6 @@
 namespace holdfast::sqlite_store {
 namespace {
 
-Unexpected<StoreError> refuse(StoreError::Kind kind, std::string message) {
-  return Unexpected(store_error(kind, std::move(message)));
-}
-
 // ---- sending ------------------------------------------------------------------------------------
 
 StoreResult<InstanceKey> keep_early(Transaction& tx, const store::ClientMessage& item) {

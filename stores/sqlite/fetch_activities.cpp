@@ -13,9 +13,9 @@
 namespace holdfast::sqlite_store {
 namespace {
 
-class Fetch {
+class ActivityFetch {
  public:
-  Fetch(Transaction& tx, const store::ActivityRequest& request)
+  ActivityFetch(Transaction& tx, const store::ActivityRequest& request)
       : tx_(tx),
         request_(request),
         abilities_(*request.abilities),
@@ -175,7 +175,7 @@ StoreResult<store::FetchedActivities> fetch_activities(Transaction& tx,
   if (auto refused = tx.refuse_worker(request.worker, WorkerCall::takes_work)) {
     return Unexpected(*std::move(refused));
   }
-  return Fetch(tx, request).run();
+  return ActivityFetch(tx, request).run();
 }
 
 }  // namespace holdfast::sqlite_store

@@ -14,9 +14,9 @@ struct Candidate {
   friend auto operator<=>(const Candidate&, const Candidate&) = default;
 };
 
-class Fetch {
+class TurnFetch {
  public:
-  Fetch(Transaction& tx, const store::TurnRequest& request) : tx_(tx), request_(request) {}
+  TurnFetch(Transaction& tx, const store::TurnRequest& request) : tx_(tx), request_(request) {}
 
   store::FetchedTurns run() {
     out_.now = tx_.calendar_now;
@@ -124,7 +124,7 @@ bool serves(const store::Code& code, const Route& route) {
 StoreResult<store::FetchedTurns> fetch_turns(Transaction& tx, const store::TurnRequest& request) {
   if (auto refused = tx.refuse_worker(request.worker, WorkerCall::takes_work))
     return Unexpected(*std::move(refused));
-  return Fetch(tx, request).run();
+  return TurnFetch(tx, request).run();
 }
 
 }  // namespace holdfast::sqlite_store

@@ -23,11 +23,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-using Kind = StoreOpenError::Kind;
+using OpenKind = StoreOpenError::Kind;
 
 constexpr std::uint64_t kRoomForANewFile = 1U << 20U;
 
-[[noreturn]] void refuse(Kind kind, const std::string& file, const std::string& why) {
+[[noreturn]] void refuse(OpenKind kind, const std::string& file, const std::string& why) {
   throw StoreOpenError(kind, "can't open the store '" + file + "': " + why);
 }
 
@@ -53,18 +53,18 @@ bool may_write(const std::string& path) {
 void check_folder(const std::string& file, const std::string& folder, const OpenSeams& seams) {
   std::error_code failed;
   if (!fs::is_directory(folder, failed)) {
-    refuse(Kind::no_directory, file, "there is no folder '" + folder + "'; make it, or correct the path");
+    refuse(OpenKind::no_directory, file, "there is no folder '" + folder + "'; make it, or correct the path");
   }
   const auto magic = seams.file_system ? seams.file_system(folder) : statfs_magic(folder);
   if (const auto name = network_file_system(magic); !name.empty()) {
     refuse(
-        Kind::network_mount, file,
+        OpenKind::network_mount, file,
         "its folder is on a network file system (" + std::string(name) +
             "), where locks and shared memory don't work; put the file on a local disk, or use a store that "
             "several machines can share");
   }
   if (!may_write(folder)) {
-    refuse(Kind::read_only, file,
+    refuse(OpenKind::read_only, file,
            "the folder '" + folder + "' can't be written (" + std::strerror(errno) +
                "), but the store also needs files beside its own; give this user the right to write there");
   }
@@ -77,14 +77,14 @@ bool check_existing(const std::string& file, const std::string& folder) {
   if (status.type() == fs::file_type::not_found ||
       (fs::is_regular_file(status) && fs::is_empty(file, failed))) {
     if (room_on_disk(folder) < kRoomForANewFile) {
-      refuse(Kind::disk_full, file, "the disk is full; make room on it");
+      refuse(OpenKind::disk_full, file, "the disk is full; make room on it");
     }
     if (status.type() == fs::file_type::not_found) return false;
   } else if (!fs::is_regular_file(status)) {
-    refuse(Kind::not_a_store, file, "it is no ordinary file; correct the path");
+    refuse(OpenKind::not_a_store, file, "it is no ordinary file; correct the path");
   }
   if (!may_write(file)) {
-    refuse(Kind::read_only, file,
+    refuse(OpenKind::read_only, file,
            "the file can't be written (" + std::string(std::strerror(errno)) +
                "); give this user the right to read and write it");
   }
@@ -112,11 +112,11 @@ std::uint32_t number_at(const std::array<unsigned char, 100>& header, std::size_
 }
 
 [[noreturn]] void refuse_foreign(const std::string& file, const std::string& what) {
-  refuse(Kind::not_a_store, file, what + "; correct the path, or choose another for the store");
+  refuse(OpenKind::not_a_store, file, what + "; correct the path, or choose another for the store");
 }
 
 [[noreturn]] void refuse_newer(const std::string& file, const std::string& what) {
-  refuse(Kind::newer, file, what + "; run the version that wrote it, or a later one");
+  refuse(OpenKind::newer, file, what + "; run the version that wrote it, or a later one");
 }
 
 // A file of ours has our id in its first bytes from the first commit on, and SQLite must not touch another's,
@@ -170,7 +170,7 @@ void switch_to_wal(Connection& database, const std::string& file, std::chrono::m
     try {
       const std::string mode = database.text_of("PRAGMA journal_mode = WAL");
       if (mode == "wal") return;
-      refuse(Kind::unavailable, file,
+      refuse(OpenKind::unavailable, file,
              "a write-ahead log is not possible there (the journal mode stays '" + mode +
                  "'); put the file on a local disk");
     } catch (const SqlError& error) {
@@ -195,7 +195,7 @@ void look_at_each_table(Connection& database) {
 }
 
 struct Advice {
-  Kind kind = Kind::unavailable;
+  OpenKind kind = OpenKind::unavailable;
   std::string_view text{};
 };
 
@@ -203,30 +203,30 @@ Advice advice_for(const SqlError& error, const std::string& folder) {
   switch (error.primary()) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return {Kind::busy, "another process keeps it locked; try again later, or stop that process"};
+      return {OpenKind::busy, "another process keeps it locked; try again later, or stop that process"};
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
-      return {Kind::read_only,
+      return {OpenKind::read_only,
               "it, or a file beside it, can't be written; give this user the right to write them all"};
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return {Kind::corrupt,
+      return {OpenKind::corrupt,
               "the file is damaged or cut off; copy it and the files beside it, then restore a backup or try "
               "`sqlite3 <file> .recover`"};
     case SQLITE_IOERR:
       if (room_on_disk(folder) >= kRoomForANewFile) {
-        return {Kind::unavailable, "reading or writing it failed; look at the disk and the system's log"};
+        return {OpenKind::unavailable, "reading or writing it failed; look at the disk and the system's log"};
       }
       [[fallthrough]];
     case SQLITE_FULL:
-      return {Kind::disk_full, "the disk is full; make room on it"};
+      return {OpenKind::disk_full, "the disk is full; make room on it"};
     case SQLITE_CANTOPEN:
       return {
-          Kind::unavailable,
+          OpenKind::unavailable,
           "it, or a file beside it, can't be opened; look at the permissions and at the limit of open files"};
     default:
-      return {Kind::unavailable, "SQLite refused; its words may help"};
+      return {OpenKind::unavailable, "SQLite refused; its words may help"};
   }
 }
 
@@ -239,7 +239,7 @@ Advice advice_for(const SqlError& error, const std::string& folder) {
     case MigrationRefused::Reason::engines_at_work:
       break;
   }
-  refuse(Kind::busy, file, refused.what());
+  refuse(OpenKind::busy, file, refused.what());
 }
 
 // Until the end of it only reads, unless the file is new or of an older schema.
@@ -295,7 +295,7 @@ void throw_open_error(const SqlError& error, const fs::path& path) {
 OpenedDatabase open_database(const fs::path& path, const SqliteOptions& options, const MigrationPlan& plan,
                              const OpenSeams& seams) {
   if (path == ":memory:") return open_in_memory(options, plan);
-  if (path.empty()) refuse(Kind::no_directory, "", "the path is empty; name a file");
+  if (path.empty()) refuse(OpenKind::no_directory, "", "the path is empty; name a file");
   const std::string file = fs::absolute(path).string();
   const std::string folder = fs::absolute(path).parent_path().string();
   check_folder(file, folder, seams);

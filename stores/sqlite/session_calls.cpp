@@ -12,11 +12,6 @@ namespace {
 using store::Acquired;
 using store::SessionReason;
 using store::SessionState;
-using WhenLost = store::SessionPolicy::WhenLost;
-
-Unexpected<StoreError> refuse(StoreError::Kind kind, std::string message) {
-  return Unexpected(store_error(kind, std::move(message)));
-}
 
 Unexpected<StoreError> no_session(std::string_view id) {
   return refuse(StoreError::Kind::not_found, "there is no session '" + std::string(id) + "'");

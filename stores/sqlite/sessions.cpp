@@ -15,7 +15,6 @@ using store::SessionNews;
 using store::SessionPolicy;
 using store::SessionReason;
 using store::SessionState;
-using WhenLost = SessionPolicy::WhenLost;
 
 // ---- rows ---------------------------------------------------------------------------------------
 

@@ -16,6 +16,8 @@
 
 namespace holdfast::sqlite_store {
 
+using WhenLost = store::SessionPolicy::WhenLost;
+
 /// A row of `sessions`. What changes in it is written by save_session().
 struct Session {
   std::int64_t number = 0;

@@ -10,8 +10,6 @@
 namespace holdfast::sqlite_store {
 namespace {
 
-using WhenLost = store::SessionPolicy::WhenLost;
-
 class Sweep {
  public:
   Sweep(Transaction& tx, const store::SweepRequest& request, Lapses& lapses)

@@ -156,5 +156,8 @@ constexpr int to_row(Enum value) noexcept {
 inline StoreError store_error(StoreError::Kind kind, std::string message) {
   return StoreError{.kind = kind, .message = std::move(message)};
 }
+inline Unexpected<StoreError> refuse(StoreError::Kind kind, std::string message) {
+  return Unexpected(store_error(kind, std::move(message)));
+}
 
 }  // namespace holdfast::sqlite_store

@@ -1,4 +1,5 @@
 // The command behind `./dev sim`: runs seeds until one fails, or one seed in detail.
+#include "tests/sim/databases.hpp"
 #include "tests/sim/workloads/workloads.hpp"
 
 #include <chrono>
@@ -15,7 +16,10 @@ using namespace holdfast;
 constexpr std::string_view kUsage =
     "usage: simulate [--seeds N] [--from N]      run N seeds (1,000), beginning with the given one (1)\n"
     "       simulate --seed N [--steps] [--until STEP]\n"
-    "                                            run one seed; --steps tells every step of it\n";
+    "                                            run one seed; --steps tells every step of it\n"
+    "       --store memory | sqlite | file       the memory store (the default), SQLite in memory, or a "
+    "SQLite file\n"
+    "                                            that each process opens for itself\n";
 
 struct Arguments {
   std::uint64_t first = 1;
@@ -32,6 +36,13 @@ bool parse(int count, char** values, Arguments& arguments) {
       continue;
     }
     if (++i == count) return false;
+    if (name == "--store") {
+      const std::string_view store = values[i];
+      if (!sim::is_database(store)) return false;
+      arguments.options.database = sim::database(store);
+      if (store != "memory") arguments.options.replay_hint += " --store " + std::string(store);
+      continue;
+    }
     const std::uint64_t value = std::strtoull(values[i], nullptr, 10);
     if (name == "--seeds") {
       arguments.count = value;

@@ -5,12 +5,6 @@
 
 namespace holdfast::testing::model {
 
-namespace {
-
-constexpr std::array kIds{Id::a, Id::b, Id::c, Id::d, Id::e};
-
-}  // namespace
-
 std::vector<Id> Chooser::instances(const Wanted& wanted) const {
   std::vector<Id> found;
   for (const Id id : kIds) {

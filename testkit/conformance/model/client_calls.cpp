@@ -23,7 +23,6 @@ StoreResult<std::vector<store::InstanceView>> list_all(Store& store, store::Inst
   }
 }
 
-constexpr std::array kIds{Id::a, Id::b, Id::c, Id::d, Id::e};
 constexpr std::array kSids{Sid::s, Sid::t, Sid::u};
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <holdfast/options.hpp>
 #include <holdfast/store.hpp>
 
+#include <array>
 #include <chrono>
 #include <compare>
 #include <cstddef>
@@ -36,6 +37,7 @@ enum class Profile : std::uint8_t {
 };
 /// Instance ids, and which life of an id is meant.
 enum class Id : std::uint8_t { a, b, c, d, e };
+inline constexpr std::array kIds{Id::a, Id::b, Id::c, Id::d, Id::e};
 enum class Life : std::uint8_t { now, before };
 /// Session ids.
 enum class Sid : std::uint8_t { s, t, u };
