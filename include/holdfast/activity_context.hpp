@@ -11,6 +11,7 @@
 #pragma once
 
 #include <holdfast/cancel_reason.hpp>
+#include <holdfast/clock.hpp>
 #include <holdfast/codec.hpp>
 #include <holdfast/ids.hpp>
 #include <holdfast/options.hpp>
@@ -52,9 +53,13 @@ class ActivityContext {
   [[nodiscard]] std::optional<CancelReason> cancel_reason() const noexcept;
   /// How long this attempt may still take; `never` when it has no limit.
   [[nodiscard]] Duration time_left() const noexcept;
+  /// The same as a time on the wall, to be passed on to what it calls; nothing when it has no limit.
+  [[nodiscard]] std::optional<CalendarTime> deadline() const noexcept;
+  /// The queue that it came from; empty = the default one.
+  [[nodiscard]] const std::string& queue() const noexcept;
 
   /// Tells how far it is. The details are seen by clients, and by the next attempt if this one fails. The
-  /// lock is kept without it, too.
+  /// lock is kept without it, too. Throws LimitError when the details are larger than Limits::payload_bytes.
   template <class T>
   void heartbeat(const T& details) {
     set_progress(encode(details));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <holdfast/codec.hpp>
+#include <holdfast/limits.hpp>
 #include <holdfast/random.hpp>
 #include <holdfast/run.hpp>
 #include <holdfast/store.hpp>
@@ -41,11 +42,24 @@ StartItem start_item(std::string id, const In&... in) {
   return {std::move(id), encode_args(in...)};
 }
 
+/// How an event or message is sent.
+struct MessageOptions {
+  [[no_unique_address]] detail::ByName by_name = detail::ByName();
+  /// How long it is kept for an id that doesn't exist yet; 0: not at all, the call throws not_found.
+  Duration keep_for = std::chrono::hours(24);
+  Duration delay{};  ///< it arrives so much later
+};
+
+/// Activities of one name in one queue: how many wait, run, and could be served. `workers` = 0: by nobody.
+using QueueInfo = store::QueueDepth;
+
 struct ClientOptions {
   /// How long a call tries again while the store is unavailable, before it throws ClientError.
   Duration retry_for = std::chrono::seconds(10);
   /// Where request ids and seeds come from; empty: system_random(). Outlives the client.
   Random* random = nullptr;
+  /// An input, event or message that is larger is refused: ClientError (invalid).
+  std::uint64_t max_payload_bytes = Limits{}.payload_bytes;
   /// What passes the time before a call tries again; empty: the thread sleeps.
   std::function<void(Duration)> pause{};
 };
@@ -92,14 +106,35 @@ class Client {
   /// The same, or nothing.
   [[nodiscard]] std::optional<Run> find(std::string_view id) const;
 
-  /// Raises an event for an id, also before it is started: then it is kept for 24 hours.
+  /// Raises an event for an id, also before it is started: then it is kept, for 24 hours unless the options
+  /// say otherwise. Throws ClientError (conflict) when the instance has ended.
   template <class T>
   void raise(std::string_view id, std::string_view event, const T& value) const {
-    send_to(id, {Address::Kind::event, std::string(event)}, encode(value));
+    send_to(id, {Address::Kind::event, std::string(event)}, {}, encode(value));
   }
   template <class T>
+  void raise(std::string_view id, std::string_view event, MessageOptions options, const T& value) const {
+    send_to(id, {Address::Kind::event, std::string(event)}, options, encode(value));
+  }
+  void raise(std::string_view id, std::string_view event) const {
+    send_to(id, {Address::Kind::event, std::string(event)}, {}, {kJsonEncoding, "null"});
+  }
+  /// Puts a message into a mailbox of an id; kept for one that doesn't exist yet in the same way.
+  template <class T>
   void send(std::string_view id, std::string_view mailbox, const T& value) const {
-    send_to(id, {Address::Kind::mailbox, std::string(mailbox)}, encode(value));
+    send_to(id, {Address::Kind::mailbox, std::string(mailbox)}, {}, encode(value));
+  }
+  template <class T>
+  void send(std::string_view id, std::string_view mailbox, MessageOptions options, const T& value) const {
+    send_to(id, {Address::Kind::mailbox, std::string(mailbox)}, options, encode(value));
+  }
+  /// Many in one go, sharing transactions, in this order.
+  template <class T>
+  void send_all(std::string_view id, std::string_view mailbox, const std::vector<T>& values) const {
+    std::vector<Payload> payloads;
+    payloads.reserve(values.size());
+    for (const T& value : values) payloads.push_back(encode(value));
+    send_many(id, {Address::Kind::mailbox, std::string(mailbox)}, std::move(payloads));
   }
   void cancel(std::string_view id, std::string_view reason) const { run(id).cancel(reason); }
   void cancel(std::string_view id, CancelOptions options, std::string_view reason) const {
@@ -109,11 +144,14 @@ class Client {
 
   [[nodiscard]] RunPage list(const ListFilter& filter = {}) const;
   [[nodiscard]] RunDetail describe(std::string_view id) const { return run(id).describe(); }
+  /// All activities that wait or run, by queue and name.
+  [[nodiscard]] std::vector<QueueInfo> queues() const;
 
  private:
   Run start_named(std::string_view orchestration, std::string_view id, Payload input);
   Run start_with(std::string_view orchestration, StartOptions options, Payload input);
-  void send_to(std::string_view id, Address address, Payload value) const;
+  void send_to(std::string_view id, Address address, MessageOptions options, Payload value) const;
+  void send_many(std::string_view id, Address address, std::vector<Payload> values) const;
 
   std::shared_ptr<detail::ClientCore> core_;
 };

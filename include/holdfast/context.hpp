@@ -283,6 +283,8 @@ class Context {
   [[nodiscard]] ExecutionNumber execution() const noexcept { return core_.execution(); }
   [[nodiscard]] const std::string& orchestration() const noexcept { return core_.orchestration(); }
   [[nodiscard]] const std::string& version() const noexcept { return core_.version(); }
+  /// From 1; one more each time that a child which failed begins anew: ChildOptions::retry.
+  [[nodiscard]] int attempt() const noexcept { return static_cast<int>(core_.attempt()); }
   /// Whether somebody asked this instance to stop.
   [[nodiscard]] bool cancel_requested() const noexcept { return core_.cancel_request().has_value(); }
   /// Whether this code runs again what it did before. Only for logs: code that decides by it is not

@@ -96,6 +96,8 @@ struct ChildOptions {
   std::string_view id{};       ///< empty = 128 bits from the execution's seed
   std::string_view version{};  ///< empty = the newest that is registered
   ParentClosePolicy on_parent_close = ParentClosePolicy::cancel;
+  /// One that failed begins anew, as its next execution under the same id. Not unless max_attempts says so.
+  RetryPolicy retry{};
 };
 
 /// Options of an orchestration that nobody waits for.

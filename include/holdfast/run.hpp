@@ -40,9 +40,10 @@ struct RunInfo {
   std::string version{};  ///< empty until its first turn, when none was asked for
   ExecutionNumber execution{};
   Status status = Status::running;
-  std::optional<Failure> failure{};        ///< of one that failed, was cancelled or terminated
-  std::string parked_because{};            ///< why its code can't go on
-  std::optional<Payload> custom_status{};  ///< what the code last gave to ctx.set_status()
+  std::optional<Failure> failure{};         ///< of one that failed, was cancelled or terminated
+  std::string parked_because{};             ///< why its code can't go on
+  std::optional<Payload> custom_status{};   ///< what the code last gave to ctx.set_status()
+  std::uint64_t custom_status_version = 0;  ///< grows with each change of it
   CalendarTime created_at{};
   CalendarTime updated_at{};
   std::optional<CalendarTime> cancel_requested_at{};
@@ -50,12 +51,40 @@ struct RunInfo {
 
 /// Something that an instance waits for.
 struct RunWait {
-  enum class Kind : std::uint8_t { activity, timer, event, mailbox, session, worker };
+  enum class Kind : std::uint8_t {
+    activity,
+    timer,
+    event,
+    mailbox,
+    session,
+    child,
+    worker,  ///< one that has the code of the instance itself
+  };
   Kind kind = Kind::activity;
-  std::string
-      name{};  ///< the activity's, event's or mailbox's; the orchestration's when no worker has taken it
-  std::string state{};  ///< in words: "running on node a, attempt 2", "due in 5 s", "not raised yet"
+  /// The activity's, event's, mailbox's or session's; a child's id; the orchestration's that wants a worker.
+  std::string name{};
+  /// In words: "running on a, attempt 2", "no live worker serves it (queue 'gpu'), gives up in 40 s".
+  std::string state{};
+  /// Whether somebody who is alive could do it: has the code, and serves the queue.
+  bool served = true;
   std::optional<CalendarTime> due{};  ///< of a timer
+
+  // Of an activity:
+  std::string queue{};
+  std::string running_on{};  ///< the node, when it runs
+  int attempt = 0;
+  int delivery = 0;                       ///< 0: not yet handed out in this attempt
+  std::optional<Duration> gives_up_in{};  ///< until it fails because nobody took it
+  std::optional<Failure> last_failure{};  ///< of the attempt before
+  std::optional<Payload>
+      last_heartbeat{};  ///< as ActivityContext::heartbeat() said, also in earlier attempts
+
+  /// The details of the last heartbeat as a T; throws DecodeError.
+  template <class T>
+  [[nodiscard]] std::optional<T> heartbeat() const {
+    if (!last_heartbeat) return std::nullopt;
+    return decode<T>(*last_heartbeat).value();
+  }
 };
 
 /// What it waits for and where.
@@ -113,6 +142,8 @@ class Run {
   /// Waits until the custom status is another than when the call began, or the run ends; nothing when
   /// `timeout` passed before.
   [[nodiscard]] std::optional<RunInfo> wait_for_change(Duration timeout = never) const;
+  /// The same, another than in `since`: a change between two calls is not missed.
+  [[nodiscard]] std::optional<RunInfo> wait_for_change(const RunInfo& since, Duration timeout = never) const;
   /// A value that the code set: ctx.set_value().
   template <class T>
   [[nodiscard]] std::optional<T> value(std::string_view key) const {

@@ -11,6 +11,7 @@
 #include <holdfast/client.hpp>
 #include <holdfast/detail/activity_code.hpp>
 #include <holdfast/detail/orchestration.hpp>
+#include <holdfast/limits.hpp>
 #include <holdfast/log.hpp>
 #include <holdfast/metrics.hpp>
 #include <holdfast/options.hpp>
@@ -56,7 +57,8 @@ struct RuntimeOptions {
   /// Other workers take it for gone when it gave no sign of life for this long.
   Duration worker_stale_after = std::chrono::seconds(60);
 
-  /// Work that was handed out so often without an answer fails as poison.
+  /// Work that was handed out so often without an answer fails as poison. From half of it on it is run by
+  /// itself, so that it takes nothing else along.
   std::uint32_t poison_after = 10;
   /// What an activity's own policy leaves open.
   RetryPolicy retry{.max_attempts = 3,
@@ -71,6 +73,8 @@ struct RuntimeOptions {
   Duration cache_idle = std::chrono::minutes(10);
   /// After so many events ctx.should_continue_as_new() is true.
   std::uint64_t history_budget = 10'000;
+  /// What one instance may take.
+  Limits limits{};
 
   /// Sessions that it owns at once, how long one is held without a sign of life, and when an unused one is
   /// given back.

@@ -31,8 +31,10 @@ Fingerprint fingerprint_of(std::string_view orchestration, std::string_view vers
   return print;
 }
 
-store::StartRequest request_of(Random& random, std::string_view orchestration, const StartOptions& options,
-                               Payload input) {
+store::StartRequest request_of(detail::ClientCore& core, std::string_view orchestration,
+                               const StartOptions& options, Payload input) {
+  Random& random = core.random();
+  core.check_size("the input of '" + std::string(orchestration) + "'", input);
   store::StartRequest request;
   request.instance = options.id.empty() ? to_string(random_token<RequestId>(random))
                                         : detail::checked_name("an instance", options.id);
@@ -59,7 +61,7 @@ Run Client::start_named(std::string_view orchestration, std::string_view id, Pay
 }
 
 Run Client::start_with(std::string_view orchestration, StartOptions options, Payload input) {
-  const store::StartRequest request = request_of(core_->random(), orchestration, options, std::move(input));
+  const store::StartRequest request = request_of(*core_, orchestration, options, std::move(input));
   const auto answer = core_->call([&] { return std::move(core_->store().start({&request, 1}).front()); });
   return {core_, request.instance, answer.key};
 }
@@ -70,7 +72,7 @@ std::vector<Run> Client::start_all(std::string_view orchestration, const std::ve
   for (std::size_t begin = 0; begin < items.size(); begin += kAtOnce) {
     std::vector<store::StartRequest> requests;
     for (std::size_t i = begin; i < std::min(items.size(), begin + kAtOnce); ++i) {
-      requests.push_back(request_of(core_->random(), orchestration, {.id = items[i].id}, items[i].input));
+      requests.push_back(request_of(*core_, orchestration, {.id = items[i].id}, items[i].input));
     }
     auto answers = core_->store().start(requests);
     for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -99,15 +101,50 @@ std::optional<Run> Client::find(std::string_view id) const {
   }
 }
 
-void Client::send_to(std::string_view id, Address address, Payload value) const {
-  address.name =
-      detail::checked_name(address.kind == Address::Kind::event ? "an event" : "a mailbox", address.name);
-  const store::ClientMessage message{.instance = detail::checked_name("an instance", id),
-                                     .message = {.kind = store::MessageKind::delivery,
-                                                 .address = std::move(address),
-                                                 .body = bodies::to_bytes(value)},
-                                     .request = random_token<RequestId>(core_->random())};
+namespace {
+
+store::ClientMessage delivery_of(detail::ClientCore& core, std::string_view id, const Address& address,
+                                 const MessageOptions& options, const Payload& value) {
+  const bool event = address.kind == Address::Kind::event;
+  core.check_size((event ? "the event '" : "a message for '") + address.name + "'", value);
+  return {.instance = detail::checked_name("an instance", id),
+          .message = {.kind = store::MessageKind::delivery,
+                      .address = {address.kind,
+                                  detail::checked_name(event ? "an event" : "a mailbox", address.name)},
+                      .body = bodies::to_bytes(value)},
+          .request = random_token<RequestId>(core.random()),
+          .delay = options.delay,
+          .keep_early = options.keep_for};
+}
+
+}  // namespace
+
+void Client::send_to(std::string_view id, Address address, MessageOptions options, Payload value) const {
+  const store::ClientMessage message = delivery_of(*core_, id, address, options, value);
   core_->call([&] { return std::move(core_->store().send({&message, 1}).front()); });
+}
+
+void Client::send_many(std::string_view id, Address address, std::vector<Payload> values) const {
+  constexpr std::size_t kAtOnce = 500;  // keeps transactions short
+  std::vector<store::ClientMessage> messages;
+  const auto send = [&] {
+    // All of them again when one is in doubt: those that arrived are recognised by their request.
+    core_->call([&] {
+      std::vector<StoreResult<InstanceKey>> answers = core_->store().send(messages);
+      const auto refused = std::ranges::find_if(answers, [](const auto& answer) { return !answer; });
+      return std::move(refused == answers.end() ? answers.front() : *refused);
+    });
+    messages.clear();
+  };
+  for (const Payload& value : values) {
+    messages.push_back(delivery_of(*core_, id, address, {}, value));
+    if (messages.size() == kAtOnce) send();
+  }
+  if (!messages.empty()) send();
+}
+
+std::vector<QueueInfo> Client::queues() const {
+  return core_->call([&] { return core_->store().queue_depths(); });
 }
 
 RunPage Client::list(const ListFilter& filter) const {

@@ -43,6 +43,9 @@ class ClientCore {
     }
   }
 
+  /// Throws ClientError (invalid) when it is larger than this client may send.
+  void check_size(const std::string& what, const Payload& payload) const;
+
  private:
   void sleep(std::chrono::milliseconds pause) const {
     if (options_.pause) return options_.pause(pause);

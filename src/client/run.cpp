@@ -31,6 +31,14 @@ void ClientCore::refuse(const StoreError& error) {
   throw ClientError(Kind::unavailable, error.message);
 }
 
+void ClientCore::check_size(const std::string& what, const Payload& payload) const {
+  const std::uint64_t limit = options_.max_payload_bytes;
+  if (limit == 0 || payload.bytes.size() <= limit) return;
+  throw ClientError(ClientError::Kind::invalid, what + " has " + std::to_string(payload.bytes.size()) +
+                                                    " bytes, and may have " + std::to_string(limit) +
+                                                    "; keep what is large elsewhere, and pass where it is");
+}
+
 RunInfo to_info(const store::InstanceView& view) {
   RunInfo info{.id = view.instance,
                .orchestration = view.code.name,
@@ -38,6 +46,7 @@ RunInfo to_info(const store::InstanceView& view) {
                .execution = view.execution,
                .status = view.status,
                .parked_because = view.parked_because,
+               .custom_status_version = view.custom_status_version,
                .created_at = view.created_at,
                .updated_at = view.updated_at,
                .cancel_requested_at = view.cancel_requested_at};
@@ -58,17 +67,40 @@ std::string seconds_text(Duration duration) {
 }
 
 RunWait to_wait(const store::ActivityView& activity) {
-  RunWait wait{.kind = RunWait::Kind::activity, .name = activity.name};
-  const std::string attempt = ", attempt " + std::to_string(activity.attempt);
+  RunWait wait{.kind = RunWait::Kind::activity,
+               .name = activity.name,
+               .served = activity.running || activity.workers > 0,
+               .queue = activity.queue,
+               .running_on = activity.owner,
+               .attempt = static_cast<int>(activity.attempt),
+               .delivery = static_cast<int>(activity.delivery)};
+  const std::string queue = activity.queue.empty() ? "the default queue" : "queue '" + activity.queue + "'";
   if (activity.running) {
-    wait.state = "running on " + activity.owner + attempt;
+    wait.state = "running on " + activity.owner;
+  } else if (!wait.served) {
+    wait.state = "no live worker has it and serves " + queue;
   } else if (activity.due_in > Duration::zero()) {
-    wait.state = "next in " + seconds_text(activity.due_in) + attempt;
+    wait.state = "next in " + seconds_text(activity.due_in);
   } else {
-    wait.state =
-        "queued" + (activity.queue.empty() ? std::string() : " in '" + activity.queue + "'") + attempt;
+    wait.state = "queued in " + queue;
   }
+  wait.state += ", attempt " + std::to_string(activity.attempt);
   if (!activity.session.empty()) wait.state += ", session '" + activity.session + "'";
+  if (!activity.running && activity.gives_up_in != never) {
+    wait.gives_up_in = activity.gives_up_in;
+    wait.state += ", gives up in " + seconds_text(activity.gives_up_in);
+  }
+  wait.last_failure = bodies::read<Failure>(activity.last_failure);
+  if (activity.last_failure.empty()) wait.last_failure.reset();
+  if (!activity.progress.empty()) wait.last_heartbeat = bodies::read<Payload>(activity.progress);
+  return wait;
+}
+
+RunWait to_wait(const store::InstanceView& child) {
+  RunWait wait{.kind = RunWait::Kind::child, .name = child.instance};
+  wait.state = std::string(to_string(child.status)) + ", orchestration '" + child.code.name + "'";
+  if (!child.parked_because.empty()) wait.state += ": " + child.parked_because;
+  wait.served = child.status != Status::parked;
   return wait;
 }
 
@@ -114,14 +146,15 @@ RunInfo Run::info() const {
 }
 
 std::optional<RunInfo> Run::wait_for_change(Duration timeout) const {
-  const auto views = core_->call([&] { return core_->store().look({&key_, 1}); });
-  if (!views.front()) throw ClientError(ClientError::Kind::not_found, "there is no instance '" + id_ + "'");
-  const store::InstanceView before = *views.front();
-  if (store::has_ended(before.status)) return detail::to_info(before);
-  const auto view = core_->watcher().wait(key_, timeout, [&](const store::InstanceView& now) {
-    return store::has_ended(now.status) || now.custom_status_version != before.custom_status_version;
-  });
-  if (!view) return std::nullopt;
+  return wait_for_change(info(), timeout);
+}
+
+std::optional<RunInfo> Run::wait_for_change(const RunInfo& since, Duration timeout) const {
+  const auto changed = [&](const store::InstanceView& now) {
+    return store::has_ended(now.status) || now.custom_status_version != since.custom_status_version;
+  };
+  const auto view = core_->watcher().wait(key_, timeout, changed);
+  if (!view || !changed(*view)) return std::nullopt;
   return detail::to_info(*view);
 }
 
@@ -134,9 +167,18 @@ RunDetail Run::describe() const {
     detail.waits.push_back({.kind = RunWait::Kind::timer, .state = "not due yet", .due = timer.due});
   }
   for (const Address& address : found.waits) detail.waits.push_back(to_wait(address));
-  if (!store::has_ended(found.view.status) && detail.waits.empty() && found.locked_by.empty()) {
+  for (const store::InstanceView& child : found.children) detail.waits.push_back(to_wait(child));
+  if (store::has_ended(found.view.status)) return detail;
+  // Without its code nothing that it waits for can reach it.
+  const bool served = found.workers > 0;
+  if (!served || (detail.waits.empty() && found.locked_by.empty())) {
+    const std::string version = found.view.code.version.empty() ? "" : " version " + found.view.code.version;
     detail.waits.push_back(
-        {.kind = RunWait::Kind::worker, .name = found.view.code.name, .state = "no worker has taken it yet"});
+        {.kind = RunWait::Kind::worker,
+         .name = found.view.code.name,
+         .state = served ? "no worker has taken it yet"
+                         : "no live worker has the code of '" + found.view.code.name + "'" + version,
+         .served = served});
   }
   return detail;
 }
@@ -150,6 +192,7 @@ std::optional<Payload> Run::read_value(std::string_view key) const {
 void Run::send_to(Address address, Payload value) const {
   address.name =
       detail::checked_name(address.kind == Address::Kind::event ? "an event" : "a mailbox", address.name);
+  core_->check_size("a message for '" + address.name + "'", value);
   const store::ClientMessage message{.instance = id_,
                                      .message = {.kind = store::MessageKind::delivery,
                                                  .address = std::move(address),

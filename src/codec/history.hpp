@@ -52,6 +52,26 @@ struct Parent {
   friend bool operator==(const Parent&, const Parent&) = default;
 };
 
+/// What an execution may take, as the settings were when it began; 0 = no limit. See holdfast/limits.hpp.
+struct ExecutionLimits {
+  std::uint64_t payload_bytes = 0;
+  std::uint64_t history_events = 0;
+  std::uint64_t history_bytes = 0;
+  std::uint64_t open_operations = 0;
+  std::uint64_t values = 0;
+  std::uint64_t values_bytes = 0;
+  friend bool operator==(const ExecutionLimits&, const ExecutionLimits&) = default;
+};
+
+/// How a child begins anew when it fails. At its default it doesn't.
+struct Retrying {
+  detail::RetrySettings policy{};
+  std::uint32_t attempt = 1;
+  CalendarTime first_start{};  ///< of the first attempt; not set while that begins
+  CalendarTime not_before{};   ///< the code of this attempt begins then
+  friend bool operator==(const Retrying&, const Retrying&) = default;
+};
+
 /// The execution begins.
 struct Started {
   std::string name{};
@@ -62,6 +82,8 @@ struct Started {
   std::map<std::string, Payload> values{};        ///< key/value as the former execution left it
   std::optional<std::string> cancel_requested{};  ///< the reason, when a request came before this execution
   std::uint64_t history_budget = 0;               ///< how many events before the code should continue as new
+  detail::Boxed<ExecutionLimits> limits{};
+  detail::Boxed<Retrying> retrying{};
   friend bool operator==(const Started&, const Started&) = default;
 };
 

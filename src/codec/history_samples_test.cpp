@@ -91,7 +91,17 @@ std::vector<Event> full_events() {
               .parent = Parent{.instance = "shop", .execution = {2}, .event = {300}, .key = {70}},
               .values = {{"empty", Payload{}}, {"seen", json("[1,2]")}},
               .cancel_requested = "closed",
-              .history_budget = 10000});
+              .history_budget = 10000,
+              .limits = ExecutionLimits{.payload_bytes = 4194304,
+                                        .history_events = 50000,
+                                        .history_bytes = 67108864,
+                                        .open_operations = 10000,
+                                        .values = 1000,
+                                        .values_bytes = 1048576},
+              .retrying = Retrying{.policy = full_settings().retry,
+                                   .attempt = 2,
+                                   .first_start = kNoon - 1h,
+                                   .not_before = kNoon + 1s}});
   bodies.emplace_back(Completed{.source = {128}, .value = json("\"paid\"")});
   bodies.emplace_back(Failed{.source = {129}, .failure = full_failure()});
   bodies.emplace_back(CancelRequested{.reason = "the customer left"});
@@ -110,7 +120,8 @@ std::vector<Event> full_events() {
                                    .name = "ship",
                                    .version = "1.0.0",
                                    .on_parent_close = ParentClosePolicy::terminate,
-                                   .input = {Encoding("frame-v1"), "\x01\x02"}});
+                                   .input = {Encoding("frame-v1"), "\x01\x02"},
+                                   .retry = full_settings().retry});
   bodies.emplace_back(
       DetachedStarted{.id = "audit-7", .name = "audit", .version = "1.0.1", .input = json("true")});
   bodies.emplace_back(SessionOpened{.settings = full_session()});

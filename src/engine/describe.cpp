@@ -71,7 +71,8 @@ Described describe_child(std::string_view name, const ChildOptions& options, Pay
                                          .name = checked_name("an orchestration", name),
                                          .version = std::string(options.version),
                                          .on_parent_close = options.on_parent_close,
-                                         .input = std::move(input)});
+                                         .input = std::move(input),
+                                         .retry = retry_settings(options.retry)});
 }
 
 Described describe_detached(std::string_view name, const DetachedOptions& options, Payload input) {

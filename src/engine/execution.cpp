@@ -1,9 +1,9 @@
 #include "engine/execution.hpp"
 
+#include "engine/cancels.hpp"
 #include "engine/matching.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <stdexcept>
 #include <tuple>
@@ -14,13 +14,6 @@ namespace holdfast::engine {
 using detail::Description;
 using detail::Operation;
 using detail::OpState;
-
-/// A turn that is written.
-struct Execution::Live {
-  Outcome& outcome;
-  history::SegmentWriter writer;
-  CalendarTime time;
-};
 
 namespace {
 
@@ -38,43 +31,7 @@ std::optional<Address> address_of(const Operation& operation) {
   return std::nullopt;
 }
 
-std::string label_of(const Operation& operation) {
-  return std::visit(
-      []<class T>(const T& o) -> std::string {
-        if constexpr (requires { o.mailbox; }) {
-          return o.mailbox;
-        } else if constexpr (requires { o.id; }) {
-          return o.id;
-        } else if constexpr (requires { o.name; }) {
-          return o.name;
-        } else if constexpr (requires { o.settings->id; }) {
-          return o.settings->id;
-        } else if constexpr (requires { o.key; }) {
-          return o.key;
-        } else {
-          return {};
-        }
-      },
-      operation);
-}
-
 std::string hex_id(std::uint64_t high, std::uint64_t low) { return to_string(RequestId{high, low}); }
-
-history::CancelReason reason_of(const End& end) {
-  using history::CancelReason;
-  switch (end.index()) {
-    case 0:
-      return CancelReason::execution_completed;
-    case 1:
-      return CancelReason::execution_failed;
-    case 2:
-      return CancelReason::execution_cancelled;
-    case 3:
-      return CancelReason::execution_terminated;
-    default:
-      return CancelReason::continued_as_new;
-  }
-}
 
 }  // namespace
 
@@ -115,6 +72,27 @@ history::Started Execution::next_start(std::uint64_t seed) const {
   if (parent_) started.parent = *parent_;
   if (values_) started.values = {values_->begin(), values_->end()};
   if (cancel_request()) started.cancel_requested = cancel_request()->message;
+  // An attempt that goes on as new is still the same attempt; what it is repeated with is its last input.
+  if (retry_) started.retrying = retry_->state;
+  return started;
+}
+
+const history::Retrying* Execution::retrying() const noexcept {
+  return retry_ && !cancel_request() ? &retry_->state : nullptr;
+}
+
+history::Started Execution::next_attempt(std::uint64_t seed, CalendarTime not_before) const {
+  history::Started started{.name = name_,
+                           .version = version_,
+                           .input = retry_->input,
+                           .seed = seed,
+                           .history_budget = history_budget_};
+  if (parent_) started.parent = *parent_;
+  if (values_) started.values = {values_->begin(), values_->end()};
+  history::Retrying next = retry_->state;
+  ++next.attempt;
+  next.not_before = not_before;
+  started.retrying = std::move(next);
   return started;
 }
 
@@ -131,6 +109,10 @@ OpState* Execution::start(detail::Described described) {
     return state.release();
   }
   complete_description(*described);
+  if (const std::optional<Failure> refused = over_limit(described->operation)) {
+    fail(*state, *refused);
+    return state.release();
+  }
   EventId id;
   const Operation& operation = record(described->operation, id);
   if (stopped()) return state.release();
@@ -173,7 +155,10 @@ void Execution::complete_description(Description& description) {
   } else if (auto* effect = std::get_if<detail::SideEffectRecorded>(&operation);
              effect != nullptr && !replaying()) {
     try {
-      effect->value = description.effect();
+      Payload value = description.effect();
+      if (auto refused = over_payload_limit("the value of a side effect", value.bytes.size()))
+        throw Error(*std::move(refused));
+      effect->value = std::move(value);
     } catch (...) {
       Failure failure = detail::failure_of(std::current_exception());
       failure.source = "side effect";
@@ -242,7 +227,11 @@ void Execution::detach(OpState* state) noexcept {
 
 void Execution::continue_as_new(std::string_view version, Payload input) {
   if (stopped()) return;
-  end_ = history::ContinuedAsNew{version.empty() ? version_ : std::string(version), std::move(input)};
+  if (auto refused = over_payload_limit("the input of continue-as-new", input.bytes.size())) {
+    end_ = history::ExecutionFailed{*std::move(refused)};
+  } else {
+    end_ = history::ContinuedAsNew{version.empty() ? version_ : std::string(version), std::move(input)};
+  }
   stop();
 }
 
@@ -252,16 +241,22 @@ void Execution::too_many_interruptions() {
 }
 
 void Execution::set_status(Payload status) {
+  if (auto refused = over_payload_limit("the status", status.bytes.size()))
+    throw LimitError(*std::move(refused));
   if (live_ != nullptr && !stopped()) live_->outcome.status = std::move(status);
 }
 
 void Execution::set_value(std::string_view key, std::optional<Payload> value) {
   if (stopped()) return;
   Operation operation = detail::ValueSet{detail::checked_name("a value", key), std::move(value)};
+  if (const auto& wanted = std::get<detail::ValueSet>(operation); wanted.value)
+    check_value_limits(key, *wanted.value);
   EventId id;
   const auto* const set = std::get_if<detail::ValueSet>(&record(operation, id));
   if (stopped()) return;
+  if (const Payload* former = this->value(set->key)) values_bytes_ -= set->key.size() + former->bytes.size();
   if (set->value) {
+    values_bytes_ += set->key.size() + set->value->bytes.size();
     values_.ensure().insert_or_assign(set->key, *set->value);
   } else if (values_) {
     values_->erase(set->key);
@@ -282,9 +277,31 @@ void Execution::begin(history::Started&& started) {
   if (started.parent) parent_ = *std::move(started.parent);
   history_budget_ = started.history_budget;
   random_ = SeededRandom(started.seed);
-  for (auto& [key, value] : started.values) values_.ensure().emplace(key, std::move(value));
+  for (auto& [key, value] : started.values) {
+    values_bytes_ += key.size() + value.bytes.size();
+    values_.ensure().emplace(key, std::move(value));
+  }
+  if (!started.limits.is_default()) limits_ = *started.limits;
+  begun_ = true;
   if (started.cancel_requested) reveal_cancel_request(*started.cancel_requested);
-  Result<detail::RootFrame> root = code_->begin(context_, started.input);
+  if (!started.retrying.is_default()) {
+    retry_ = Retry{.state = *started.retrying, .input = started.input};
+    if (retry_->state.first_start == CalendarTime{}) retry_->state.first_start = now_;
+    if (retry_->state.not_before > now_ && !cancel_request()) return wait_for_next_attempt();
+  }
+  begin_code(started.input);
+}
+
+// The code of an attempt begins when a timer of the engine's own has fired, or has been cancelled.
+void Execution::wait_for_next_attempt() {
+  OpState* const gate = start(detail::describe_operation(detail::TimerStarted{retry_->state.not_before}));
+  if (stopped()) return release(gate);
+  gate->detached = true;
+  retry_->gate = gate;
+}
+
+void Execution::begin_code(const Payload& input) {
+  Result<detail::RootFrame> root = code_->begin(context_, input);
   if (!root) {
     end_ = history::ExecutionFailed{std::move(root).error()};
     return stop();
@@ -303,7 +320,10 @@ void Execution::run_code() {
   if (end_ || !root_.frame || !root_.frame.done()) return;
   if (!root_.promise->error) {
     try {
-      end_ = history::ExecutionCompleted{root_.output(*root_.promise)};
+      Payload output = root_.output(*root_.promise);
+      if (auto refused = over_payload_limit("the result", output.bytes.size()))
+        throw LimitError(*std::move(refused));
+      end_ = history::ExecutionCompleted{std::move(output)};
     } catch (...) {
       end_ = history::ExecutionFailed{detail::failure_of(std::current_exception())};
     }
@@ -321,7 +341,12 @@ void Execution::run_code() {
 void Execution::reveal(OpState& state) {
   remove_open(state);
   complete(state);
+  const bool is_gate = retry_ && retry_->gate == &state;
   if (state.detached) delete &state;
+  if (is_gate) {
+    retry_->gate = nullptr;
+    return begin_code(retry_->input);
+  }
   run_code();
 }
 
@@ -358,6 +383,7 @@ void Execution::reveal_cancel_request(const std::string& reason) {
     fail(*state, *cancel_request_);
     if (state->detached) delete state;
   }
+  if (retry_ && std::exchange(retry_->gate, nullptr) != nullptr) return begin_code(retry_->input);
   run_code();
 }
 
@@ -387,13 +413,7 @@ void Execution::remove_open(OpState& state) noexcept {
 
 // What was asked of others takes effect, also when nobody waits for the answer any more.
 void Execution::cancel(const OpState& state, history::CancelReason reason) {
-  static constexpr std::array kCancellable = {detail::kind_of_operation<detail::ActivityScheduled>,
-                                              detail::kind_of_operation<detail::TimerStarted>,
-                                              detail::kind_of_operation<detail::EventAwaited>,
-                                              detail::kind_of_operation<detail::MessageAwaited>,
-                                              detail::kind_of_operation<detail::ChildStarted>,
-                                              detail::kind_of_operation<detail::SessionEventAwaited>};
-  if (std::find(kCancellable.begin(), kCancellable.end(), state.kind) == kCancellable.end()) return;
+  if (!is_cancellable(state.kind)) return;
   cancels_.push_back({state.id, reason, state.kind, state.label, state.on_close});
 }
 
@@ -449,6 +469,7 @@ void Execution::open_turn() {
   if (!live_->writer.empty()) return;
   now_ = live_->time;
   live_->writer.add(history::TurnStarted{now_, identity_.build});
+  end_if_history_is_too_long(next_event_.value - 1);
 }
 
 void Execution::apply(Message&& message) {
@@ -461,19 +482,21 @@ void Execution::apply(Message&& message) {
   outcome.consumed.push_back(message.id);
   const auto reveal_new = [&]<class T>(T& body) {
     if constexpr (std::is_same_v<T, history::Started>) {
-      if (root_.frame || end_) return false;
+      if (begun_ || end_) return false;
       open_turn();
       live_->writer.add(body);
       begin(std::move(body));
     } else if constexpr (std::is_same_v<T, history::CancelRequested>) {
-      if (end_ || cancel_request_ || !root_.frame) return false;
+      if (end_ || cancel_request_ || !begun_) return false;
       open_turn();
+      if (end_) return true;
       live_->writer.add(body);
       reveal_cancel_request(body.reason);
     } else if constexpr (std::is_same_v<T, history::Completed> || std::is_same_v<T, history::Failed>) {
       if (end_ || message.execution != identity_.execution || open_.find(body.source) == nullptr)
         return false;
       open_turn();
+      if (end_) return true;
       live_->writer.add(body);
       if constexpr (std::is_same_v<T, history::Completed>) {
         reveal_completed(std::move(body));
@@ -492,6 +515,7 @@ void Execution::deliver(std::uint64_t before) {
     if (!match) break;
     live_->outcome.consumed.push_back(match->message.id);
     open_turn();
+    if (end_) break;
     history::Completed completed{match->state->id, std::move(match->message.value)};
     live_->writer.add(completed);
     reveal_completed(std::move(completed));
@@ -506,6 +530,7 @@ void Execution::finish_turn(Outcome& outcome) {
       live_->writer.add(history::OperationCancelled{cancel.source, cancel.reason});
     next_event_ = live_->writer.next_id();
     outcome.segment = live_->writer.finish();
+    note_history_size(outcome.segment.size());
     outcome.cancels = std::move(cancels_);
     if (end_) outcome.end = *end_;
   }

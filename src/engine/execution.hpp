@@ -66,6 +66,10 @@ class Execution final : private detail::Core {
   [[nodiscard]] const std::string& version() const noexcept override { return version_; }
   /// How the next execution begins. Precondition: this one ended as continued-as-new.
   [[nodiscard]] history::Started next_start(std::uint64_t seed) const;
+  /// How it is tried again when it fails; null when it is not, or no longer since it was asked to stop.
+  [[nodiscard]] const history::Retrying* retrying() const noexcept;
+  /// How the next attempt begins. Precondition: retrying().
+  [[nodiscard]] history::Started next_attempt(std::uint64_t seed, CalendarTime not_before) const;
   /// What it waits for, in the order of the code.
   [[nodiscard]] std::vector<OpenOperation> open_operations() const;
 
@@ -84,6 +88,7 @@ class Execution final : private detail::Core {
   const std::string& instance() const noexcept override { return identity_.instance; }
   ExecutionNumber execution() const noexcept override { return identity_.execution; }
   const std::string& orchestration() const noexcept override { return name_; }
+  std::uint32_t attempt() const noexcept override { return retry_ ? retry_->state.attempt : 1; }
   std::uint64_t history_size() const noexcept override { return next_event().value - 1; }
   std::uint64_t history_budget() const noexcept override { return history_budget_; }
   bool replaying() const noexcept override { return replay_ != nullptr; }
@@ -97,8 +102,18 @@ class Execution final : private detail::Core {
   void settle_at_once(detail::OpState& state, const detail::Operation& operation);
   void fail(detail::OpState& state, const Failure& failure);
 
+  // Limits; see limits.cpp.
+  [[nodiscard]] std::optional<Failure> over_limit(const detail::Operation& operation);
+  [[nodiscard]] std::optional<Failure> over_payload_limit(std::string_view what, std::uint64_t bytes);
+  void check_value_limits(std::string_view key, const Payload& value);
+  void end_if_history_is_too_long(std::uint64_t events);
+  void note_history_size(std::uint64_t segment_bytes);
+  void near_limit(std::string what, std::uint64_t now, std::uint64_t limit);
+
   // Revealing what happened; each runs the code until it waits.
   void begin(history::Started&& started);
+  void wait_for_next_attempt();
+  void begin_code(const Payload& input);
   void reveal(detail::OpState& state);
   bool reveal_completed(history::Completed&& completed);
   bool reveal_failed(history::Failed&& failed);
@@ -135,6 +150,16 @@ class Execution final : private detail::Core {
   std::string version_;
   detail::Rare<history::Parent> parent_;
   std::uint64_t history_budget_ = 0;
+  std::uint64_t history_bytes_ = 0;  // of the turns so far
+  detail::Rare<history::ExecutionLimits> limits_;
+  /// Of a child that is tried again.
+  struct Retry {
+    history::Retrying state{};
+    Payload input{};
+    detail::OpState* gate = nullptr;  // the timer before this attempt's code begins
+  };
+  detail::Rare<Retry> retry_;
+  bool begun_ = false;
   SeededRandom random_;
   CalendarTime now_{};
   EventId next_event_{1};
@@ -143,12 +168,17 @@ class Execution final : private detail::Core {
   detail::Rare<Channels> channels_;
   std::uint64_t arrivals_ = 0;  // messages so far, to tell their order
   detail::Rare<std::map<std::string, Payload, std::less<>>> values_;
+  std::uint64_t values_bytes_ = 0;
   std::vector<Cancel> cancels_;  // of this turn
   bool turn_closed_ = false;
   detail::Rare<End> end_;
 
   // While a turn runs, one of these is set.
-  struct Live;
+  struct Live {
+    Outcome& outcome;
+    history::SegmentWriter writer;
+    CalendarTime time;
+  };
   Live* live_ = nullptr;
   Replay* replay_ = nullptr;
 };

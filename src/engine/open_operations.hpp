@@ -37,6 +37,8 @@ class OpenOperations {
     if (count_ < places_.size() / 2 || count_ == 0) close_gaps();
   }
 
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+
   [[nodiscard]] std::vector<detail::OpState*> list() const {
     std::vector<detail::OpState*> states;
     states.reserve(count_);

@@ -45,6 +45,12 @@ Payload payload_of_end(const history::Body& end) {
   return {};
 }
 
+// The end that a history which is too long has by itself; somebody who terminates the execution is first.
+bool is_limit(const End& end) {
+  const auto* const failed = std::get_if<history::ExecutionFailed>(&end);
+  return failed != nullptr && failed->failure.category == Category::limit;
+}
+
 // Ids that were given by nobody are random numbers of the execution.
 bool has_drawn_id(const Operation& operation) {
   std::string id;
@@ -94,6 +100,7 @@ Result<void, Problem> Execution::replay(std::string_view segment) {
   }
   replay_ = nullptr;
   if (replay.problem) return Unexpected(std::move(*replay.problem));
+  history_bytes_ += segment.size();
   return {};
 }
 
@@ -107,7 +114,7 @@ void Execution::replay_event(Replay& replay) {
   const bool may_be_first = raw.kind == history::kind_of<history::TurnStarted> ||
                             raw.kind == history::kind_of<history::Started> ||
                             raw.kind == history::kind_of<history::ExecutionTerminated>;
-  if (!root_.frame && !end_ && !may_be_first) {
+  if (!begun_ && !end_ && !may_be_first) {
     return corrupt(raw.id, in_words(*body) + " comes before the start of the execution");
   }
 
@@ -118,7 +125,7 @@ void Execution::replay_event(Replay& replay) {
       check_cancel(replay, event);
     } else if constexpr (std::is_constructible_v<End, T>) {
       if constexpr (std::is_same_v<T, history::ExecutionTerminated>) {
-        if (!end_) {
+        if (!end_ || is_limit(*end_)) {
           end_ = event;
           stop();
         }
@@ -128,7 +135,7 @@ void Execution::replay_event(Replay& replay) {
     } else if (end_) {
       diverge(raw.id, in_words(*body), in_words(*end_), with_advice("The code ends early."));
     } else if constexpr (std::is_same_v<T, history::Started>) {
-      if (root_.frame) return corrupt(raw.id, "the execution starts a second time");
+      if (begun_) return corrupt(raw.id, "the execution starts a second time");
       begin(std::move(event));
     } else if constexpr (std::is_same_v<T, history::Completed>) {
       const EventId source = event.source;
@@ -155,6 +162,7 @@ bool Execution::replay_common_event(const history::RawEvent& event) {
     if (!history::Binary<CalendarTime>::read(in, time)) return false;
     if (!in.bytes.done() && !in.bytes.string(build)) return false;
     now_ = time;
+    end_if_history_is_too_long(event.id.value - 1);
     return true;
   }
   if (event.kind == history::kind_of<history::Completed> && !end_) {

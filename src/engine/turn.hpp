@@ -81,15 +81,16 @@ using End = std::variant<history::ExecutionCompleted, history::ExecutionFailed, 
 
 /// The output of a turn: what has to be committed, all or nothing.
 struct Outcome {
-  std::string segment{};              ///< new history; empty when nothing happened
-  EventId first_event{};              ///< of the segment
-  std::vector<Action> actions{};      ///< in the order of the code
-  std::vector<Cancel> cancels{};      ///< sorted by source
-  std::vector<MessageId> consumed{};  ///< received by the code, applied, or without use
-  std::uint64_t ignored = 0;          ///< how many of those were of no use: late, twice, unknown
-  std::vector<Address> waits{};       ///< what it waits for now; only these make it ready
-  std::optional<Payload> status{};    ///< set when the code changed it
-  std::optional<End> end{};           ///< set when the execution ended
+  std::string segment{};                   ///< new history; empty when nothing happened
+  EventId first_event{};                   ///< of the segment
+  std::vector<Action> actions{};           ///< in the order of the code
+  std::vector<Cancel> cancels{};           ///< sorted by source
+  std::vector<MessageId> consumed{};       ///< received by the code, applied, or without use
+  std::uint64_t ignored = 0;               ///< how many of those were of no use: late, twice, unknown
+  std::vector<Address> waits{};            ///< what it waits for now; only these make it ready
+  std::optional<Payload> status{};         ///< set when the code changed it
+  std::vector<std::string> near_limits{};  ///< in words: what came near to a limit in this turn
+  std::optional<End> end{};                ///< set when the execution ended
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 

@@ -1,5 +1,6 @@
 #include "runtime/activities.hpp"
 
+#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,7 @@ Progress FetchStep::step() {
   due_ = after(asked, fetched->next_due);
   if (fetched->left_behind) wanted_ = true;
   desk_.set_left_behind(fetched->left_behind);
+  put_back_suspects(fetched->activities, request.token);
   desk_.unreserve(slots - fetched->activities.size());
   const bool any = !fetched->activities.empty();
   for (store::LockedActivity& locked : fetched->activities)
@@ -35,14 +37,28 @@ Progress FetchStep::step() {
   return {any, due_};
 }
 
+// All but one, before that one is run: what goes back is not lost with this process if that is what it kills.
+void FetchStep::put_back_suspects(std::vector<store::LockedActivity>& activities, LockToken token) {
+  constexpr Duration kPause = std::chrono::milliseconds(250);
+  std::vector<store::ActivityResult> others;
+  bool busy = desk_.runs_suspect();
+  std::erase_if(activities, [&](const store::LockedActivity& locked) {
+    if (!worker_.is_suspect(locked.delivery)) return false;
+    if (!std::exchange(busy, true)) {
+      log(*worker_.logger, LogLevel::warn, "an activity is run by itself: it may be what kills its workers",
+          {{"instance", locked.instance}, {"activity", locked.name}, {"delivery", locked.delivery}});
+      return false;
+    }
+    others.push_back({locked.id, token, store::PutBack{kPause}});
+    return true;
+  });
+  if (!others.empty()) worker_.store->finish_activities(others);  // else their leases end
+}
+
 Progress AnswerStep::step() {
   if (worker_.now() < not_before_) return {false, not_before_};
   std::vector<store::ActivityResult> answers = desk_.take_answers();
   if (answers.empty()) return {};
-  if (!send_progress(answers)) {
-    desk_.give_back(std::move(answers));
-    return {false, not_before_};
-  }
   auto results = worker_.store->finish_activities(answers);
   std::vector<store::ActivityResult> again;
   for (std::size_t i = 0; i < answers.size(); ++i) {
@@ -58,21 +74,6 @@ Progress AnswerStep::step() {
   const bool trouble = !again.empty();
   if (trouble) desk_.give_back(std::move(again));
   return {!trouble, trouble ? not_before_ : BootTime::max()};
-}
-
-// The next attempt begins where the last heartbeat was, so that has to be with the store before the answer.
-bool AnswerStep::send_progress(std::span<const store::ActivityResult> answers) {
-  const std::vector<store::ActivityRenewal> progress = desk_.take_progress(answers);
-  if (progress.empty()) return true;
-  const auto results =
-      worker_.store->renew_activities(WorkerKey{worker_.key}, worker_.options.activity_lease, progress);
-  for (std::size_t i = 0; i < progress.size(); ++i) {
-    if (results[i] || results[i].error().kind != StoreError::Kind::unavailable) continue;
-    not_before_ = trouble_.failed("send progress", results[i].error());
-    desk_.give_back_progress(progress);
-    return false;
-  }
-  return true;
 }
 
 }  // namespace holdfast::runtime

@@ -5,7 +5,7 @@
 #include "runtime/worker.hpp"
 
 #include <atomic>
-#include <span>
+#include <vector>
 
 namespace holdfast::runtime {
 
@@ -19,6 +19,8 @@ class FetchStep {
   void want() noexcept { wanted_ = true; }
 
  private:
+  void put_back_suspects(std::vector<store::LockedActivity>& activities, LockToken token);
+
   Worker& worker_;
   ActivityDesk& desk_;
   StoreTrouble trouble_;
@@ -35,8 +37,6 @@ class AnswerStep {
   Progress step();
 
  private:
-  bool send_progress(std::span<const store::ActivityResult> answers);
-
   Worker& worker_;
   ActivityDesk& desk_;
   StoreTrouble trouble_;

@@ -27,7 +27,25 @@ Duration ActivityContext::time_left() const noexcept {
   return std::max(call_.deadline() - call_.now(), Duration::zero());
 }
 
-void ActivityContext::set_progress(Payload details) { call_.set_progress(bodies::to_bytes(details)); }
+std::optional<CalendarTime> ActivityContext::deadline() const noexcept {
+  const Duration left = time_left();
+  if (left == never) return std::nullopt;
+  return call_.calendar_now() + left;
+}
+
+const std::string& ActivityContext::queue() const noexcept { return call_.locked().queue; }
+
+void ActivityContext::set_progress(Payload details) {
+  if (call_.too_large(details)) {
+    throw LimitError(Failure{.category = Category::limit,
+                             .type = "payload_too_large",
+                             .message = "the details of a heartbeat have " +
+                                        std::to_string(details.bytes.size()) + " bytes, and may have " +
+                                        std::to_string(call_.payload_limit()),
+                             .retryable = false});
+  }
+  call_.set_progress(bodies::to_bytes(details));
+}
 
 std::optional<Payload> ActivityContext::progress() const {
   const std::string bytes = call_.progress();

@@ -86,6 +86,11 @@ std::vector<LocalDone> InstanceCache::drop(CachedInstance& instance) {
   return done;
 }
 
+bool InstanceCache::holds(InstanceKey key) const {
+  const std::lock_guard lock(mutex_);
+  return held_.contains(key);
+}
+
 std::vector<store::HeldInstance> InstanceCache::held() const {
   const std::lock_guard lock(mutex_);
   std::vector<store::HeldInstance> list;

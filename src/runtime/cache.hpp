@@ -114,6 +114,8 @@ class InstanceCache {
   void activity_started(InstanceKey key);
   void activity_settled(InstanceKey key);
 
+  /// Whether it is locked by this worker.
+  [[nodiscard]] bool holds(InstanceKey key) const;
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] std::size_t held_count() const;
 

@@ -22,13 +22,15 @@ namespace holdfast::detail {
 class ActivityCall {
  public:
   ActivityCall(store::LockedActivity locked, LockToken token, ActivityScheduled scheduled,
-               std::shared_ptr<const ActivityCode> code, const Clock& clock, BootTime started)
+               std::shared_ptr<const ActivityCode> code, const Clock& clock, BootTime started,
+               std::uint64_t payload_limit)
       : locked_(std::move(locked)),
         token_(token),
         scheduled_(std::move(scheduled)),
         code_(std::move(code)),
         clock_(clock),
-        deadline_(deadline_of(scheduled_, started)) {}
+        deadline_(deadline_of(scheduled_, started)),
+        payload_limit_(payload_limit) {}
 
   [[nodiscard]] const store::LockedActivity& locked() const noexcept { return locked_; }
   [[nodiscard]] const store::ActivityId& id() const noexcept { return locked_.id; }
@@ -38,6 +40,11 @@ class ActivityCall {
   /// When the attempt has taken too long.
   [[nodiscard]] BootTime deadline() const noexcept { return deadline_; }
   [[nodiscard]] BootTime now() const noexcept { return clock_.boot_now(); }
+  [[nodiscard]] CalendarTime calendar_now() const noexcept { return clock_.calendar_now(); }
+  [[nodiscard]] std::uint64_t payload_limit() const noexcept { return payload_limit_; }
+  [[nodiscard]] bool too_large(const Payload& payload) const noexcept {
+    return payload_limit_ != 0 && payload.bytes.size() > payload_limit_;
+  }
 
   /// True for the first caller: its answer counts, all others are late.
   bool answer() noexcept { return !answered_.exchange(true); }
@@ -69,6 +76,16 @@ class ActivityCall {
     const std::lock_guard lock(mutex_);
     return std::exchange(unsent_progress_, std::nullopt);
   }
+  /// It could not be sent; what was said since then counts more.
+  void give_back_progress(std::string bytes) {
+    const std::lock_guard lock(mutex_);
+    if (!unsent_progress_) unsent_progress_ = std::move(bytes);
+  }
+  /// What this attempt said last, sent or not.
+  [[nodiscard]] std::optional<std::string> own_progress() const {
+    const std::lock_guard lock(mutex_);
+    return progress_;
+  }
 
  private:
   static BootTime deadline_of(const ActivityScheduled& scheduled, BootTime started) {
@@ -82,6 +99,7 @@ class ActivityCall {
   const std::shared_ptr<const ActivityCode> code_;
   const Clock& clock_;
   const BootTime deadline_;
+  const std::uint64_t payload_limit_;
   std::atomic<bool> answered_{false};
   std::atomic<int> reason_{-1};
   std::stop_source stop_;

@@ -10,6 +10,24 @@
 
 namespace holdfast::runtime {
 
+namespace {
+
+// Failures go into history: a text that was meant for a log file is cut, and says so.
+void shorten(Failure& failure, std::uint64_t payload_limit) {
+  constexpr std::size_t kLongest = 32'768;
+  if (const std::size_t size = failure.message.size(); size > kLongest) {
+    failure.message.resize(kLongest);
+    failure.message += "... (cut, of " + std::to_string(size) + " bytes)";
+  }
+  if (payload_limit != 0 && failure.details.bytes.size() > payload_limit) {
+    failure.message +=
+        " (its details were left out: they have " + std::to_string(failure.details.bytes.size()) + " bytes)";
+    failure.details = {kJsonEncoding, "null"};
+  }
+}
+
+}  // namespace
+
 // ---- slots --------------------------------------------------------------------------------------
 
 bool ActivityDesk::reserve_for_hand_off() {
@@ -56,6 +74,7 @@ void ActivityDesk::begin(store::LockedActivity&& locked, LockToken token, BootTi
     return queue({locked.id, token, store::SetAside{"the body can't be decoded"}});
   }
   if (locked.delivery > worker_.options.poison_after) {
+    worker_.counters.poisoned.add();
     const std::string deliveries = std::to_string(locked.delivery - 1);
     return fail_at_once(
         std::move(locked), token,
@@ -66,7 +85,8 @@ void ActivityDesk::begin(store::LockedActivity&& locked, LockToken token, BootTi
   }
   auto code = worker_.registry.activity(locked.name);
   auto call = std::make_shared<detail::ActivityCall>(std::move(locked), token, *std::move(scheduled),
-                                                     std::move(code), worker_.store->clock(), worker_.now());
+                                                     std::move(code), worker_.store->clock(), worker_.now(),
+                                                     worker_.options.limits.payload_bytes);
   worker_.counters.activities_started.add();
   cache_.activity_started(call->id().instance);
   {
@@ -114,10 +134,20 @@ void ActivityDesk::ended(const CallPointer& call, Result<Payload> result) {
 // where possible.
 void ActivityDesk::conclude(const detail::ActivityCall& call, Result<Payload> result) {
   if (!result && call.reason() == CancelReason::worker_stopping) {
-    return queue({call.id(), call.token(), store::PutBack{}});  // the attempt was not given its time
+    // The attempt was not given its time.
+    return queue({call.id(), call.token(), store::PutBack{}, call.own_progress()});
+  }
+  if (result && call.too_large(*result)) {
+    result = Unexpected(Failure{.category = Category::limit,
+                                .type = "payload_too_large",
+                                .message = "the result has " + std::to_string(result->bytes.size()) +
+                                           " bytes, and may have " + std::to_string(call.payload_limit()) +
+                                           "; keep what is large elsewhere, and return where it is",
+                                .retryable = false});
   }
   if (!result) {
     Failure& failure = result.error();
+    shorten(failure, call.payload_limit());
     failure.source = "activity " + call.locked().name;
     failure.event = call.id().event;
     failure.attempt = static_cast<int>(call.locked().attempt);
@@ -129,7 +159,8 @@ void ActivityDesk::conclude(const detail::ActivityCall& call, Result<Payload> re
     }
     if (delay) {
       worker_.counters.activities_retried.add();
-      return queue({call.id(), call.token(), store::Retry{*delay, bodies::to_bytes(failure)}});
+      return queue(
+          {call.id(), call.token(), store::Retry{*delay, bodies::to_bytes(failure)}, call.own_progress()});
     }
     worker_.counters.activities_failed.add();
   } else {
@@ -208,26 +239,11 @@ void ActivityDesk::give_back(std::vector<store::ActivityResult>&& answers) {
                   std::make_move_iterator(answers.end()));
 }
 
-std::vector<store::ActivityRenewal> ActivityDesk::take_progress(
-    std::span<const store::ActivityResult> answers) {
-  const std::lock_guard lock(mutex_);
-  std::vector<store::ActivityRenewal> list;
-  for (const store::ActivityResult& answer : answers) {
-    if (std::holds_alternative<store::Finished>(answer.result)) continue;
-    const auto found = calls_.find({answer.id, answer.token});
-    if (found == calls_.end()) continue;
-    if (auto progress = found->second.call->take_unsent_progress()) {
-      list.push_back({answer.id, answer.token, std::move(progress)});
-    }
-  }
-  return list;
-}
-
 void ActivityDesk::give_back_progress(std::span<const store::ActivityRenewal> progress) {
   const std::lock_guard lock(mutex_);
   for (const store::ActivityRenewal& one : progress) {
     const auto found = calls_.find({one.id, one.token});
-    if (found != calls_.end()) found->second.call->set_progress(*one.progress);
+    if (one.progress && found != calls_.end()) found->second.call->give_back_progress(*one.progress);
   }
 }
 
@@ -370,6 +386,13 @@ std::vector<store::CancelAcknowledgement> ActivityDesk::take_acknowledgements() 
 std::size_t ActivityDesk::slots_in_use() const {
   const std::lock_guard lock(mutex_);
   return taken_;
+}
+
+bool ActivityDesk::runs_suspect() const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(calls_, [this](const auto& call) {
+    return call.second.code_runs && worker_.is_suspect(call.second.call->locked().delivery);
+  });
 }
 
 std::size_t ActivityDesk::in_hand() const {

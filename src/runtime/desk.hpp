@@ -55,8 +55,7 @@ class ActivityDesk {
   /// Answers for the store. What could not be delivered is given back.
   std::vector<store::ActivityResult> take_answers();
   void give_back(std::vector<store::ActivityResult>&& answers);
-  /// What heartbeats of those said that will be tried again, and the store doesn't know yet.
-  std::vector<store::ActivityRenewal> take_progress(std::span<const store::ActivityResult> answers);
+  /// What heartbeats said, and could not be sent.
   void give_back_progress(std::span<const store::ActivityRenewal> progress);
   /// The store has this answer, or doesn't want it.
   void answered(const store::ActivityResult& answer);
@@ -80,6 +79,9 @@ class ActivityDesk {
   /// Slots in which code runs, or that are reserved.
   [[nodiscard]] std::size_t slots_in_use() const;
   [[nodiscard]] bool any_locks() const { return in_hand() > 0; }
+
+  /// Whether code runs that may be what kills its workers.
+  [[nodiscard]] bool runs_suspect() const;
 
  private:
   using CallPointer = std::shared_ptr<detail::ActivityCall>;

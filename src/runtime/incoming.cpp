@@ -92,6 +92,15 @@ std::optional<Payload> to_payload(const store::ValueAnswer& answer) {
   return encode(value);
 }
 
+history::ExecutionLimits to_history(const Limits& limits) {
+  return {.payload_bytes = limits.payload_bytes,
+          .history_events = limits.history_events,
+          .history_bytes = limits.history_bytes,
+          .open_operations = limits.open_operations,
+          .values = limits.values,
+          .values_bytes = limits.values_bytes};
+}
+
 Payload to_payload(const store::SessionNews& news) {
   return encode(SessionEvent{.kind = static_cast<SessionEvent::Kind>(news.kind),
                              .from = news.from,
@@ -160,6 +169,7 @@ class Reader {
     }
     start->started.version = first_.version;
     start->started.history_budget = first_.history_budget;
+    start->started.limits = to_history(first_.limits);
     out_.start = start;
     return add(message, std::move(start->started));
   }
@@ -189,7 +199,8 @@ class Reader {
   // In the first turn the start message says it, which was read before all others.
   [[nodiscard]] bool is_child_of(const history::Parent& parent) const {
     if (first_.fresh) return out_.start && out_.start->started.parent == parent;
-    return instance_.frame && instance_.frame->parent() != nullptr && *instance_.frame->parent() == parent;
+    const history::Parent* const own = instance_.frame ? instance_.frame->parent() : first_.parent;
+    return own != nullptr && *own == parent;
   }
 
   bool take_delivery(const store::Message& message, const std::string& bytes) {

@@ -5,6 +5,7 @@
 #include "engine/turn.hpp"
 #include "runtime/cache.hpp"
 
+#include <holdfast/limits.hpp>
 #include <holdfast/store/messages.hpp>
 
 #include <cstdint>
@@ -29,9 +30,11 @@ struct FirstTurn {
   bool fresh = false;  ///< the execution has no history yet
   std::string version{};
   std::uint64_t history_budget = 0;
+  Limits limits{};
+  const history::Parent* parent = nullptr;  ///< who waits for its end, where there is no frame that knows
 };
 
-/// Reads messages for an instance whose frame is there, unless it has ended.
+/// Reads messages for an instance whose frame is there, unless it has ended or its code can't be run.
 Incoming read_messages(const CachedInstance& instance, const FirstTurn& first,
                        std::vector<store::Message>&& messages);
 

@@ -75,6 +75,7 @@ void KeepStep::renew_activities(BootTime asked) {
     }
     const StoreError& error = answers[i].error();
     if (failed("renew activities", error)) {
+      desk_.give_back_progress({&renewals[i], 1});
       activities_due_ = retry_due_;
     } else if (error.kind == StoreError::Kind::gone || error.kind == StoreError::Kind::lost) {
       const bool gone = error.kind == StoreError::Kind::gone;

@@ -5,6 +5,7 @@
 #include <holdfast/codec.hpp>
 
 #include <algorithm>
+#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -68,6 +69,7 @@ class Builder {
   void act(EventId id, detail::ChildStarted& child) {
     bodies::Start start{.started = begin(child)};
     start.started.parent = self(id);
+    if (child.retry->max_attempts.value_or(1) > 1) start.started.retrying = history::Retrying{*child.retry};
     commit_.starts.push_back({child.id, {child.name, child.version}, bodies::to_bytes(start), instance_.key});
   }
   void act(EventId id, detail::DetachedStarted& detached) {
@@ -131,7 +133,9 @@ class Builder {
   void finish(history::ExecutionCompleted& end) {
     finish_as(store::InstanceStatus::completed, {std::nullopt, std::move(end.output)});
   }
-  void finish(history::ExecutionFailed& end) { finish_as(store::InstanceStatus::failed, end.failure); }
+  void finish(history::ExecutionFailed& end) {
+    if (!begins_anew(end.failure)) finish_as(store::InstanceStatus::failed, end.failure);
+  }
   void finish(history::ExecutionCancelled& end) { finish_as(store::InstanceStatus::cancelled, end.failure); }
   void finish(const history::ExecutionTerminated& end) {
     finish_as(store::InstanceStatus::terminated, Failure{.category = Category::terminated,
@@ -144,17 +148,45 @@ class Builder {
     commit_.end = store::NextExecution{end.version, bodies::to_bytes(start)};
   }
 
+  // A child that is to be tried again: its next attempt is its next execution.
+  bool begins_anew(const Failure& failure) {
+    const history::Retrying* const retrying = instance_.frame ? instance_.frame->retrying() : nullptr;
+    if (retrying == nullptr) return false;
+    Duration left = retrying->policy.total_deadline.value_or(never);
+    if (left != never) left -= std::min(left, around_.now - retrying->first_start);
+    const std::optional<Duration> delay = around_.back_off(*retrying, failure, left);
+    if (!delay) return false;
+    bodies::Start start{.started = instance_.frame->next_attempt(around_.random(), around_.now + *delay)};
+    commit_.end = store::NextExecution{start.started.version, bodies::to_bytes(start)};
+    return true;
+  }
+
+  [[nodiscard]] std::string source() const { return "orchestration " + instance_.id; }
+
   // A cancellation without a source is one of the code's own; a client and a parent have to be told whose it
   // was.
   void finish_as(store::InstanceStatus status, Failure failure) {
-    if (failure.source.empty()) failure.source = "orchestration " + instance_.id;
+    if (failure.source.empty()) failure.source = source();
     finish_as(status, bodies::Outcome{std::move(failure), {}});
   }
   void finish_as(store::InstanceStatus status, bodies::Outcome outcome) {
     commit_.end = store::InstanceEnd{status, bodies::to_bytes(outcome)};
-    if (const history::Parent* parent = instance_.frame->parent()) {
-      commit_.messages.push_back(answer_to(*parent, std::move(outcome)));
-    }
+    const history::Parent* const parent = instance_.frame ? instance_.frame->parent() : around_.parent;
+    if (parent == nullptr) return;
+    if (outcome.failure) outcome.failure = as_child_failure(*std::move(outcome.failure));
+    commit_.messages.push_back(answer_to(*parent, std::move(outcome)));
+  }
+
+  // What went wrong inside of a child is the cause: to its parent, the child failed.
+  [[nodiscard]] Failure as_child_failure(Failure failure) const {
+    if (failure.source == source()) return failure;
+    Failure outer{.type = failure.type,
+                  .message = failure.message,
+                  .source = source(),
+                  .retryable = failure.retryable,
+                  .details = failure.details};
+    outer.cause = std::make_shared<const Failure>(std::move(failure));
+    return outer;
   }
 
   store::TurnCommit& commit_;

@@ -5,10 +5,12 @@
 #include "runtime/cache.hpp"
 #include "runtime/incoming.hpp"
 
+#include <holdfast/clock.hpp>
 #include <holdfast/store/turns.hpp>
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 namespace holdfast::runtime {
 
@@ -16,9 +18,15 @@ namespace holdfast::runtime {
 struct Surroundings {
   std::function<std::uint64_t()> random{};                    ///< seeds of executions that begin
   std::function<bool(const store::NewActivity&)> hand_off{};  ///< whether this worker would run it at once
+  CalendarTime now{};                                         ///< of the turn
+  /// When a child that failed begins anew, if it does.
+  std::function<std::optional<Duration>(const history::Retrying&, const Failure&, Duration total_left)>
+      back_off{};
+  const history::Parent* parent = nullptr;  ///< who waits for its end, where no frame knows it
 };
 
-/// Adds everything that the engine's outcome asks for. The frame of `instance` is the one that made it.
+/// Adds everything that the engine's outcome asks for. The frame of `instance` is the one that made it, or
+/// there is none and the outcome has no actions.
 void add_outcome(store::TurnCommit& commit, const CachedInstance& instance, engine::Outcome&& outcome,
                  const Surroundings& around);
 

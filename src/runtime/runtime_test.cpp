@@ -229,7 +229,7 @@ TEST_F(RuntimeTest, TheNextAttemptBeginsWhereTheLastHeartbeatWas) {
     return begin;
   });
   rt.start();
-  faults.inject("memory.renew_activities", 1, Fault::fail_before);
+  faults.inject("memory.finish_activities", 1, Fault::fail_before);
   EXPECT_EQ(rt.client().start("import", "i").wait<int>(kSoon), 7);
   EXPECT_EQ(faults.pending(), 0U);
 }

@@ -1,10 +1,13 @@
 #include "runtime/turns.hpp"
 
+#include "engine/last_turn.hpp"
 #include "runtime/outgoing.hpp"
+#include "runtime/retry.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <string_view>
 #include <utility>
 
 namespace holdfast::runtime {
@@ -19,6 +22,8 @@ constexpr std::size_t kHistoryBytes = 1U << 20U;
 constexpr Duration kSoon = 200ms;
 // A parked instance that is asked to end is ready all the same; its code is tried again after this.
 constexpr Duration kParkedPause = 10s;
+// What may kill its worker waits so long for another one, while this one runs such an instance.
+constexpr Duration kSuspectPause = 250ms;
 
 }  // namespace
 
@@ -32,6 +37,23 @@ Progress TurnStep::step() {
   }
   if (cache_.has_ready()) worker_.poke(Step::turns);  // another thread may go on with the rest
 
+  // What may kill this process goes last and by itself: nothing else of this step is lost with it.
+  std::vector<InstanceCache::Taken> suspects;
+  std::erase_if(taken, [&](InstanceCache::Taken& one) {
+    const bool suspect = worker_.is_suspect(one.instance->delivery);
+    if (suspect) suspects.push_back(std::move(one));
+    return suspect;
+  });
+  if (!taken.empty()) run_and_commit(std::move(taken));
+  for (InstanceCache::Taken& suspect : suspects) {
+    std::vector<InstanceCache::Taken> alone;
+    alone.push_back(std::move(suspect));
+    run_and_commit(std::move(alone));
+  }
+  return {wanted_ || cache_.has_ready(), due_};
+}
+
+void TurnStep::run_and_commit(std::vector<InstanceCache::Taken>&& taken) {
   const BootTime asked = worker_.now();
   std::vector<Prepared> prepared;
   std::vector<store::TurnCommit> commits = run(std::move(taken), prepared);
@@ -43,7 +65,6 @@ Progress TurnStep::step() {
       settle(prepared[i], commits[i], std::move(answers[i]), asked);
   }
   worker_.counters.turn_seconds.observe(std::chrono::duration<double>(worker_.now() - asked).count());
-  return {wanted_ || cache_.has_ready(), due_};
 }
 
 // One thread fetches; the others go on with what is there.
@@ -80,9 +101,34 @@ bool TurnStep::fetch_alone() {
   due_ = after(asked, fetched->next_due);
   if (fetched->left_behind) wanted_ = true;
   const bool any = !fetched->turns.empty();
+  keep_one_suspect(fetched->turns);
   for (store::LockedTurn& turn : fetched->turns) cache_.add(std::move(turn));
   if (any) worker_.keep_by(after(asked, worker_.options.instance_lease / 3));
   return any;
+}
+
+// An instance that was handed out again and again without a commit may be what kills its workers, or may have
+// been beside it. So that this shows, a process has one of them at a time; the others go back before it is
+// run, and this hand-out does not count for them.
+void TurnStep::keep_one_suspect(std::vector<store::LockedTurn>& turns) {
+  std::vector<store::TurnRelease> others;
+  std::erase_if(turns, [&](const store::LockedTurn& turn) {
+    if (turn.held || !worker_.is_suspect(turn.delivery)) return false;
+    const InstanceKey current{suspect_.load()};
+    if (current.value == 0 || current == turn.key || !cache_.holds(current)) {
+      suspect_ = turn.key.value;
+      log(*worker_.logger, LogLevel::warn, "an instance is run by itself: it may be what kills its workers",
+          {{"instance", turn.instance}, {"orchestration", turn.code.name}, {"delivery", turn.delivery}});
+      return false;
+    }
+    others.push_back({.key = turn.key, .token = turn.token, .delay = kSuspectPause});
+    return true;
+  });
+  if (others.empty()) return;
+  const auto answers = worker_.store->release_turns(others);
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    if (!answers[i] && answers[i].error().kind == StoreError::Kind::unavailable) add_doubtful(others[i]);
+  }
 }
 
 CalendarTime TurnStep::turn_time() const {
@@ -121,6 +167,7 @@ bool TurnStep::prepare(Prepared& turn, store::TurnCommit& commit) {
     answer_after_end(turn, commit);
     return true;
   }
+  if (instance.delivery > worker_.options.poison_after) return end_as_poison(turn, commit);
   FirstTurn first;
   try {
     if (!instance.frame && !rebuild(instance, first)) {
@@ -129,7 +176,9 @@ bool TurnStep::prepare(Prepared& turn, store::TurnCommit& commit) {
       return false;
     }
   } catch (const Error& e) {
-    park(turn, e.failure().message);
+    // Its code can't go on, but it can be ended.
+    if (turn.requested && end_without_code(turn, commit, std::nullopt)) return true;
+    if (turn.taken.instance != nullptr) park(turn, e.failure().message);
     return false;
   }
   turn.incoming = read_messages(instance, first, std::move(turn.taken.messages));
@@ -138,21 +187,23 @@ bool TurnStep::prepare(Prepared& turn, store::TurnCommit& commit) {
   // An execution begins before it can be terminated: its parent has to be known.
   turn.forget = turn.incoming.terminate && first.fresh;
   if (turn.forget) turn.incoming.used_up.clear();
-  engine::Outcome outcome = turn.incoming.terminate && !first.fresh
-                                ? instance.frame->terminate(turn_time(), *turn.incoming.terminate)
-                                : instance.frame->run({turn_time(), std::move(turn.incoming.messages)});
-  worker_.counters.ignored_messages.add(outcome.ignored);
-
-  const Surroundings around{.random = [this] { return worker_.random_number(); },
-                            .hand_off =
-                                [&](const store::NewActivity& activity) {
-                                  const bool here = !activity.session &&
-                                                    worker_.abilities.handlers.contains(activity.name) &&
-                                                    worker_.abilities.queues.serve(activity.queue) &&
-                                                    desk_.reserve_for_hand_off();
-                                  turn.hand_offs += here ? 1 : 0;
-                                  return here;
-                                }};
+  engine::Outcome outcome = run_code(turn, first.fresh);
+  const Surroundings around{
+      .random = [this] { return worker_.random_number(); },
+      .hand_off =
+          [&](const store::NewActivity& activity) {
+            const bool here = !activity.session && worker_.abilities.handlers.contains(activity.name) &&
+                              worker_.abilities.queues.serve(activity.queue) && desk_.reserve_for_hand_off();
+            turn.hand_offs += here ? 1 : 0;
+            return here;
+          },
+      .now = turn_time(),
+      .back_off =
+          [this](const history::Retrying& child, const Failure& failure, Duration left) {
+            const std::lock_guard lock(worker_.random_mutex);
+            return retry_delay(child.policy, worker_.options.retry, failure, child.attempt, left,
+                               worker_.random);
+          }};
   add_outcome(commit, instance, std::move(outcome), around);
   add_start_answers(commit, instance, turn.incoming);
   commit.consumed.insert(commit.consumed.end(), turn.incoming.used_up.begin(), turn.incoming.used_up.end());
@@ -166,6 +217,33 @@ bool TurnStep::prepare(Prepared& turn, store::TurnCommit& commit) {
       worker_.accepting && goes_on &&
       (turn.hand_offs > 0 || turn.taken.running_here > static_cast<int>(turn.taken.done.size()));
   return true;
+}
+
+engine::Outcome TurnStep::run_code(Prepared& turn, bool fresh) {
+  CachedInstance& instance = *turn.taken.instance;
+  const BootTime began = worker_.now();
+  engine::Outcome outcome = turn.incoming.terminate && !fresh
+                                ? instance.frame->terminate(turn_time(), *turn.incoming.terminate)
+                                : instance.frame->run({turn_time(), std::move(turn.incoming.messages)});
+  worker_.counters.ignored_messages.add(outcome.ignored);
+  report(instance, outcome, worker_.now() - began);
+  return outcome;
+}
+
+void TurnStep::report(const CachedInstance& instance, const engine::Outcome& outcome, Duration took) {
+  if (took > worker_.options.turn_time_limit) {
+    worker_.counters.slow_turns.add();
+    log(*worker_.logger, LogLevel::error,
+        "a turn took longer than turn_time_limit: code of orchestrations must not block or compute for long",
+        {{"instance", instance.id},
+         {"orchestration", instance.code.name},
+         {"ms", std::chrono::duration_cast<std::chrono::milliseconds>(took).count()}});
+  }
+  for (const std::string& near : outcome.near_limits) {
+    worker_.counters.near_limits.add();
+    log(*worker_.logger, LogLevel::warn, "an instance comes near to a limit",
+        {{"instance", instance.id}, {"orchestration", instance.code.name}, {"what", near}});
+  }
 }
 
 // Makes the frame anew. False when the store could not be read; throws Error when the code can't go on from
@@ -184,17 +262,31 @@ bool TurnStep::rebuild(CachedInstance& instance, FirstTurn& first) {
                             .execution = instance.execution,
                             .build = std::to_string(worker_.options.build)};
   auto frame = std::make_unique<engine::Execution>(std::move(identity), std::move(code));
-  if (!instance.stamp.empty() && !replay(instance, *frame)) return false;  // else there is no history yet
-  first = {.fresh = frame->next_event().value == 1,
-           .version = version,
-           .history_budget = worker_.options.history_budget};
+  if (!instance.stamp.empty()) {  // else there is no history yet
+    const bool read = read_history(instance, [&](std::string_view segment) {
+      if (auto replayed = frame->replay(segment); !replayed)
+        throw Error(engine::to_failure(replayed.error()));
+      return frame->next_event();
+    });
+    if (!read) return false;
+  }
+  first = first_turn(instance);
+  first.fresh = frame->next_event().value == 1;
   if (!first.fresh) worker_.counters.replays.add();
   instance.frame = std::move(frame);
   return true;
 }
 
-// As rebuild(), for a frame that has seen nothing.
-bool TurnStep::replay(const CachedInstance& instance, engine::Execution& frame) {
+FirstTurn TurnStep::first_turn(const CachedInstance& instance) const {
+  return {.version = instance.code.version.empty() ? worker_.registry.newest_version(instance.code.name)
+                                                   : instance.code.version,
+          .history_budget = worker_.options.history_budget,
+          .limits = worker_.options.limits};
+}
+
+// Gives all of history to `read`, which answers with the next event. False when the store could not be read.
+template <class Read>
+bool TurnStep::read_history(const CachedInstance& instance, Read read) {
   EventId after{};
   for (;;) {
     auto segments = worker_.store->read_history(instance.key, instance.execution, after, kHistoryBytes);
@@ -203,12 +295,61 @@ bool TurnStep::replay(const CachedInstance& instance, engine::Execution& frame) 
       return false;
     }
     if (segments->empty()) return true;
-    for (const store::Segment& segment : *segments) {
-      if (auto replayed = frame.replay(segment.bytes); !replayed)
-        throw Error(engine::to_failure(replayed.error()));
-    }
-    after = EventId{frame.next_event().value - 1};
+    for (const store::Segment& segment : *segments) after = EventId{read(segment.bytes).value - 1};
   }
+}
+
+bool TurnStep::end_as_poison(Prepared& turn, store::TurnCommit& commit) {
+  CachedInstance& instance = *turn.taken.instance;
+  Failure failure{.category = Category::poison,
+                  .type = "poison",
+                  .message = "its turn was handed out " + std::to_string(instance.delivery - 1) +
+                             " times, and no worker lived to commit it",
+                  .retryable = false};
+  worker_.counters.poisoned.add();
+  log(*worker_.logger, LogLevel::error, "an instance keeps killing its workers, and is ended",
+      {{"instance", instance.id}, {"orchestration", instance.code.name}, {"failure", failure.message}});
+  if (end_without_code(turn, commit, engine::End(history::ExecutionFailed{std::move(failure)}))) return true;
+  if (turn.taken.instance != nullptr)
+    park(turn, "it kept killing its workers, and its history can't be read");
+  return false;
+}
+
+// Ends an instance whose code can't be run: as poison, or because somebody wants it ended. False when there
+// is nothing to commit: nobody wants it, its history can't be read, or, with the turn released and its
+// instance null, the store did not answer.
+bool TurnStep::end_without_code(Prepared& turn, store::TurnCommit& commit, std::optional<engine::End> end) {
+  CachedInstance& instance = *turn.taken.instance;
+  engine::LastTurn last(std::to_string(worker_.options.build));
+  bool readable = true;
+  const bool answered = read_history(instance, [&](std::string_view segment) {
+    readable = readable && last.read(segment);
+    return last.next_event();
+  });
+  if (!answered) {
+    release(turn, {.key = instance.key, .token = instance.token, .delay = 100ms});
+    turn.taken.instance = nullptr;
+    return false;
+  }
+  if (!readable) return false;
+  instance.frame.reset();
+  FirstTurn first = first_turn(instance);
+  first.fresh = last.next_event().value == 1;
+  first.parent = last.parent();
+  turn.incoming = read_messages(instance, first, std::move(turn.taken.messages));
+  if (!end && turn.incoming.terminate) end = history::ExecutionTerminated{*turn.incoming.terminate};
+  if (!end || (first.fresh && !turn.incoming.start)) return false;
+  if (first.fresh) {
+    last.begin(turn.incoming.start->started);
+    commit.version = first.version;
+  }
+  add_outcome(commit, instance, last.end(turn_time(), *std::move(end)), {.parent = last.parent()});
+  add_start_answers(commit, instance, turn.incoming);
+  for (const engine::Message& message : turn.incoming.messages) commit.consumed.push_back(message.id);
+  commit.consumed.insert(commit.consumed.end(), turn.incoming.used_up.begin(), turn.incoming.used_up.end());
+  commit.set_aside = turn.incoming.set_aside;
+  for (const LocalDone& done : turn.taken.done) commit.completed.push_back({done.id.event, done.token});
+  return true;
 }
 
 // It has ended, and is ready only because somebody wanted its id for another instance.
@@ -257,6 +398,8 @@ void TurnStep::settle(Prepared& turn, store::TurnCommit& commit, StoreResult<sto
   trouble_.worked();
   worker_.counters.turns.add();
   CachedInstance& instance = *turn.taken.instance;
+  std::uint64_t suspect = instance.key.value;
+  suspect_.compare_exchange_strong(suspect, 0);
   instance.stamp = commit.stamp;
   instance.build = worker_.options.build;
   instance.delivery = 0;

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 namespace holdfast::runtime {
@@ -41,11 +42,19 @@ class TurnStep {
 
   Fetched fetch();
   bool fetch_alone();
+  void keep_one_suspect(std::vector<store::LockedTurn>& turns);
+  void run_and_commit(std::vector<InstanceCache::Taken>&& taken);
   std::vector<store::TurnCommit> run(std::vector<InstanceCache::Taken>&& taken,
                                      std::vector<Prepared>& prepared);
   bool prepare(Prepared& turn, store::TurnCommit& commit);
   bool rebuild(CachedInstance& instance, FirstTurn& first);
-  bool replay(const CachedInstance& instance, engine::Execution& frame);
+  template <class Read>
+  bool read_history(const CachedInstance& instance, Read read);
+  engine::Outcome run_code(Prepared& turn, bool fresh);
+  bool end_as_poison(Prepared& turn, store::TurnCommit& commit);
+  bool end_without_code(Prepared& turn, store::TurnCommit& commit, std::optional<engine::End> end);
+  [[nodiscard]] FirstTurn first_turn(const CachedInstance& instance) const;
+  void report(const CachedInstance& instance, const engine::Outcome& outcome, Duration took);
   void answer_after_end(Prepared& turn, store::TurnCommit& commit);
   bool answer_before_start(Prepared& turn, store::TurnCommit& commit);
   void settle(Prepared& turn, store::TurnCommit& commit, StoreResult<store::Committed>&& answer,
@@ -64,6 +73,7 @@ class TurnStep {
   std::atomic<bool> wanted_{true};
   std::atomic<BootTime> due_{BootTime{}};  // when a fetch is worth its while without being asked for
   std::mutex fetching_;
+  std::atomic<std::uint64_t> suspect_{0};  // the instance that is run by itself, if any
   // The store's calendar at the last fetch, and when that was: local turns go on from there.
   std::atomic<CalendarTime> calendar_{CalendarTime{}};
   std::atomic<BootTime> calendar_read_{BootTime{}};

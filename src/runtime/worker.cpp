@@ -103,6 +103,10 @@ Counters::Counters(Metrics& metrics)
           metrics.counter("holdfast_messages_ignored_total", "Messages that came late or twice.")),
       abandoned(metrics.counter("holdfast_activities_abandoned_total",
                                 "Activities that went on after their grace.")),
+      poisoned(metrics.counter("holdfast_poison_total",
+                               "Activities and instances that were ended because they kill their workers.")),
+      near_limits(metrics.counter("holdfast_near_limits_total", "Warnings that a limit is near.")),
+      slow_turns(metrics.counter("holdfast_slow_turns_total", "Turns that took longer than their limit.")),
       turn_seconds(metrics.histogram("holdfast_turn_seconds", "Time to run and commit a batch of turns.",
                                      latency_buckets())) {}
 

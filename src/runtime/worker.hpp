@@ -34,6 +34,9 @@ struct Counters {
   Counter& store_errors;
   Counter& ignored_messages;
   Counter& abandoned;
+  Counter& poisoned;
+  Counter& near_limits;
+  Counter& slow_turns;
   Histogram& turn_seconds;
 };
 
@@ -59,6 +62,11 @@ struct Worker {
     }
   }
   [[nodiscard]] BootTime now() const noexcept { return store->clock().boot_now(); }
+  /// Handed out so often that it may be what kills its workers, or was beside it. A process runs one such
+  /// activity and one such turn at a time, so that this shows.
+  [[nodiscard]] bool is_suspect(std::uint32_t delivery) const noexcept {
+    return delivery > options.poison_after / 2 + 1 && delivery <= options.poison_after;
+  }
   /// Notes what an error says about this worker's registration; the keep step acts on it.
   /// `asked_as` is the registration that the call was made under: it may have joined again since.
   void note_standing(const StoreError& error, WorkerKey asked_as);

@@ -74,6 +74,7 @@ std::vector<StoreResult<void>> MemoryStore::finish_activities(std::span<const Ac
                              const auto activity = locked(tx, item.id, item.token);
                              if (!activity) return Unexpected(activity.error());
                              const SessionResults for_session(**activity, item.save, item.abort_session);
+                             if (item.progress) (*activity)->progress = *item.progress;
                              std::visit(Answer{tx, **activity}, item.result);
                              for_session.apply(tx);
                              return {};

@@ -14,12 +14,14 @@ namespace {
 /// Hands an instance out, with its messages after `seen`.
 LockedTurn hand_out(Transaction& tx, Instance& instance, const TurnRequest& request, LockToken token,
                     MessageId seen) {
+  const bool held = instance.lock.is(token);
   unplace(tx, instance);
   const BootTime until = after(tx.now, request.lease);
   instance.lock = {.worker = request.worker, .token = token, .until = until, .live = until > tx.now};
   instance.woken = false;
   instance.not_before = {};
-  ++instance.delivery;
+  // What comes while it is held already is no other hand-out.
+  instance.delivery = held ? std::max(instance.delivery, 1U) : instance.delivery + 1;
   place(tx, instance);
   LockedTurn turn{.key = instance.view.key,
                   .instance = instance.view.instance,

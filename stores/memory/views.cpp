@@ -1,5 +1,6 @@
 #include "views.hpp"
 
+#include "admission.hpp"
 #include "readiness.hpp"
 #include "sessions.hpp"
 #include "store.hpp"
@@ -14,6 +15,13 @@ std::vector<NewTimer> timers_of(const Instance& instance) {
   std::vector<NewTimer> timers;
   for (const auto& [event, due] : instance.timers) timers.push_back({event, due});
   return timers;
+}
+
+template <class Predicate>
+std::uint32_t count_workers(const Transaction& tx, Predicate predicate) {
+  return static_cast<std::uint32_t>(std::ranges::count_if(tx.space.workers, [&](const auto& entry) {
+    return is_live(entry.second) && predicate(entry.second.info);
+  }));
 }
 
 bool is_orphaned(const Transaction& tx, const Session& session) {
@@ -81,7 +89,18 @@ InstanceDetail detail_of(const Transaction& tx, const Instance& instance) {
                         .unread = instance.messages.size()};
   for (auto next = tx.space.activities.lower_bound({.instance = instance.view.key});
        next != tx.space.activities.end() && next->first.instance == instance.view.key; ++next) {
-    detail.activities.push_back(view(tx, next->second));
+    const Activity& activity = next->second;
+    ActivityView& shown = detail.activities.emplace_back(view(tx, activity));
+    shown.workers =
+        count_workers(tx, [&](const WorkerInfo& worker) { return can_run(worker.abilities, activity); });
+    if (!shown.running && activity.deadline() != kNever)
+      shown.gives_up_in = left(activity.deadline(), tx.now);
+  }
+  detail.workers = count_workers(tx, [&](const WorkerInfo& worker) { return suits(worker.code, instance); });
+  for (const auto& [key, other] : tx.space.instances) {
+    if (other.view.parent != instance.view.key || has_ended(other.view.status)) continue;
+    if (detail.children.size() == InstanceDetail::kMaxChildren) break;
+    detail.children.push_back(other.view);
   }
   return detail;
 }

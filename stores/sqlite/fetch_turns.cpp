@@ -77,10 +77,13 @@ class TurnFetch {
   // It stands in `ready` no more.
   void hand_out(Instance& instance, LockToken token, MessageId seen) {
     const TurnStamp stamp = stamp_of(tx_, instance);
+    // What comes while it is held already is no other hand-out.
+    const bool again = instance.held && instance.held->token == token;
+    const std::uint32_t before = delivery_of(tx_, instance);
     const Held held{.worker = request_.worker,
                     .token = token,
                     .until = later(tx_.now, request_.lease),
-                    .delivery = delivery_of(tx_, instance) + 1,
+                    .delivery = again ? std::max(before, 1U) : before + 1,
                     .stamp = stamp};
     const auto stamp_or_null = stamp.empty() ? std::nullopt : std::optional(stamp);
     tx_.run(instance.held ? tx_.sql.hold_again : tx_.sql.hold, instance.key, held.worker, held.token,

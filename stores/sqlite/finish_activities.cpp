@@ -93,6 +93,7 @@ StoreResult<void> finish_activity(Transaction& tx, const ActivityResult& result)
                                    .generation = activity->generation,
                                    .save = &result.save,
                                    .abort = &result.abort_session};
+  if (result.progress) activity->progress = *result.progress;
   std::visit(Answer{tx, *std::move(activity)}, result.result);
   for_session.apply(tx);
   return {};

@@ -443,6 +443,12 @@ struct Statements {
       " i.created_at, i.updated_at, i.cancel_requested_at, c.bytes, c.version"
       " FROM instances AS i LEFT JOIN custom_status AS c ON c.key = i.key"
       " WHERE i.key > ?1 AND i.ns = ?2 ORDER BY i.key"};
+  Query open_children{
+      "sqlite.open_children",
+      "SELECT i.key, i.name, i.route, i.execution, i.status, i.output, i.parked_because, i.parent,"
+      " i.created_at, i.updated_at, i.cancel_requested_at, c.bytes, c.version"
+      " FROM instances AS i LEFT JOIN custom_status AS c ON c.key = i.key"
+      " WHERE i.parent = ?1 AND i.status < 3 ORDER BY i.key LIMIT ?2"};
   Query timers_of{"sqlite.timers_of",
                   "SELECT event, due FROM timers WHERE key = ?1 ORDER BY execution, event"};
   Query count_messages{"sqlite.count_messages", "SELECT count(*) FROM messages WHERE key = ?1"};

@@ -3,6 +3,7 @@
 #include "contract/rows.hpp"
 #include "damaged_row.hpp"
 #include "pack.hpp"
+#include "turns.hpp"
 #include "workers.hpp"
 
 #include <algorithm>
@@ -103,8 +104,22 @@ StoreResult<store::InstanceDetail> describe(Transaction& tx, std::string_view na
   if (instance->held && instance->held->until > tx.now) {
     detail.locked_by = tx.node_of(instance->held->worker);
   }
-  for (const Activity& activity : all_activities(tx, *key)) {
-    detail.activities.push_back(view_activity(tx, activity));
+  const std::vector<store::WorkerInfo> workers = live_workers(tx);
+  const auto count = [&](const auto& predicate) {
+    return static_cast<std::uint32_t>(std::ranges::count_if(workers, predicate));
+  };
+  for (Activity& activity : all_activities(tx, *key)) {
+    store::ActivityView& shown = detail.activities.emplace_back(view_activity(tx, activity));
+    const Kind& kind = tx.kind(activity.kind);
+    shown.workers = count([&](const store::WorkerInfo& worker) { return serves(worker.abilities, kind); });
+    activity.at = ready_since(activity);
+    if (!shown.running && activity.deadline() != kNoTime)
+      shown.gives_up_in = left_until(activity.deadline(), tx.now);
+  }
+  const Route& route = tx.route(instance->route);
+  detail.workers = count([&](const store::WorkerInfo& worker) { return serves(worker.code, route); });
+  for (Cursor row = tx.rows(tx.sql.open_children, *key, store::InstanceDetail::kMaxChildren); row.next();) {
+    detail.children.push_back(read_view(tx, row));
   }
   detail.unread = count_messages(tx, *instance);
   return detail;

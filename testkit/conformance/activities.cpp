@@ -203,6 +203,21 @@ STORE_TEST(Activities, ARetryIsTheNextAttemptAfterItsDelay) {
   EXPECT_EQ(answer(a.finish(work)), "lost");
 }
 
+STORE_TEST(Activities, WhatTheLastHeartbeatSaidMayComeWithTheAnswer) {
+  const Worker a = join("a");
+  a.commit(a.begin("order-1").schedules("charge"));
+  Work work = a.fetch_activity();
+  const ActivityResult retried{
+      .id = work.id(), .token = work.token, .result = Retry{0s, "no"}, .progress = "half"};
+  must(a.answer_with(retried));
+  work = a.fetch_activity();
+  EXPECT_EQ(work->progress, "half");
+  const ActivityResult put_back{
+      .id = work.id(), .token = work.token, .result = PutBack{}, .progress = "most"};
+  must(a.answer_with(put_back));
+  EXPECT_EQ(a.fetch_activity()->progress, "most");
+}
+
 STORE_TEST(Activities, ARetryIsNoNewsForTheInstance) {
   const Worker a = join("a");
   a.commit(a.begin("order-1").schedules("charge"));

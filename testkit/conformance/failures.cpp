@@ -314,7 +314,10 @@ STORE_TEST(Failures, OfAnOutcomeThatSavesTheSession) {
   fail_answers(
       *this,
       [](const Worker& worker, const Work& work) {
-        return worker.answer_with({work.id(), work.token, Finished{"result"}, SessionSave{"state"}, {}});
+        return worker.answer_with({.id = work.id(),
+                                   .token = work.token,
+                                   .result = Finished{"result"},
+                                   .save = SessionSave{"state"}});
       },
       "gone(dropped)");
 }
@@ -322,7 +325,8 @@ STORE_TEST(Failures, OfAnOutcomeThatAbortsTheSession) {
   fail_answers(
       *this,
       [](const Worker& worker, const Work& work) {
-        return worker.answer_with({work.id(), work.token, Finished{"result"}, {}, "on fire"});
+        return worker.answer_with(
+            {.id = work.id(), .token = work.token, .result = Finished{"result"}, .abort_session = "on fire"});
       },
       "gone(dropped)");
 }

@@ -22,6 +22,21 @@ STORE_TEST(HeldInstances, NewsComesToTheHolderUnderTheHeldToken) {
   EXPECT_EQ(answer(a.try_commit(*news)), "ok");
 }
 
+STORE_TEST(HeldInstances, NewsIsNoOtherDelivery) {
+  const Worker a = join("a");
+  Turn held = a.begin("order-1");
+  a.commit(held.keeps_lock());
+  for (int i = 0; i < 3; ++i) {
+    tell("order-1", "hello");
+    const auto news = a.news_of(held);
+    ASSERT_TRUE(news);
+    EXPECT_EQ((*news)->delivery, 1U);
+    held = *news;
+  }
+  pass(10s);  // nobody committed what came
+  EXPECT_EQ(join("b").fetch_turn()->delivery, 2U);
+}
+
 STORE_TEST(HeldInstances, WithoutNewsItIsNotReturned) {
   const Worker a = join("a");
   Turn held = a.begin("order-1");

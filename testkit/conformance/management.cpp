@@ -23,6 +23,32 @@ STORE_TEST(Views, ShowHowAnInstanceEnded) {
   EXPECT_EQ(describe("order-1").locked_by, "");
 }
 
+STORE_TEST(Views, SayWhoCouldServeWhatIsWaitedForAndForHowLong) {
+  const Worker a = join("a");
+  a.commit(a.begin("order-1")
+               .schedules({.event = EventId{5}, .name = "charge", .queue = "gpu", .start_within = 1h})
+               .schedules({.event = EventId{6}, .name = "charge", .total = 30min})
+               .starts_child("child-1")
+               .starts_child("child-2")
+               .starts_detached("detached-1"));
+  pass(1min);
+  InstanceDetail detail = describe("order-1");
+  EXPECT_EQ(detail.workers, 1U);
+  ASSERT_EQ(detail.activities.size(), 2U);
+  EXPECT_EQ(detail.activities[0].workers, 0U);  // nobody serves its queue
+  EXPECT_EQ(detail.activities[0].gives_up_in, Duration(59min));
+  EXPECT_EQ(detail.activities[1].workers, 1U);
+  EXPECT_EQ(detail.activities[1].gives_up_in, Duration(29min));
+  ASSERT_EQ(detail.children.size(), 2U);
+  EXPECT_EQ(detail.children[0], find("child-1"));
+  EXPECT_EQ(detail.children[1], find("child-2"));
+
+  must(store().leave(a.key));
+  detail = describe("order-1");
+  EXPECT_EQ(detail.workers, 0U);
+  EXPECT_EQ(detail.activities[1].workers, 0U);
+}
+
 STORE_TEST(Views, LookAnswersInTheOrderOfTheKeys) {
   const InstanceKey first = start("order-1");
   const InstanceKey second = start("order-2");

@@ -280,8 +280,14 @@ STORE_TEST(Sessions, AnActivityMaySaveItsState) {
   a.commit(a.begin("order-1").schedules(of_session("gpu")).schedules(of_session("gpu")));
   const Works works = a.fetch_activities();
   ASSERT_EQ(works.works.size(), 2U);
-  must(a.answer_with({works.works[0].id(), works.works[0].token, Finished{"x"}, SessionSave{"state 1"}, {}}));
-  must(a.answer_with({works.works[1].id(), works.works[1].token, Finished{"y"}, SessionSave{"state 2"}, {}}));
+  must(a.answer_with({.id = works.works[0].id(),
+                      .token = works.works[0].token,
+                      .result = Finished{"x"},
+                      .save = SessionSave{"state 1"}}));
+  must(a.answer_with({.id = works.works[1].id(),
+                      .token = works.works[1].token,
+                      .result = Finished{"y"},
+                      .save = SessionSave{"state 2"}}));
   EXPECT_EQ(session("gpu").saved, "state 2");
   EXPECT_EQ(session("gpu").saved_version, 2U);
   a.commit(a.fetch_turn());
@@ -300,7 +306,10 @@ STORE_TEST(Sessions, ASaveOfAnOlderGenerationIsIgnored) {
   b.commit(b.begin("order-2").schedules(of_session("gpu")));
   b.fetch_activity();
   EXPECT_EQ(session("gpu").owner, "b");
-  EXPECT_EQ(answer(a.answer_with({work.id(), work.token, Finished{"x"}, SessionSave{"stale"}, {}})), "ok");
+  EXPECT_EQ(
+      answer(a.answer_with(
+          {.id = work.id(), .token = work.token, .result = Finished{"x"}, .save = SessionSave{"stale"}})),
+      "ok");
   EXPECT_EQ(session("gpu").saved, std::nullopt);
 }
 
@@ -312,7 +321,10 @@ STORE_TEST(Sessions, AnActivityMayAbortThem) {
                .schedules(of_session("gpu")));
   const Works works = a.fetch_activities(2);
   ASSERT_EQ(works.works.size(), 2U);
-  must(a.answer_with({works.works[0].id(), works.works[0].token, Finished{"own result"}, {}, "on fire"}));
+  must(a.answer_with({.id = works.works[0].id(),
+                      .token = works.works[0].token,
+                      .result = Finished{"own result"},
+                      .abort_session = "on fire"}));
   EXPECT_EQ(session("gpu").state, SessionState::failed);
   EXPECT_EQ(session("gpu").reason, SessionReason::aborted);
   EXPECT_EQ(session("gpu").note, "on fire");

@@ -142,6 +142,7 @@ class Core {
   virtual ExecutionNumber execution() const noexcept = 0;
   virtual const std::string& orchestration() const noexcept = 0;
   virtual const std::string& version() const noexcept = 0;
+  virtual std::uint32_t attempt() const noexcept = 0;
   virtual std::uint64_t history_size() const noexcept = 0;
   virtual std::uint64_t history_budget() const noexcept = 0;
   virtual bool replaying() const noexcept = 0;

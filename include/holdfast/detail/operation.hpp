@@ -115,6 +115,7 @@ struct ChildStarted {
   std::string version{};
   ParentClosePolicy on_parent_close = ParentClosePolicy::cancel;
   Payload input{};
+  Boxed<RetrySettings> retry{};
   friend bool operator==(const ChildStarted&, const ChildStarted&) = default;
 };
 struct DetachedStarted {

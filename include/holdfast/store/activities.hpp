@@ -113,7 +113,8 @@ struct ActivityResult {
   ActivityId id{};
   LockToken token{};
   std::variant<Finished, Retry, PutBack, SetAside> result{};
-  std::optional<SessionSave> save{};           ///< saved with it, if the generation is still current
+  std::optional<std::string> progress{};  ///< of its last heartbeat that had details, for who runs it next
+  std::optional<SessionSave> save{};      ///< saved with it, if the generation is still current
   std::optional<std::string> abort_session{};  ///< the reason: its session fails, its own result counts
 };
 
@@ -151,7 +152,9 @@ struct ActivityView {
   std::string owner{};  ///< node, when it runs
   std::uint32_t attempt = 1;
   std::uint32_t delivery = 0;
-  Duration due_in{};  ///< until it may start; 0 = now or running
+  Duration due_in{};             ///< until it may start; 0 = now or running
+  Duration gives_up_in = never;  ///< until it fails because nobody took it; of one that doesn't run
+  std::uint32_t workers = 0;     ///< live ones that have its code and serve its queue
   std::string last_failure{};
   std::string progress{};
   friend bool operator==(const ActivityView&, const ActivityView&) = default;

@@ -76,7 +76,10 @@ struct InstanceDetail {
   std::vector<Address> waits{};
   std::vector<ActivityView> activities{};
   std::vector<NewTimer> timers{};
-  std::uint64_t unread = 0;  ///< messages that no turn has consumed
+  std::uint64_t unread = 0;              ///< messages that no turn has consumed
+  std::uint32_t workers = 0;             ///< live ones that have its code, and may go on with its build
+  std::vector<InstanceView> children{};  ///< those that have not ended, oldest first, at most kMaxChildren
+  static constexpr std::size_t kMaxChildren = 100;
   friend bool operator==(const InstanceDetail&, const InstanceDetail&) = default;
 };
 

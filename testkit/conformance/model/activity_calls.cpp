@@ -42,6 +42,7 @@ void Comparison::perform(const FinishActivities& op) {
         break;
       case Ending::retry:
         result.result = store::Retry{spec.delay, body};
+        result.progress = body;
         break;
       case Ending::put_back:
         result.result = store::PutBack{spec.delay};

@@ -147,6 +147,25 @@ Task<std::vector<std::string>> queued(Context& ctx) {
   co_return done;
 }
 
+// Each attempt goes on from where the last heartbeat of the one before was.
+Task<int> counted(Context& ctx, int attempts) {
+  co_return co_await ctx.activity<int>(
+      "counting", {.timeout = 1h, .retry = {.max_attempts = attempts, .first_delay = 100ms}}, attempts);
+}
+
+Task<std::string> oversized(Context& ctx) {
+  const std::string large((4U << 20U) + 1, 'x');
+  std::string caught = "nothing";
+  try {
+    co_await ctx.activity<std::string>("step", large);
+  } catch (const LimitError& e) {
+    caught = e.failure().type;
+  }
+  const std::string label = "after";
+  co_await ctx.activity<std::string>("step", label);
+  co_return caught;
+}
+
 std::vector<std::string> labels(const std::string& prefix, int count) {
   std::vector<std::string> list;
   for (int i = 0; i < count; ++i) list.push_back(prefix + std::to_string(i));
@@ -267,6 +286,32 @@ void side_effects(const Shared& shared) {
   shared.sim.at_end([shared, rounds] {
     shared.expect("effects", shared.sim.result<std::vector<std::string>>("effects").value(),
                   std::vector<std::string>(static_cast<std::size_t>(rounds), "same"));
+  });
+}
+
+void heartbeats(const Shared& shared) {
+  shared.sim.activity("counting", [&sim = shared.sim](ActivityContext& ctx, int attempts) {
+    const int last = ctx.last_heartbeat<int>().value_or(0);
+    // One that was lost on the way may have said something already.
+    if (last != ctx.attempt() - 1 && last != ctx.attempt())
+      sim.fail("attempt " + std::to_string(ctx.attempt()) + " sees the heartbeat " + std::to_string(last));
+    ctx.heartbeat(ctx.attempt());
+    if (ctx.attempt() < attempts) throw ActivityFailure("not_yet", "once more");
+    return ctx.attempt();
+  });
+  shared.sim.orchestration("counted", counted);
+  const int attempts = shared.number(1, 5);
+  shared.start("counted", "counted", attempts);
+  shared.sim.at_end(
+      [shared, attempts] { shared.expect("counted", shared.sim.result<int>("counted").value(), attempts); });
+}
+
+void oversized_ones(const Shared& shared) {
+  shared.sim.orchestration("oversized", oversized);
+  shared.start("oversized", "oversized");
+  shared.sim.at_end([shared] {
+    shared.expect<std::string>("oversized", shared.sim.result<std::string>("oversized").value(),
+                               "payload_too_large");
   });
 }
 

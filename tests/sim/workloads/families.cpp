@@ -93,6 +93,45 @@ Task<int> restless_parent(Context& ctx, int round, int rounds, int sum) {
   co_await ctx.continue_as_new(next, rounds, added);
 }
 
+// Succeeds at some attempt, and goes on as new in between.
+Task<int> stumbling(Context& ctx, int succeeds_at, int rounds) {
+  const std::string label = "stumble";
+  co_await ctx.activity<std::string>("step", label);
+  if (rounds > 0) {
+    const int left = rounds - 1;
+    co_await ctx.continue_as_new(succeeds_at, left);
+  }
+  if (ctx.attempt() < succeeds_at) throw ActivityFailure("not_yet", "once more");
+  co_return ctx.attempt();
+}
+Task<std::string> persistent(Context& ctx, int succeeds_at, int max_attempts, int rounds) {
+  const Result<int> attempt =
+      co_await ctx
+          .child<int>("stumbling", {.retry = {.max_attempts = max_attempts, .first_delay = 500ms}},
+                      succeeds_at, rounds)
+          .result();
+  co_return attempt ? "attempt " + std::to_string(*attempt) : attempt.error().type;
+}
+
+Task<int> long_lived(Context& ctx) {
+  co_await ctx.sleep(1min);
+  co_return 1;
+}
+// Leaves without its children.
+Task<int> leaves(Context& ctx, int after_ms) {
+  const std::string own = ctx.instance_id();
+  const Future<int> cancelled = ctx.child<int>("long_lived", {.id = own + "/cancelled"}).start();
+  const Future<int> abandoned =
+      ctx.child<int>("long_lived", {.id = own + "/abandoned", .on_parent_close = ParentClosePolicy::abandon})
+          .start();
+  const Future<int> terminated =
+      ctx.child<int>("long_lived",
+                     {.id = own + "/terminated", .on_parent_close = ParentClosePolicy::terminate})
+          .start();
+  co_await ctx.sleep(std::chrono::milliseconds(after_ms));
+  co_return 0;
+}
+
 int nodes_of(int depth, int width) {
   int nodes = 1;
   int level = 1;
@@ -109,6 +148,38 @@ void trees(const Shared& shared) {
   shared.start("tree", "tree", depth, width);
   shared.sim.at_end([shared, depth, width] {
     shared.expect("tree", shared.sim.result<int>("tree").value(), nodes_of(depth, width));
+  });
+}
+
+void persistent_children(const Shared& shared) {
+  shared.sim.orchestration("stumbling", stumbling);
+  shared.sim.orchestration("persistent", persistent);
+  for (int i = shared.number(1, 2); i > 0; --i) {
+    const std::string id = "persistent-" + std::to_string(i);
+    const int succeeds_at = shared.number(1, 4);
+    const int max_attempts = shared.number(1, 4);
+    shared.start("persistent", id, succeeds_at, max_attempts, shared.number(0, 2));
+    shared.sim.at_end([shared, id, succeeds_at, max_attempts] {
+      shared.expect<std::string>(
+          id, shared.sim.result<std::string>(id).value(),
+          succeeds_at <= max_attempts ? "attempt " + std::to_string(succeeds_at) : "not_yet");
+    });
+  }
+}
+
+void orphans(const Shared& shared) {
+  shared.sim.orchestration("long_lived", long_lived);
+  shared.sim.orchestration("leaves", leaves);
+  shared.start("leaves", "leaver", shared.number(0, 5000));
+  shared.sim.at_end([shared] {
+    shared.expect("an abandoned child", shared.sim.result<int>("leaver/abandoned").value(), 1);
+    // Whoever is told late may have ended by itself.
+    const auto ended_as = [&](const std::string& id, Status wanted) {
+      const Status status = shared.sim.info(id).status;
+      shared.expect(id + " ended", status == wanted || status == Status::completed, true);
+    };
+    ended_as("leaver/cancelled", Status::cancelled);
+    ended_as("leaver/terminated", Status::terminated);
   });
 }
 

@@ -86,6 +86,18 @@ void expect_all_numbers(const Shared& shared, const std::string& id, int count) 
   shared.expect(id, seen, expected);
 }
 
+// Waits for an event, and for messages as long as they come.
+Task<int> late_riser(Context& ctx, int messages) {
+  const int answer = co_await ctx.event<int>("early");
+  const Mailbox<int> inbox = ctx.mailbox<int>("worms");
+  int sum = answer;
+  for (int i = 0; i < messages; ++i) {
+    const std::optional<int> worm = co_await with_timeout(ctx, inbox.receive(), std::chrono::hours(1));
+    sum += worm.value_or(-1'000'000);
+  }
+  co_return sum;
+}
+
 }  // namespace
 
 void timers(const Shared& shared) {
@@ -120,6 +132,23 @@ void approvals(const Shared& shared) {
       if (!answered) shared.sim.fail(id + " was decided by nobody");
       shared.expect<std::string>(id, result, answer ? "approved" : "rejected");
     });
+  }
+}
+
+void early_birds(const Shared& shared) {
+  shared.sim.orchestration("late_riser", late_riser);
+  for (int i = shared.number(1, 2); i > 0; --i) {
+    const std::string id = "late_riser-" + std::to_string(i);
+    const int messages = shared.number(0, 4);
+    shared.sim.at(shared.some_time(), "raise for " + id,
+                  [id](Client& client) { client.raise(id, "early", {.keep_for = 1h}, 100); });
+    for (int k = 0; k < messages; ++k) {
+      shared.sim.at(shared.some_time(), "send to " + id,
+                    [id](Client& client) { client.send(id, "worms", {.keep_for = 2h, .delay = 1s}, 1); });
+    }
+    shared.start("late_riser", id, messages);
+    shared.sim.at_end(
+        [shared, id, messages] { shared.expect(id, shared.sim.result<int>(id).value(), 100 + messages); });
   }
 }
 

@@ -79,7 +79,12 @@ void everything(Simulation& sim) {
                                   careless_ones,
                                   conversations,
                                   restless_ones,
-                                  broken_deployments};
+                                  broken_deployments,
+                                  heartbeats,
+                                  oversized_ones,
+                                  early_birds,
+                                  persistent_children,
+                                  orphans};
   // Few kinds at once keep a failure readable; over many seeds they all meet.
   const std::size_t kinds = 1 + sim.draw(8);
   std::set<std::size_t> chosen;

@@ -97,11 +97,14 @@ void interruptions(const Shared& shared);
 void sagas(const Shared& shared);
 void side_effects(const Shared& shared);
 void queues(const Shared& shared);
+void heartbeats(const Shared& shared);
+void oversized_ones(const Shared& shared);
 // Time, events and messages.
 void timers(const Shared& shared);
 void approvals(const Shared& shared);
 void actors(const Shared& shared);
 void impatient_readers(const Shared& shared);
+void early_birds(const Shared& shared);
 // Orchestrations that start others, and go on as new.
 void trees(const Shared& shared);
 void detached_ones(const Shared& shared);
@@ -109,6 +112,8 @@ void taken_ids(const Shared& shared);
 void careless_ones(const Shared& shared);
 void loops(const Shared& shared);
 void restless_children(const Shared& shared);
+void persistent_children(const Shared& shared);
+void orphans(const Shared& shared);
 // Activities that stay with a worker.
 void conversations(const Shared& shared);
 // Ends that come from outside, and what others can see.

@@ -1,0 +1,23 @@
+// What ends without an outcome, and why.
+#pragma once
+
+#include "engine/turn.hpp"
+
+#include <holdfast/detail/operation.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace holdfast::engine {
+
+/// The activity's name, the child's id, the event's name, ...: what Cancel::label has.
+std::string label_of(const detail::Operation& operation);
+
+/// Whether there is anything to stop when an operation of this kind is given up. What was asked of others
+/// takes effect, also when nobody waits for the answer any more.
+bool is_cancellable(std::uint8_t kind) noexcept;
+
+/// Why what is still open at this end is cancelled.
+history::CancelReason reason_of(const End& end) noexcept;
+
+}  // namespace holdfast::engine
