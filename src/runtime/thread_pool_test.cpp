@@ -52,9 +52,10 @@ TEST(ThreadPool, DoesTheRestOfManyPiecesOfWorkInOneGo) {
   std::latch rested(1);
   ThreadPool* self = nullptr;
   std::atomic<int> rests = 0;
+  std::atomic<bool> complete = false;
   ThreadPool pool([&] {
     ++rests;
-    if (run == 3) rested.count_down();
+    if (run == 3 && !complete.exchange(true)) rested.count_down();
     return false;
   });
   self = &pool;
