@@ -96,7 +96,8 @@ SqliteStore::SqliteStore(const std::filesystem::path& path, SqliteOptions option
                     .over = [this] { turnstile_->leave(); },
                     .publish = [this](const store::News& news) { wakes_->publish(news); },
                     .unavailable = [this] { in_doubt_ = true; },
-                    .after_batch = [this] { wal_limit_->after_batch(); }});
+                    .log_is_long = [this] { return wal_limit_->is_due(); },
+                    .shorten_log = [this] { wal_limit_->after_batch(); }});
 }
 
 SqliteStore::~SqliteStore() = default;

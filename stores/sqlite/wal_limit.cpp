@@ -18,7 +18,7 @@ WalLimit::WalLimit(Connection& writer, std::uint64_t limit_bytes, std::chrono::m
   sqlite3_wal_hook(
       writer.get(),
       [](void* self, sqlite3*, const char*, int frames) {
-        static_cast<WalLimit*>(self)->frames_ = frames;
+        static_cast<WalLimit*>(self)->note(frames);
         return SQLITE_OK;
       },
       this);
@@ -26,12 +26,23 @@ WalLimit::WalLimit(Connection& writer, std::uint64_t limit_bytes, std::chrono::m
 
 WalLimit::~WalLimit() { sqlite3_wal_hook(writer_.get(), nullptr, nullptr); }
 
+void WalLimit::note(int frames) noexcept {
+  if (frames < tried_at_) tried_at_ = 0;  // it has begun anew
+  frames_ = frames;
+}
+
+bool WalLimit::is_over() const noexcept {
+  return static_cast<std::uint64_t>(frames_) * frame_bytes_ > limit_bytes_;
+}
+
+bool WalLimit::is_due() const noexcept {
+  return frames_ - tried_at_ >= kFramesBetween || (is_over() && tried_at_ == 0);
+}
+
 void WalLimit::after_batch() noexcept {
-  if (frames_ < tried_at_) tried_at_ = 0;  // it begins anew
-  const bool over = static_cast<std::uint64_t>(frames_) * frame_bytes_ > limit_bytes_;
-  if (frames_ - tried_at_ < kFramesBetween && !(over && tried_at_ == 0)) return;
+  if (!is_due()) return;
   tried_at_ = frames_;
-  if (over) {
+  if (is_over()) {
     empty();
   } else {
     move();

@@ -27,11 +27,15 @@ class WalLimit {
   WalLimit(const WalLimit&) = delete;
   WalLimit& operator=(const WalLimit&) = delete;
 
-  /// After commits, with no transaction open and when nobody waits for an answer. Never fails: what could not
-  /// be done now is done later.
+  /// Asked after commits: whether it is time for after_batch().
+  [[nodiscard]] bool is_due() const noexcept;
+  /// With no transaction open, and when nobody waits for an answer. Never fails: what could not be done now
+  /// is done later.
   void after_batch() noexcept;
 
  private:
+  void note(int frames) noexcept;
+  [[nodiscard]] bool is_over() const noexcept;
   void move() noexcept;
   void empty() noexcept;
 

@@ -1,6 +1,7 @@
 #include "writer.hpp"
 
 #include "damaged_row.hpp"
+#include "futex.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -35,30 +36,52 @@ StoreError explain(const SqlError& error) {
 
 }  // namespace
 
-void Writer::run(Job& job) {
-  if (job.size() == 0) return;
-  std::unique_lock lock(mutex_);
-  queue_.push_back(&job);
-  job.turn_.wait(lock, [&] { return job.done_ || (!leading_ && queue_.front() == &job); });
-  if (job.done_) return;
-
-  leading_ = true;
-  const std::vector<Job*> group = take_group();
-  lock.unlock();
-  lead(group);
-  lock.lock();
-  for (Job* done : group) {
-    done->done_ = true;
-    if (done != &job) done->turn_.notify_one();
+Job::State Job::wait() noexcept {
+  for (;;) {
+    const std::uint32_t state = state_.load(std::memory_order_acquire);
+    if (state != kWaits) return static_cast<State>(state);
+    futex_wait_here(state_, kWaits);
   }
-  lock.unlock();
-  hooks_.after_batch();
-  lock.lock();
-  leading_ = false;
-  if (!queue_.empty()) queue_.front()->turn_.notify_one();
 }
 
+void Job::tell(State state) noexcept {
+  state_.store(state, std::memory_order_release);
+  futex_wake_here(state_);
+}
+
+// The next group goes first: its commit takes longer than all that its callers do with their answers.
+void Writer::run(Job& job) {
+  if (job.size() == 0) return;
+  enqueue(job);
+  if (job.wait() == Job::kDone) return;
+  const std::vector<Job*> group = take_group();
+  lead(group);
+  const bool log_is_long = hooks_.log_is_long();
+  if (!log_is_long) pass_on();
+  for (Job* done : group) {
+    if (done != &job) done->tell(Job::kDone);
+  }
+  if (!log_is_long) return;
+  hooks_.shorten_log();
+  pass_on();
+}
+
+void Writer::enqueue(Job& job) {
+  const std::lock_guard lock(mutex_);
+  queue_.push_back(&job);
+  if (std::exchange(leading_, true)) return;
+  job.state_.store(Job::kLeads, std::memory_order_relaxed);  // nobody waits for it yet
+}
+
+void Writer::pass_on() {
+  const std::lock_guard lock(mutex_);
+  leading_ = !queue_.empty();
+  if (leading_) queue_.front()->tell(Job::kLeads);
+}
+
+// Its own job is the first of it.
 std::vector<Job*> Writer::take_group() {
+  const std::lock_guard lock(mutex_);
   std::vector<Job*> group;
   std::size_t items = 0;
   while (!queue_.empty() && (items == 0 || items + queue_.front()->size() <= kItemsPerTransaction)) {

@@ -5,7 +5,7 @@
 
 #include <holdfast/store/error.hpp>
 
-#include <condition_variable>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -42,11 +42,16 @@ class Job {
 
  private:
   friend class Writer;
+  enum State : std::uint32_t { kWaits, kLeads, kDone };
+
+  /// Returns when it leads or is done. With a word of its own, whoever is woken finds nobody in its way.
+  State wait() noexcept;
+  /// It may be gone as soon as it knows.
+  void tell(State state) noexcept;
 
   std::size_t size_;
   Place place_;
-  bool done_ = false;
-  std::condition_variable turn_{};  // it is done, or it leads
+  std::atomic<std::uint32_t> state_{kWaits};
 };
 
 /// Whoever finds the writer free leads: it takes all jobs that queued up, runs them in one transaction and
@@ -66,7 +71,8 @@ class Writer {
     std::function<void()> over{};                       ///< the write lock is free again
     std::function<void(const store::News&)> publish{};  ///< after the commit
     std::function<void()> unavailable{};                ///< somebody is answered so
-    std::function<void()> after_batch{};                ///< with no transaction open: checkpoints
+    std::function<bool()> log_is_long{};                ///< asked after commits; then
+    std::function<void()> shorten_log{};                ///< is called with no transaction open
   };
 
   Writer(Link& link, const Clock& clock, Hooks hooks)
@@ -85,6 +91,8 @@ class Writer {
     StoreError error{};
   };
 
+  void enqueue(Job& job);
+  void pass_on();
   std::vector<Job*> take_group();
   void lead(std::span<Job* const> group);
   void commit_together(std::span<const Item> items);
