@@ -68,6 +68,9 @@ void TurnStep::run_and_commit(std::vector<InstanceCache::Taken>&& taken) {
 // One thread fetches; the others go on with what is there.
 TurnStep::Fetched TurnStep::fetch() {
   if (!worker_.accepting || (!wanted_ && worker_.now() < due_.load())) return Fetched::nothing;
+  // What is fetched now would be lost with this process, if that is what the suspect kills.
+  if (const InstanceKey suspect{suspect_.load()}; suspect.value != 0 && cache_.holds(suspect))
+    return Fetched::elsewhere;
   std::unique_lock lock(fetching_, std::try_to_lock);
   if (!lock) return Fetched::elsewhere;
   const bool any = fetch_alone();
@@ -127,6 +130,13 @@ void TurnStep::keep_one_suspect(std::vector<store::LockedTurn>& turns) {
   for (std::size_t i = 0; i < others.size(); ++i) {
     if (!answers[i] && answers[i].error().kind == StoreError::Kind::unavailable) add_doubtful(others[i]);
   }
+}
+
+void TurnStep::clear_suspect(InstanceKey key) {
+  std::uint64_t suspect = key.value;
+  if (!suspect_.compare_exchange_strong(suspect, 0)) return;
+  want();
+  worker_.poke(Step::turns);
 }
 
 CalendarTime TurnStep::turn_time() const {
@@ -391,8 +401,7 @@ void TurnStep::settle(Prepared& turn, store::TurnCommit& commit, StoreResult<sto
   trouble_.worked();
   worker_.counters.turns.add();
   CachedInstance& instance = *turn.taken.instance;
-  std::uint64_t suspect = instance.key.value;
-  suspect_.compare_exchange_strong(suspect, 0);
+  clear_suspect(instance.key);
   instance.stamp = commit.stamp;
   instance.build = worker_.options.build;
   instance.delivery = 0;
@@ -435,6 +444,7 @@ void TurnStep::begin_handed_off(Prepared& turn, const store::TurnCommit& commit,
 void TurnStep::give_up(Prepared& turn, const StoreError& error) {
   CachedInstance& instance = *turn.taken.instance;
   worker_.counters.turns_lost.add();
+  clear_suspect(instance.key);
   if (error.kind == StoreError::Kind::lost || error.kind == StoreError::Kind::not_found) {
     log(*worker_.logger, LogLevel::debug, "a turn was lost to another worker", {{"instance", instance.id}});
   } else {
@@ -460,6 +470,7 @@ void TurnStep::park(Prepared& turn, const std::string& why) {
 }
 
 void TurnStep::release(Prepared& turn, store::TurnRelease release) {
+  clear_suspect(release.key);
   const std::vector<StoreResult<void>> answer = worker_.store->release_turns({&release, 1});
   if (!answer.front() && answer.front().error().kind == StoreError::Kind::unavailable) {
     add_doubtful(std::move(release));
