@@ -60,11 +60,10 @@ class Desk {
     to_start_.insert(to_start_.end(), frames.begin(), frames.end());
     start_wanted_.notify_one();
   }
+  /// By a thread that takes turns itself, and comes back for them: nobody else need be woken.
   void want_turns(std::span<Frame* const> frames) {
-    if (frames.empty()) return;
     const std::lock_guard lock(mutex_);
     to_run_.insert(to_run_.end(), frames.begin(), frames.end());
-    turns_wanted_.notify_one();
   }
   void want_turn_fetch() {
     const std::lock_guard lock(mutex_);
@@ -112,6 +111,19 @@ class Desk {
   std::exception_ptr problem_;
 };
 
+/// Requests that are filled in again and again.
+template <class Request>
+class Buffer {
+ public:
+  std::span<Request> first(std::size_t count) {
+    if (requests_.size() < count) requests_.resize(count);
+    return std::span(requests_).first(count);
+  }
+
+ private:
+  std::vector<Request> requests_;
+};
+
 class StoreLoad final : public Contender {
  public:
   StoreLoad(std::shared_ptr<Store> store, const LoadOptions& options)
@@ -127,9 +139,9 @@ class StoreLoad final : public Contender {
 
   Round run(std::chrono::nanoseconds length) override {
     Desk desk(frames_.size());
-    Round round{.seconds = std::chrono::duration<double>(length).count()};
+    Round round;
     std::mutex round_mutex;
-    const auto deadline = Clock::now() + length;
+    const auto began = Clock::now();
     const auto as_thread = [&](auto&& body) {
       return std::thread([&desk, body] {
         try {
@@ -145,8 +157,9 @@ class StoreLoad final : public Contender {
     if (!options_.hand_off) threads.push_back(as_thread([&] { run_activities(desk); }));
     for (unsigned i = 0; i < options_.turn_threads; ++i) {
       threads.push_back(as_thread([&] {
-        const Round part = run_turns(desk, deadline);
+        const Round part = run_turns(desk, began, length);
         const std::lock_guard lock(round_mutex);
+        round.seconds = std::max(round.seconds, part.seconds);
         round.steps += part.steps;
         round.latencies.insert(round.latencies.end(), part.latencies.begin(), part.latencies.end());
       }));
@@ -164,23 +177,26 @@ class StoreLoad final : public Contender {
 
   void be_client(Desk& desk) {
     SeededRandom random = make_random();
+    Buffer<store::StartRequest> buffer;
     for (std::vector<Frame*> frames; !(frames = desk.take_starts()).empty();) {
-      std::vector<store::StartRequest> requests;
-      requests.reserve(frames.size());
-      for (Frame* frame : frames) requests.push_back(frame->start(++last_id_, random));
+      const std::span requests = buffer.first(frames.size());
+      for (std::size_t i = 0; i < frames.size(); ++i) frames[i]->start(++last_id_, random, requests[i]);
       for (auto& answer : store_->start(requests)) require(answer, "start");
       desk.want_turn_fetch();
     }
   }
 
-  Round run_turns(Desk& desk, Clock::time_point deadline) {
+  Round run_turns(Desk& desk, Clock::time_point began, std::chrono::nanoseconds length) {
     Round part;
     SeededRandom random = make_random();
+    Buffer<store::TurnCommit> buffer;
     for (Desk::Turns turns; !(turns = desk.take_turns()).over();) {
       if (turns.fetch) {
         fetch_turns(desk, random);
       } else {
-        commit_turns(desk, turns.run, random, deadline, part);
+        const std::span commits = buffer.first(turns.run.size());
+        for (std::size_t i = 0; i < commits.size(); ++i) turns.run[i]->next_turn(random, commits[i]);
+        commit_turns(desk, turns.run, commits, part, {began, length});
       }
     }
     return part;
@@ -202,26 +218,29 @@ class StoreLoad final : public Contender {
     desk.want_turns(ready);
   }
 
-  void commit_turns(Desk& desk, std::span<Frame* const> frames, Random& random, Clock::time_point deadline,
-                    Round& part) {
-    std::vector<store::TurnCommit> commits;
-    commits.reserve(frames.size());
-    for (Frame* frame : frames) commits.push_back(frame->next_turn(random));
+  struct Span {
+    Clock::time_point began{};
+    std::chrono::nanoseconds length{};
+  };
+  void commit_turns(Desk& desk, std::span<Frame* const> frames, std::span<const store::TurnCommit> commits,
+                    Round& part, const Span& counted) {
     auto answers = store_->commit_turns(
         {.worker = worker_, .abilities = &abilities_, .activity_lease = kLease}, commits);
 
     const auto now = Clock::now();
+    const bool in_time = now - counted.began < counted.length;
+    if (in_time) part.seconds = std::chrono::duration<double>(now - counted.began).count();
     std::vector<Frame*> ended;
     std::vector<Frame*> go_on;
     for (std::size_t i = 0; i < frames.size(); ++i) {
       Frame& frame = *frames[i];
       frame.committed(require(answers[i], "commit_turns"));
-      if (now < deadline) part.steps += frame.steps();
+      if (in_time) part.steps += frame.steps();
       (frame.ended() ? ended : go_on).push_back(&frame);
       if (!frame.ended()) continue;
       part.latencies.push_back(std::chrono::duration<double, std::micro>(now - frame.started()).count());
     }
-    if (now < deadline) {
+    if (in_time) {
       desk.want_starts(ended);
     } else {
       desk.retire(ended.size());

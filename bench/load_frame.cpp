@@ -18,10 +18,9 @@ constexpr std::size_t kEndedBytes = 10;
 
 }  // namespace
 
-std::string Frame::body() const {
-  std::string bytes = std::to_string(number_);
-  bytes.resize(kBodyBytes, ' ');
-  return bytes;
+Frame::Frame(Shape shape, bool hand_off, std::size_t number)
+    : shape_(shape), hand_off_(hand_off), body_(std::to_string(number)) {
+  body_.resize(kBodyBytes, ' ');
 }
 
 std::size_t Frame::number_in(std::string_view body) {
@@ -30,15 +29,16 @@ std::size_t Frame::number_in(std::string_view body) {
   return number;
 }
 
-store::StartRequest Frame::start(std::uint64_t id, Random& random) {
+void Frame::start(std::uint64_t id, Random& random, store::StartRequest& request) {
   next_event_ = 1;
   done_ = 0;
   started_ = Clock::now();
-  return {.instance = instance_id(id),
-          .code = {.name = std::string(kOrchestrationName), .version = "1"},
-          .body = body(),
-          .request = random_token<RequestId>(random),
-          .fingerprint = random_token<Fingerprint>(random)};
+  request.instance = instance_id(id);
+  request.code.name = kOrchestrationName;
+  request.code.version = "1";
+  request.body = body_;
+  request.request = random_token<RequestId>(random);
+  request.fingerprint = random_token<Fingerprint>(random);
 }
 
 void Frame::fetched(const store::LockedTurn& turn) {
@@ -52,44 +52,46 @@ void Frame::fetched(const store::LockedTurn& turn) {
   }
 }
 
-store::TurnCommit Frame::next_turn(Random& random) {
+void Frame::next_turn(Random& random, store::TurnCommit& commit) {
   new_stamp_ = random_token<TurnStamp>(random);
   activity_token_ = random_token<LockToken>(random);
   const bool first = next_event_ == 1;
   steps_ = std::exchange(outcomes_, 0) + static_cast<std::uint32_t>(completed_.size());
   done_ += steps_;
 
-  store::TurnCommit commit{.key = key_,
-                           .token = token_,
-                           .expected = stamp_,
-                           .stamp = new_stamp_,
-                           .execution = {1},
-                           .first_event = {next_event_},
-                           .seen = seen_,
-                           .consumed = std::exchange(unread_, {}),
-                           .activity_token = activity_token_,
-                           .completed = std::exchange(completed_, {}),
-                           .keep_lock = hand_off_ && !ended()};
+  commit.key = key_;
+  commit.token = token_;
+  commit.expected = stamp_;
+  commit.stamp = new_stamp_;
+  commit.execution = {1};
+  commit.first_event = {next_event_};
+  commit.seen = seen_;
+  commit.consumed.swap(unread_);
+  unread_.clear();
+  commit.activity_token = activity_token_;
+  commit.completed.swap(completed_);
+  completed_.clear();
+  commit.keep_lock = hand_off_ && !ended();
   next_event_ += 1 + (first ? 1 : 0) + steps_;
-  if (first && shape_ == Shape::p5) {
-    schedule(commit, kActivities);
-  } else if (shape_ == Shape::s5 && !ended()) {
-    schedule(commit, 1);
+  const std::uint32_t at_once = shape_ == Shape::p5 ? kActivities : 1;
+  schedule(commit, ended() || (shape_ == Shape::p5 && !first) ? 0 : at_once);
+  if (ended()) {
+    commit.end = store::InstanceEnd{.status = store::InstanceStatus::completed, .output = body_};
+  } else {
+    commit.end = std::monostate{};
   }
-  if (ended()) commit.end = store::InstanceEnd{.status = store::InstanceStatus::completed, .output = body()};
   commit.segment.assign(kTurnBytes + (first ? kStartedBytes : 0) + steps_ * kCompletedBytes +
                             commit.activities.size() * kScheduledBytes + (ended() ? kEndedBytes : 0),
                         'h');
-  return commit;
 }
 
 void Frame::schedule(store::TurnCommit& commit, std::uint32_t count) {
-  commit.activities.reserve(count);
-  for (std::uint32_t i = 0; i < count; ++i) {
-    commit.activities.push_back({.event = {next_event_++},
-                                 .name = std::string(kActivityName),
-                                 .body = body(),
-                                 .hand_off = hand_off_});
+  commit.activities.resize(count);
+  for (store::NewActivity& activity : commit.activities) {
+    activity.event = {next_event_++};
+    activity.name = kActivityName;
+    activity.body = body_;
+    activity.hand_off = hand_off_;
   }
 }
 

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kSchema = R"(
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = FULL;
-PRAGMA wal_autocheckpoint = 1000;
+PRAGMA wal_autocheckpoint = 4000;
 PRAGMA secure_delete = OFF;
 PRAGMA cache_size = -65536;
 CREATE TABLE instances (id TEXT PRIMARY KEY, key INTEGER, status INTEGER, output BLOB) WITHOUT ROWID;

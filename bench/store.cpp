@@ -56,13 +56,6 @@ class StoreBench {
   void disk() {
     suite_.add({.name = "fsync_p50_us", .value = sync_time(folder_, false), .unit = "us"});
     suite_.add({.name = "fdatasync_p50_us", .value = sync_time(folder_, true), .unit = "us"});
-    for (const Shape shape : {Shape::p5, Shape::s5}) {
-      for (const std::size_t in_flight : {1U, 64U}) {
-        const auto log = append_log(folder_, shape, in_flight);
-        const std::array<Contender*, 1> alone{log.get()};
-        add_rates(suite_, name_of("log", shape, in_flight), contest(alone, rounds_).front());
-      }
-    }
   }
 
   void against_ceiling() {
@@ -116,16 +109,19 @@ class StoreBench {
   void against_ceiling(Shape shape, std::size_t in_flight) {
     const auto together = raw_sql(new_file(), shape, in_flight, Start::with_first_turn);
     const auto apart = raw_sql(new_file(), shape, in_flight, Start::apart);
+    const auto log = append_log(folder_, shape, in_flight);
     const auto load = store_load(sqlite(new_file()), {.shape = shape, .in_flight = in_flight});
-    const std::array<Contender*, 3> contenders{together.get(), apart.get(), load.get()};
+    const std::array<Contender*, 4> contenders{together.get(), apart.get(), log.get(), load.get()};
     const std::vector<Measured> measured = contest(contenders, rounds_);
-    const Times& ours = measured[2].step_time;
+    const Times& ours = measured[3].step_time;
     add_rates(suite_, name_of("ceiling", shape, in_flight), measured[0]);
     add_rates(suite_, name_of("ceiling_started_apart", shape, in_flight), measured[1]);
+    add_rates(suite_, name_of("log", shape, in_flight), measured[2]);
     const std::string name = name_of("sqlite_store", shape, in_flight);
-    add_rates(suite_, name, measured[2]);
+    add_rates(suite_, name, measured[3]);
     add_ratio(name + "_of_ceiling", speedup(ours, measured[0].step_time));
     add_ratio(name + "_of_ceiling_started_apart", speedup(ours, measured[1].step_time));
+    add_ratio(name + "_of_log", speedup(ours, measured[2].step_time));
   }
 
   std::filesystem::path new_file() { return folder_ / (std::to_string(++files_) + ".db"); }

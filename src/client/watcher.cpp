@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 namespace holdfast::client {
@@ -26,55 +27,68 @@ Watcher::~Watcher() {
 
 std::optional<store::InstanceView> Watcher::wait(
     InstanceKey key, Duration timeout, const std::function<bool(const store::InstanceView&)>& enough) {
-  Waiter waiter{enough};
+  const auto waiter = std::make_shared<Waiter>(enough);
   add(key, waiter);
-  look_at({key});  // it may have happened before anybody listened
-  std::unique_lock lock(mutex_);
-  if (timeout == never) {
-    waiter.changed.wait(lock, [&] { return waiter.done; });
-  } else {
-    waiter.changed.wait_for(lock, timeout, [&] { return waiter.done; });
-  }
-  lock.unlock();
-  remove(key, waiter);
-  return std::move(waiter.seen);
+  look_at_new(*waiter);  // it may have happened before anybody listened
+  if (!wait(*waiter, timeout)) remove(key, waiter);
+  const std::lock_guard lock(waiter->mutex);
+  return std::move(waiter->seen);
 }
 
-void Watcher::add(InstanceKey key, Waiter& waiter) {
+// False when the time is up.
+bool Watcher::wait(Waiter& waiter, Duration timeout) {
+  std::unique_lock lock(waiter.mutex);
+  const auto done = [&] { return waiter.done; };
+  if (timeout != never) return waiter.changed.wait_for(lock, timeout, done);
+  waiter.changed.wait(lock, done);
+  return true;
+}
+
+void Watcher::add(InstanceKey key, const std::shared_ptr<Waiter>& waiter) {
   const std::lock_guard lock(mutex_);
   if (!listener_) {
     listener_ = store_->listen(store::kWatched, {});
     thread_ = std::thread([this] { run(); });
   }
-  std::vector<Waiter*>& list = waiters_[key];
+  if (waiters_.empty()) has_waiters_.notify_all();
+  Waiters& list = waiters_[key];
   if (list.empty()) listener_->watch(key);
-  list.push_back(&waiter);
-  has_waiters_.notify_all();
+  list.push_back(waiter);
+  new_.push_back(key);
 }
 
-void Watcher::remove(InstanceKey key, Waiter& waiter) {
+void Watcher::remove(InstanceKey key, const std::shared_ptr<Waiter>& waiter) {
   const std::lock_guard lock(mutex_);
   const auto found = waiters_.find(key);
-  std::erase(found->second, &waiter);
-  if (!found->second.empty()) return;
-  waiters_.erase(found);
-  listener_->unwatch(key);
+  if (found == waiters_.end()) return;
+  std::erase(found->second, waiter);
+  unlist(found);
 }
 
+// With the mutex held.
+void Watcher::unlist(std::map<InstanceKey, Waiters>::iterator found) {
+  if (!found->second.empty()) return;
+  listener_->unwatch(found->first);
+  waiters_.erase(found);
+}
+
+// Between waiters it goes on listening for a while: the next one comes soon, as a rule.
 void Watcher::run() {
-  for (;;) {
-    {
-      std::unique_lock lock(mutex_);
-      has_waiters_.wait(lock, [&] { return stopping_ || !waiters_.empty(); });
-      if (stopping_) return;
-    }
-    store::Wake wake = listener_->wait(store_->clock().boot_now() + kFloor);
-    if (wake.any_instance || wake.work.empty()) {
-      look_at(all_keys());
-    } else {
-      look_at(std::move(wake.instances));
-    }
+  while (wait_for_waiters()) {
+    store::Wake wake;
+    do {
+      wake = listener_->wait(store_->clock().boot_now() + kFloor);
+      const bool all = wake.any_instance || wake.work.empty();
+      look_at(all ? all_keys() : wake.instances);
+    } while (!wake.work.empty());
   }
+}
+
+// False when it is over.
+bool Watcher::wait_for_waiters() {
+  std::unique_lock lock(mutex_);
+  has_waiters_.wait(lock, [&] { return stopping_ || !waiters_.empty(); });
+  return !stopping_;
 }
 
 std::vector<InstanceKey> Watcher::all_keys() {
@@ -84,22 +98,56 @@ std::vector<InstanceKey> Watcher::all_keys() {
   return keys;
 }
 
-void Watcher::look_at(std::vector<InstanceKey> keys) {
+// Whoever comes first looks for all who come in the meantime: a look at many costs little more than one at
+// one. It stops when it has what it wants itself; then the watcher's thread goes on.
+void Watcher::look_at_new(Waiter& own) {
+  const auto satisfied = [&own] {
+    const std::lock_guard lock(own.mutex);
+    return own.done;
+  };
+  std::unique_lock lock(mutex_);
+  if (std::exchange(looking_, true)) return;
+  while (!new_.empty() && !satisfied()) {
+    const std::vector<InstanceKey> keys = std::exchange(new_, {});
+    lock.unlock();
+    look_at(keys);
+    lock.lock();
+  }
+  looking_ = false;
+  if (!std::exchange(new_, {}).empty()) listener_->interrupt();  // and it looks at all
+}
+
+void Watcher::look_at(const std::vector<InstanceKey>& keys) {
   if (keys.empty()) return;
   const auto views = store_->look(keys);
   if (!views) return;  // asked again after the floor
-  const std::lock_guard lock(mutex_);
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    const auto found = waiters_.find(keys[i]);
-    if (found == waiters_.end()) continue;
-    const std::optional<store::InstanceView>& view = (*views)[i];
-    for (Waiter* waiter : found->second) {
-      if (waiter->done || (view && !waiter->enough(*view))) continue;
-      waiter->seen = view;
-      waiter->done = true;
-      waiter->changed.notify_all();
+  std::vector<std::pair<std::shared_ptr<Waiter>, std::size_t>> satisfied;
+  {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      for (auto& waiter : take_satisfied(keys[i], (*views)[i])) satisfied.emplace_back(std::move(waiter), i);
     }
   }
+  for (const auto& [waiter, i] : satisfied) {
+    {
+      const std::lock_guard lock(waiter->mutex);
+      waiter->seen = (*views)[i];
+      waiter->done = true;
+    }
+    waiter->changed.notify_one();
+  }
+}
+
+// With the mutex held. They are no longer listed.
+Watcher::Waiters Watcher::take_satisfied(InstanceKey key, const std::optional<store::InstanceView>& view) {
+  const auto found = waiters_.find(key);
+  if (found == waiters_.end()) return {};
+  const auto rest = std::ranges::partition(
+      found->second, [&](const auto& waiter) { return view && !waiter->enough(*view); });
+  Waiters satisfied(std::make_move_iterator(rest.begin()), std::make_move_iterator(rest.end()));
+  found->second.erase(rest.begin(), rest.end());
+  unlist(found);
+  return satisfied;
 }
 
 }  // namespace holdfast::client

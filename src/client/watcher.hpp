@@ -29,23 +29,34 @@ class Watcher {
                                           const std::function<bool(const store::InstanceView&)>& enough);
 
  private:
+  /// One thread that waits. `enough` is used under the watcher's mutex while the waiter is listed; the rest
+  /// is its own, so that whoever wakes it doesn't have to hold what it needs next.
   struct Waiter {
     const std::function<bool(const store::InstanceView&)>& enough;
-    std::optional<store::InstanceView> seen{};
-    bool done = false;
+    std::mutex mutex{};
     std::condition_variable changed{};
+    bool done = false;
+    std::optional<store::InstanceView> seen{};
   };
+  using Waiters = std::vector<std::shared_ptr<Waiter>>;
 
-  void add(InstanceKey key, Waiter& waiter);
-  void remove(InstanceKey key, Waiter& waiter);
+  void add(InstanceKey key, const std::shared_ptr<Waiter>& waiter);
+  void remove(InstanceKey key, const std::shared_ptr<Waiter>& waiter);
+  void unlist(std::map<InstanceKey, Waiters>::iterator found);
+  static bool wait(Waiter& waiter, Duration timeout);
   void run();
-  void look_at(std::vector<InstanceKey> keys);
+  bool wait_for_waiters();
+  void look_at_new(Waiter& own);
+  void look_at(const std::vector<InstanceKey>& keys);
+  Waiters take_satisfied(InstanceKey key, const std::optional<store::InstanceView>& view);
   [[nodiscard]] std::vector<InstanceKey> all_keys();
 
   std::shared_ptr<Store> store_;
   std::unique_ptr<store::Listener> listener_;
   std::mutex mutex_;
-  std::map<InstanceKey, std::vector<Waiter*>> waiters_;
+  std::map<InstanceKey, Waiters> waiters_;
+  std::vector<InstanceKey> new_;  // of waiters that came, and nobody has looked since
+  bool looking_ = false;          // a thread looks at new ones
   std::condition_variable has_waiters_;
   bool stopping_ = false;
   std::thread thread_;  // last: it uses all of the above

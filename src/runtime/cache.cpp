@@ -20,6 +20,8 @@ bool InstanceCache::add_done(LocalDone&& done) {
   if (found == held_.end()) return false;
   CachedInstance& instance = *found->second;
   if (instance.execution != done.id.execution) return false;
+  if (instance.done.empty())
+    instance.done.reserve(static_cast<std::size_t>(std::max(instance.running_here, 1)));
   instance.done.push_back(std::move(done));
   list(instance);
   return true;
@@ -28,6 +30,7 @@ bool InstanceCache::add_done(LocalDone&& done) {
 std::vector<InstanceCache::Taken> InstanceCache::take_ready(std::size_t max) {
   const std::lock_guard lock(mutex_);
   std::vector<Taken> taken;
+  taken.reserve(std::min(max, ready_.size()));
   while (taken.size() < max && !ready_.empty()) {
     const auto found = instances_.find(ready_.front());
     ready_.pop_front();

@@ -10,16 +10,18 @@ using namespace std::chrono_literals;
 Driver::~Driver() { stop(); }
 
 void Driver::poke(Step step) {
-  Signal& signal = signals_[static_cast<std::size_t>(step)];
+  Signal& signal = signal_of(step);
   {
     const std::lock_guard lock(signal.mutex);
-    ++signal.pokes;
+    signal.poked = true;
+    if (signal.running == signal.allowed) return;  // whoever ends first looks again
   }
   signal.changed.notify_one();
 }
 
 void Driver::start(Node& node, std::size_t turn_threads) {
   listen_as(node);
+  signal_of(Step::turns).allowed = turn_threads;
   for (std::size_t i = 0; i < turn_threads; ++i) {
     threads_.emplace_back([this, &node] { drive(node, Step::turns); });
   }
@@ -41,26 +43,62 @@ void Driver::stop() {
   }
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
+  for (Signal& signal : signals_) {
+    std::unique_lock lock(signal.mutex);
+    signal.changed.wait(lock, [&] { return signal.running == 0; });
+  }
 }
 
 void Driver::drive(Node& node, Step step) {
-  Signal& signal = signals_[static_cast<std::size_t>(step)];
-  while (!stopping_) {
-    const Progress progress = node.run(step);
-    if (!progress.progressed) sleep(signal, progress.next_due);
-  }
+  Signal& signal = signal_of(step);
+  while (wait_to_begin(signal)) end(signal, node.run(step));
 }
 
-void Driver::sleep(Signal& signal, BootTime due) {
-  std::unique_lock lock(signal.mutex);
-  const auto wake = [&] { return stopping_ || signal.pokes > 0; };
-  const BootTime now = clock_.boot_now();
-  if (due == BootTime::max()) {
-    signal.changed.wait(lock, wake);
-  } else if (due > now) {
-    signal.changed.wait_for(lock, due - now, wake);
+bool Driver::help(Node& node, Step step) {
+  Signal& signal = signal_of(step);
+  {
+    const std::lock_guard lock(signal.mutex);
+    signal.poked = true;
+    if (!begin(signal)) return false;
   }
-  signal.pokes = 0;
+  end(signal, node.run(step));
+  const std::lock_guard lock(signal.mutex);
+  return wanted(signal) && signal.running < signal.allowed && !stopping_;
+}
+
+// False when it is time to stop.
+bool Driver::wait_to_begin(Signal& signal) {
+  std::unique_lock lock(signal.mutex);
+  while (!stopping_) {
+    if (wanted(signal)) {
+      if (begin(signal)) return true;
+      signal.changed.wait(lock);  // whoever ends first looks again
+    } else if (signal.due == BootTime::max()) {
+      signal.changed.wait(lock);
+    } else {
+      signal.changed.wait_for(lock, signal.due - clock_.boot_now());
+    }
+  }
+  return false;
+}
+
+// With the mutex held. False when it runs in as many threads as it may.
+bool Driver::begin(Signal& signal) {
+  if (stopping_ || signal.running == signal.allowed) return false;
+  ++signal.running;
+  signal.poked = false;
+  if (signal.due <= clock_.boot_now()) signal.due = BootTime::max();
+  return true;
+}
+
+// A due time that is no longer one costs a look; one that is lost would cost a timer.
+void Driver::end(Signal& signal, Progress progress) {
+  const std::lock_guard lock(signal.mutex);
+  --signal.running;
+  signal.poked = signal.poked || progress.progressed;
+  const bool earlier = progress.next_due < signal.due;
+  if (earlier) signal.due = progress.next_due;
+  if (earlier || stopping_) signal.changed.notify_all();
 }
 
 // Cancels are heard under the key of the registration.

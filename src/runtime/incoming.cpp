@@ -234,6 +234,7 @@ Incoming read_messages(const CachedInstance& instance, const FirstTurn& first,
 }
 
 void add_local(Incoming& incoming, const CachedInstance& instance, const std::vector<LocalDone>& done) {
+  incoming.messages.reserve(incoming.messages.size() + done.size());
   for (const LocalDone& one : done) {
     engine::Message message{.execution = instance.execution};
     if (one.outcome.failure) {

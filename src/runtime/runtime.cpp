@@ -35,7 +35,7 @@ class Runtime::Impl {
   bool started = false;
   bool stopped = false;
   std::shared_ptr<runtime::Driver> driver;
-  std::unique_ptr<runtime::ThreadPool> pool;
+  std::shared_ptr<runtime::ThreadPool> pool;
   std::shared_ptr<runtime::Node> node;
 };
 
@@ -64,11 +64,20 @@ void Runtime::start() {
   if (impl.started) throw std::logic_error("holdfast: a Runtime is started once");
   runtime::check_options(impl.options);
   impl.driver = std::make_shared<runtime::Driver>(impl.store->clock());
-  impl.pool = std::make_unique<runtime::ThreadPool>();
-  impl.node =
-      std::make_shared<runtime::Node>(impl.store, impl.options, impl.registry, *impl.pool, system_random(),
-                                      [driver = impl.driver](runtime::Step step) { driver->poke(step); });
+  const auto node = std::make_shared<std::weak_ptr<runtime::Node>>();
+  impl.pool = std::make_shared<runtime::ThreadPool>([driver = impl.driver, node] {
+    const auto alive = node->lock();
+    return alive && driver->help(*alive, runtime::Step::turns);
+  });
+  // A thread whose activity has ended runs the turn that this makes possible: nobody has to be woken.
+  const auto poke = [driver = impl.driver, pool = impl.pool](runtime::Step step) {
+    if (step == runtime::Step::turns && pool->is_here()) return pool->ask_for_rest();
+    driver->poke(step);
+  };
+  impl.node = std::make_shared<runtime::Node>(impl.store, impl.options, impl.registry, *impl.pool,
+                                              system_random(), poke);
   impl.node->keep_alive(impl.node);
+  *node = impl.node;
   if (auto joined = impl.node->join(); !joined) {
     impl.node.reset();
     throw ClientError(ClientError::Kind::unavailable,

@@ -8,19 +8,32 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <mutex>
 
 namespace holdfast::runtime {
 
 /// Makes a new thread only when no idle one is there. The caller bounds how much runs at once.
+///
+/// Waking a thread costs more than short work does. So one thread at most is on its way at any time, and
+/// whoever takes something and leaves more behind calls the next before it begins. What is there begins soon,
+/// however long the rest takes; and when all of it is short, one thread does it without waking any other.
 class ThreadPool final : public Executor {
  public:
-  ThreadPool();
+  /// `rest` is what work leaves to be done, see ask_for_rest(). True: call it again.
+  explicit ThreadPool(std::function<bool()> rest = {});
   /// stop() without patience.
   ~ThreadPool() override;
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   void post(std::function<void()> work) override;
+
+  /// Calls `rest` in one of the threads once no work is left to begin, or after a fraction of a millisecond:
+  /// what short work leaves behind is done in one go, by the thread that did the work. Asking again before
+  /// that changes nothing.
+  void ask_for_rest();
+  /// Whether the calling thread is one of its own.
+  [[nodiscard]] bool is_here() const noexcept;
 
   /// Runs what was posted before, takes nothing more, and waits for it, but not for longer than `patience`:
   /// code can't be killed in C++. Threads that still run then are left to themselves, and end when their work
@@ -30,6 +43,8 @@ class ThreadPool final : public Executor {
  private:
   struct State;
   static void run(const std::shared_ptr<State>& state);
+  static bool run_one(const std::shared_ptr<State>& state, std::unique_lock<std::mutex>& lock);
+  static void call_one(const std::shared_ptr<State>& state);
 
   std::shared_ptr<State> state_;
 };

@@ -16,8 +16,10 @@ namespace {
 using namespace std::chrono_literals;
 
 // Enough to fill a commit, few enough to keep it short.
-constexpr std::size_t kBatch = 64;
+constexpr std::size_t kBatch = 256;
 constexpr std::size_t kHistoryBytes = 1U << 20U;
+// Longer than a turn takes.
+constexpr Duration kSoon = 200ms;
 // A parked instance that is asked to end is ready all the same; its code is tried again after this.
 constexpr Duration kParkedPause = 10s;
 // What may kill its worker waits so long for another one, while this one runs such an instance.
@@ -48,7 +50,7 @@ Progress TurnStep::step() {
     alone.push_back(std::move(suspect));
     run_and_commit(std::move(alone));
   }
-  return {true, due_};
+  return {wanted_ || cache_.has_ready(), due_};
 }
 
 void TurnStep::run_and_commit(std::vector<InstanceCache::Taken>&& taken) {
@@ -76,7 +78,7 @@ TurnStep::Fetched TurnStep::fetch() {
   const bool any = fetch_alone();
   lock.unlock();
   // This thread will be busy; whoever left the fetch to it has to know when the next one is due.
-  if (any || wanted_) worker_.poke(Step::turns);
+  if (wanted_ || due_.load() < after(worker_.now(), kSoon)) worker_.poke(Step::turns);
   return any ? Fetched::some : Fetched::nothing;
 }
 
@@ -147,6 +149,8 @@ CalendarTime TurnStep::turn_time() const {
 std::vector<store::TurnCommit> TurnStep::run(std::vector<InstanceCache::Taken>&& taken,
                                              std::vector<Prepared>& prepared) {
   std::vector<store::TurnCommit> commits;
+  commits.reserve(taken.size());
+  prepared.reserve(taken.size());
   for (InstanceCache::Taken& one : taken) {
     Prepared turn{.taken = std::move(one)};
     store::TurnCommit commit;
@@ -268,10 +272,12 @@ bool TurnStep::rebuild(CachedInstance& instance, FirstTurn& first) {
                             .execution = instance.execution,
                             .build = std::to_string(worker_.options.build)};
   auto frame = std::make_unique<engine::Execution>(std::move(identity), std::move(code));
-  const bool read = read_history(instance, [&](std::string_view segment) {
-    if (auto replayed = frame->replay(segment); !replayed) throw Error(engine::to_failure(replayed.error()));
-    return frame->next_event();
-  });
+  const bool read = instance.stamp.empty() ||  // then there is no history yet
+                    read_history(instance, [&](std::string_view segment) {
+                      if (auto replayed = frame->replay(segment); !replayed)
+                        throw Error(engine::to_failure(replayed.error()));
+                      return frame->next_event();
+                    });
   if (!read) return false;
   first = first_turn(instance);
   first.fresh = frame->next_event().value == 1;

@@ -2,6 +2,7 @@
 #include "activities.hpp"
 
 #include "contract/rows.hpp"
+#include "pack.hpp"
 #include "sessions.hpp"
 
 #include <algorithm>
@@ -25,24 +26,6 @@ std::optional<int> over_of(const Activity& activity) {
   return activity.session_over ? std::optional(to_row(*activity.session_over)) : std::nullopt;
 }
 
-/// What most rows are: columns at their defaults need not be bound.
-bool is_plain(const Activity& a) {
-  return a.session == 0 && a.priority == 0 && a.attempt == 1 && a.delivery == 1 && a.start_within == never &&
-         a.total_until == kNoTime && a.last_failure.empty() && a.progress.empty();
-}
-
-void note_running(Transaction& tx, const Activity& a) {
-  Instance* known = tx.memo.instances.find(a.id.instance);
-  if (known == nullptr || !known->running) return;
-  auto& running = *known->running;
-  const bool in_order = running.empty() || running.back().first < a.id.event;
-  if (a.session == 0 && a.id.execution == known->execution && in_order) {
-    running.emplace_back(a.id.event, a.token);
-  } else {
-    known->running.reset();
-  }
-}
-
 void tell_instance(Transaction& tx, const Activity& activity, CancelReason reason, std::string_view session) {
   const std::string body = store::encode_body(
       store::ActivityTaken{.reason = reason,
@@ -59,12 +42,27 @@ void tell_instance(Transaction& tx, const Activity& activity, CancelReason reaso
 }  // namespace
 
 void note_not_running(Transaction& tx, const store::ActivityId& id) {
-  Instance* known = tx.memo.instances.find(id.instance);
-  if (known == nullptr || !known->running) return;
-  std::erase_if(*known->running, [&](const auto& row) { return row.first == id.event; });
+  if (Instance* known = tx.memo.instances.find(id.instance)) known->note_not_running(id.event);
 }
 
-Activity read_activity(const Cursor& row, bool queued) {
+std::vector<RunningActivity> read_running(Transaction& tx, const Instance& instance) {
+  std::vector<RunningActivity> running;
+  for (Cursor row = tx.rows(tx.sql.running_tokens, instance.key, instance.execution); row.next();) {
+    running.push_back({.event = row->number<EventId>(0), .token = row->token<LockToken>(1)});
+  }
+  for (const Activity& activity : packed_of(tx, instance.key)) {
+    running.push_back({.event = activity.id.event, .token = activity.token, .packed = true});
+  }
+  std::ranges::sort(running, {}, &RunningActivity::event);
+  return running;
+}
+
+bool is_plain(const Activity& a) noexcept {
+  return a.session == 0 && a.priority == 0 && a.attempt == 1 && a.delivery <= 1 && a.start_within == never &&
+         a.total_until == kNoTime && a.last_failure.empty() && a.progress.empty();
+}
+
+Activity read_activity(const Cursor& row, ActivityTable table) {
   Activity activity;
   activity.id = {row->number<InstanceKey>(0), row->number<ExecutionNumber>(1), row->number<EventId>(2)};
   activity.kind = row->int64(3);
@@ -85,23 +83,31 @@ Activity read_activity(const Cursor& row, bool queued) {
   activity.lane = row->int64(18);
   activity.at = row->int64(19);
   activity.adopts = row->truth(20);
-  activity.queued = queued;
+  activity.table = table;
   return activity;
 }
 
 std::optional<Activity> find_activity(Transaction& tx, const store::ActivityId& id) {
-  for (const bool queued : {false, true}) {
-    Cursor row = tx.rows(queued ? tx.sql.queued : tx.sql.running, id.instance, id.execution, id.event, tx.ns);
-    if (row.next()) return read_activity(row, queued);
+  const auto& [instance, execution, event] = id;
+  if (Cursor row = tx.rows(tx.sql.running, instance, execution, event, tx.ns); row.next()) {
+    return read_activity(row, ActivityTable::running);
+  }
+  if (Cursor row = tx.rows(tx.sql.queued, instance, execution, event, tx.ns); row.next()) {
+    return read_activity(row, ActivityTable::queued);
+  }
+  for (Activity& activity : packed_of(tx, instance)) {
+    if (activity.id == id) return std::move(activity);
   }
   return std::nullopt;
 }
 
 void insert_running(Transaction& tx, const Activity& a) {
-  note_running(tx, a);
+  if (Instance* known = tx.memo.instances.find(a.id.instance)) {
+    known->note_running({.event = a.id.event, .token = a.token});
+  }
   LeaseTime& horizon = tx.counters().activity_horizon;
   horizon = std::min(horizon, a.until);
-  if (is_plain(a)) {
+  if (is_plain(a) && a.delivery == 1) {  // columns at their defaults need not be bound
     tx.run(tx.sql.insert_running_plain, a.id.instance, a.id.execution, a.id.event, a.kind, a.worker, a.token,
            a.until, Blob{a.body});
     return;
@@ -123,6 +129,7 @@ void insert_queued(Transaction& tx, const Activity& a) {
          blob_or_null(a.last_failure), blob_or_null(a.progress), over_of(a), a.lane, a.at, a.adopts,
          or_null(deadline, kNoTime));
   tx.memo.nothing_queued = false;
+  if (tx.memo.top_rank) tx.memo.top_rank = std::min(*tx.memo.top_rank, -std::int64_t{a.priority});
   if (Instance* known = tx.memo.instances.find(a.id.instance)) known->bare = false;
   tx.wake(store::kActivities);
   tx.sweep_by(deadline);
@@ -130,8 +137,16 @@ void insert_queued(Transaction& tx, const Activity& a) {
 
 void erase_activity(Transaction& tx, const Activity& activity) {
   const auto& [instance, execution, event] = activity.id;
-  if (!activity.queued) note_not_running(tx, activity.id);
-  tx.run(activity.queued ? tx.sql.delete_queued : tx.sql.delete_running, instance, execution, event);
+  if (activity.is_queued()) {
+    tx.run(tx.sql.delete_queued, instance, execution, event);
+    return;
+  }
+  note_not_running(tx, activity.id);
+  if (activity.table == ActivityTable::packs) {
+    take_from_pack(tx, instance, {&event, 1});
+  } else {
+    tx.run(tx.sql.delete_running, instance, execution, event);
+  }
 }
 
 std::int64_t lane_of(Transaction& tx, const Activity& activity) {
@@ -170,7 +185,7 @@ std::optional<Activity> new_activity(Transaction& tx, const Instance& instance,
 
 store::LockedActivity lock_activity(Transaction& tx, Activity activity, WorkerKey worker, LockToken token,
                                     Duration lease, std::string instance) {
-  if (activity.queued) erase_activity(tx, activity);
+  if (activity.is_queued()) erase_activity(tx, activity);
   activity.worker = worker;
   activity.token = token;
   activity.until = later(tx.now, lease);
@@ -182,6 +197,16 @@ store::LockedActivity lock_activity(Transaction& tx, Activity activity, WorkerKe
     if (!std::exchange(session->ran, true)) save_session(tx, *session);
   }
   insert_running(tx, activity);
+  store::LockedActivity locked = tell_locked(tx, std::move(activity), std::move(instance));
+  if (session) {
+    locked.session = store::SessionGrant{.hold = {session->id, session->generation},
+                                         .lease = left_until(session->lease_until, tx.now),
+                                         .idle_timeout = session->idle_timeout};
+  }
+  return locked;
+}
+
+store::LockedActivity tell_locked(Transaction& tx, Activity activity, std::string instance) {
   store::LockedActivity locked;
   locked.id = activity.id;
   locked.instance = std::move(instance);
@@ -195,11 +220,6 @@ store::LockedActivity lock_activity(Transaction& tx, Activity activity, WorkerKe
   locked.last_failure = std::move(activity.last_failure);
   locked.progress = std::move(activity.progress);
   locked.total_left = left_until(activity.total_until, tx.now);
-  if (session) {
-    locked.session = store::SessionGrant{.hold = {session->id, session->generation},
-                                         .lease = left_until(session->lease_until, tx.now),
-                                         .idle_timeout = session->idle_timeout};
-  }
   return locked;
 }
 
@@ -214,8 +234,13 @@ void cancel_activity(Transaction& tx, const Activity& activity, CancelReason rea
 
 void cancel_all_activities(Transaction& tx, InstanceKey key, CancelReason reason) {
   std::vector<Activity> all;
-  for (Cursor row = tx.rows(tx.sql.running_of, key); row.next();) all.push_back(read_activity(row, false));
-  for (Cursor row = tx.rows(tx.sql.queued_of, key); row.next();) all.push_back(read_activity(row, true));
+  for (Cursor row = tx.rows(tx.sql.running_of, key); row.next();) {
+    all.push_back(read_activity(row, ActivityTable::running));
+  }
+  for (Cursor row = tx.rows(tx.sql.queued_of, key); row.next();) {
+    all.push_back(read_activity(row, ActivityTable::queued));
+  }
+  std::ranges::move(packed_of(tx, key), std::back_inserter(all));
   std::sort(all.begin(), all.end(), [](const Activity& a, const Activity& b) { return a.id < b.id; });
   for (const Activity& activity : all) cancel_activity(tx, activity, reason);
 }
@@ -233,7 +258,7 @@ void queue_again(Transaction& tx, Activity activity, Duration delay) {
   activity.at = later(tx.now, delay);
   activity.lane = lane_of(tx, activity);
   insert_queued(tx, activity);
-  activity.queued = true;
+  activity.table = ActivityTable::queued;
   if (activity.session == 0) return;
   Session session = session_of(tx, activity.session);
   if (activity.session_over) {
@@ -259,10 +284,11 @@ Duration let_activities_lapse(Transaction& tx) {
   if (tx.now < tx.counters().activity_horizon) return left_until(tx.counters().activity_horizon, tx.now);
   std::vector<Activity> over;
   for (Cursor row = tx.rows(tx.sql.running_until, tx.now); row.next();) {
-    over.push_back(read_activity(row, false));
+    over.push_back(read_activity(row, ActivityTable::running));
   }
+  for (const Activity& activity : over) erase_activity(tx, activity);
+  std::ranges::move(take_lapsed_packs(tx), std::back_inserter(over));
   for (Activity& activity : over) {
-    erase_activity(tx, activity);
     activity.lane = lane_of(tx, activity);
     activity.at = activity.until;
     insert_queued(tx, activity);

@@ -14,7 +14,9 @@
 
 namespace holdfast::sqlite_store {
 
-/// A row of `running` or of `queued`.
+enum class ActivityTable : std::uint8_t { running, packs, queued };
+
+/// A row of `running` or of `queued`, or an item of a pack.
 struct Activity {
   store::ActivityId id{};
   std::int64_t kind = 0;
@@ -36,7 +38,9 @@ struct Activity {
   std::string progress{};
   std::int64_t lane = 0;  ///< of a queued one
   LeaseTime at = 0;       ///< of a queued one
-  bool queued = false;
+  ActivityTable table = ActivityTable::running;
+
+  [[nodiscard]] bool is_queued() const noexcept { return table == ActivityTable::queued; }
 
   /// When somebody must have taken it. Of no meaning while its lock is live.
   [[nodiscard]] LeaseTime deadline() const noexcept {
@@ -44,13 +48,17 @@ struct Activity {
   }
 };
 
+/// What most activities are: without session, deadlines and priority, in their first attempt and delivery.
+bool is_plain(const Activity& activity) noexcept;
 /// Reads a row of one of the queries that give whole rows.
-Activity read_activity(const Cursor& row, bool queued);
-/// Of this namespace, in either table.
+Activity read_activity(const Cursor& row, ActivityTable table);
+/// Of this namespace, in any table.
 std::optional<Activity> find_activity(Transaction& tx, const store::ActivityId& id);
 void insert_running(Transaction& tx, const Activity& activity);
 /// In its lane, ready at `at`.
 void insert_queued(Transaction& tx, const Activity& activity);
+/// All that the instance has in `running` and in its pack, by event.
+std::vector<RunningActivity> read_running(Transaction& tx, const Instance& instance);
 /// A row of `running` goes without erase_activity().
 void note_not_running(Transaction& tx, const store::ActivityId& id);
 /// From whichever table it is in.
@@ -59,7 +67,7 @@ void erase_activity(Transaction& tx, const Activity& activity);
 /// Where it waits once it is queued.
 std::int64_t lane_of(Transaction& tx, const Activity& activity);
 
-/// The row of what a turn has scheduled, in neither table yet. Nothing when its session has ended: its
+/// The row of what a turn has scheduled, in no table yet. Nothing when its session has ended: its
 /// instance was told.
 std::optional<Activity> new_activity(Transaction& tx, const Instance& instance,
                                      const store::NewActivity& wanted);
@@ -67,6 +75,8 @@ std::optional<Activity> new_activity(Transaction& tx, const Instance& instance,
 /// worker's.
 store::LockedActivity lock_activity(Transaction& tx, Activity activity, WorkerKey worker, LockToken token,
                                     Duration lease, std::string instance);
+/// What its worker is told about an activity that is locked; without its session.
+store::LockedActivity tell_locked(Transaction& tx, Activity activity, std::string instance);
 
 /// Takes a row away that its own turn or the deletion of its instance has no more use for. One that has an
 /// owner leaves a cancel record, and its worker is woken.

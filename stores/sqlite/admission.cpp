@@ -31,9 +31,19 @@ bool passes_its_session(Transaction& tx, const Activity& activity) {
   return row.next();
 }
 
+std::int64_t top_rank(Transaction& tx) {
+  if (!tx.memo.top_rank) {
+    Cursor row = tx.rows(tx.sql.top_rank);
+    tx.memo.top_rank = row.next() ? row->int64(0) : 0;
+  }
+  return *tx.memo.top_rank;
+}
+
 /// So does a ready item of higher priority that the worker could take.
 bool passes_higher_priority(Transaction& tx, WorkerKey worker, const store::Abilities& abilities,
                             const Activity& activity) {
+  // Most often nobody uses priorities: then the queue need not be looked at, however full it is.
+  if (-std::int64_t{activity.priority} <= top_rank(tx)) return false;
   QueueReader reader(tx, worker, abilities, -std::int64_t{activity.priority});
   std::optional<bool> at_limit;
   while (const auto item = reader.next()) {

@@ -1,6 +1,7 @@
 #include "activities.hpp"
 #include "clients.hpp"
 #include "contract/rows.hpp"
+#include "pack.hpp"
 #include "sessions.hpp"
 #include "turns.hpp"
 
@@ -83,38 +84,23 @@ class Commit {
 
   // All rows of the local completions must be locked by their tokens.
   bool find_completed() {
-    if (commit_.completed.empty()) return true;
-    const auto [first, last] = std::minmax_element(
-        commit_.completed.begin(), commit_.completed.end(),
-        [](const store::LocalCompletion& a, const store::LocalCompletion& b) { return a.event < b.event; });
-    first_completed_ = first->event;
-    last_completed_ = last->event;
-    const auto rows = running_between(first_completed_, last_completed_);
-    completed_are_range_ = rows && rows->size() == commit_.completed.size();
-    for (const store::LocalCompletion& done : commit_.completed) {
-      if (rows && std::ranges::binary_search(*rows, std::pair(done.event, done.token))) continue;
-      completed_are_range_ = false;
-      const std::optional<Activity> row = find_activity(tx_, id_of(done.event));
-      if (!row || done.token.empty() || row->token != done.token) return false;
-    }
-    return true;
+    return std::ranges::all_of(commit_.completed, [&](const store::LocalCompletion& done) {
+      if (const RunningActivity* row = running(done.event)) return row->token == done.token;
+      // Its lock may be over, and nobody has taken it.
+      const std::optional<Activity> lapsed = find_activity(tx_, id_of(done.event));
+      return lapsed && !done.token.empty() && lapsed->token == done.token;
+    });
   }
 
-  // Events and tokens of the rows that run, in order; nothing when one of them belongs to a session.
-  std::optional<std::vector<std::pair<EventId, LockToken>>> running_between(EventId first, EventId last) {
-    std::vector<std::pair<EventId, LockToken>> rows;
-    if (instance_->running) {
-      for (const auto& row : *instance_->running) {
-        if (row.first >= first && row.first <= last) rows.push_back(row);
-      }
-      return rows;
-    }
-    for (Cursor row = tx_.rows(tx_.sql.running_tokens, commit_.key, commit_.execution, first, last);
-         row.next();) {
-      if (!row->is_null(2)) return std::nullopt;
-      rows.emplace_back(row->number<EventId>(0), row->token<LockToken>(1));
-    }
-    return rows;
+  const RunningActivity* running(EventId event) {
+    const auto& rows = all_running();
+    const auto found = std::ranges::lower_bound(rows, event, {}, &RunningActivity::event);
+    return found != rows.end() && found->event == event ? &*found : nullptr;
+  }
+
+  std::vector<RunningActivity>& all_running() {
+    if (!instance_->running) instance_->running = read_running(tx_, *instance_);
+    return *instance_->running;
   }
 
   // Until the end nothing done here makes the instance ready, also when its lease is over.
@@ -123,6 +109,7 @@ class Commit {
     place_in_row_ = instance_->ready_at;
     lapsed_ = std::exchange(instance_->held->lapsed, false);
     seen_ = commit_.seen;
+    settle_start(tx_, *instance_, commit_);
   }
 
   // ---- the steps, in the order of the contract ------------------------------------------------
@@ -144,20 +131,13 @@ class Commit {
   }
 
   void complete_local() {
-    if (commit_.completed.empty()) return;
-    if (completed_are_range_) {
-      tx_.run(tx_.sql.delete_running_range, commit_.key, commit_.execution, first_completed_,
-              last_completed_);
-      if (instance_->running) {
-        std::erase_if(*instance_->running, [&](const auto& row) {
-          return row.first >= first_completed_ && row.first <= last_completed_;
-        });
-      }
-      return;
-    }
-    // All rows first: an activity that aborts its session must not take those away that ended with it.
+    std::vector<EventId> packed;
     std::vector<SessionResults> results;
     for (const store::LocalCompletion& done : commit_.completed) {
+      if (const RunningActivity* row = running(done.event); row != nullptr && row->packed) {
+        packed.push_back(done.event);
+        continue;
+      }
       const std::optional<Activity> row = find_activity(tx_, id_of(done.event));
       if (!row) continue;  // named twice
       results.push_back({.session = row->session,
@@ -168,7 +148,30 @@ class Commit {
       erase_activity(tx_, *row);
       if (row->session != 0) tx_.wake(store::kActivities);  // there is room for another one
     }
+    if (!packed.empty()) complete_packed(std::move(packed));
+    // After all rows: an activity that aborts its session must not take those away that ended with it.
     for (const SessionResults& result : results) result.apply(tx_);
+  }
+
+  // Most often all that a commit has handed off ends together.
+  void complete_packed(std::vector<EventId> events) {
+    std::ranges::sort(events);
+    const auto ends = [&](const RunningActivity& row) {
+      return row.packed && std::ranges::binary_search(events, row.event);
+    };
+    std::vector<RunningActivity>& rows = all_running();
+    std::erase_if(rows, ends);
+    if (std::ranges::any_of(rows, &RunningActivity::packed)) {
+      take_from_pack(tx_, commit_.key, events);
+    } else {
+      pack_is_over_ = true;
+      if (!commit_.cancelled.empty()) drop_pack();
+    }
+  }
+
+  // Left until it is known whether another one takes its place.
+  void drop_pack() {
+    if (std::exchange(pack_is_over_, false)) tx_.run(tx_.sql.delete_pack, commit_.key);
   }
 
   void cancel() {
@@ -206,6 +209,9 @@ class Commit {
         insert_queued(tx_, *activity);
       }
     }
+    if (pack_.size == 0) return drop_pack();
+    write_pack(tx_, pack_);
+    pack_is_over_ = false;
   }
 
   bool may_hand_off(const Activity& activity) {
@@ -218,8 +224,28 @@ class Commit {
   }
 
   store::LockedActivity hand_off(Activity activity) {
-    return lock_activity(tx_, std::move(activity), request_.worker, commit_.activity_token,
-                         request_.activity_lease, instance_->name);
+    if (!may_pack(activity)) {
+      return lock_activity(tx_, std::move(activity), request_.worker, commit_.activity_token,
+                           request_.activity_lease, instance_->name);
+    }
+    if (pack_.size == 0) {
+      pack_ = {.key = commit_.key,
+               .ns = tx_.ns,
+               .execution = commit_.execution,
+               .worker = request_.worker,
+               .token = commit_.activity_token,
+               .until = later(tx_.now, request_.activity_lease)};
+    }
+    pack_.add(activity);
+    instance_->note_running({.event = activity.id.event, .token = pack_.token, .packed = true});
+    activity.delivery = 1;
+    return tell_locked(tx_, std::move(activity), instance_->name);
+  }
+
+  // What is left of an earlier pack stays as it is.
+  bool may_pack(const Activity& activity) {
+    if (!is_plain(activity) || !pack_.has_room_for(activity)) return false;
+    return pack_.size != 0 || !std::ranges::any_of(all_running(), &RunningActivity::packed);
   }
 
   void schedule_timers() {
@@ -374,7 +400,7 @@ class Commit {
     }
     Cursor row = tx_.rows(tx_.sql.leftovers, commit_.key);
     if (!row.next()) return {};
-    return {.activities = row->truth(0) || row->truth(1),
+    return {.activities = row->truth(0) || row->truth(1) || row->truth(7),
             .timers = row->truth(2),
             .messages = row->truth(3),
             .delayed = row->truth(4),
@@ -443,9 +469,8 @@ class Commit {
   bool lapsed_ = false;
   MessageId seen_{};
   std::vector<std::pair<EventId, store::SessionAnswer::Kind>> session_answers_{};
-  EventId first_completed_{};
-  EventId last_completed_{};
-  bool completed_are_range_ = false;
+  bool pack_is_over_ = false;  // all its activities have ended, and it is still there
+  Pack pack_{};                // of those that this commit hands off
   std::optional<bool> worker_may_take_{};
   store::Committed out_{};
 };

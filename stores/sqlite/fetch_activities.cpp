@@ -25,7 +25,7 @@ class ActivityFetch {
     while (const auto item = queue_.next()) {
       const std::optional<Activity> activity = find_activity(tx_, item->id);
       // One that has moved is found again where it went.
-      if (!activity || !activity->queued || activity->lane != item->lane) continue;
+      if (!activity || !activity->is_queued() || activity->lane != item->lane) continue;
       consider(*activity, *item);
       if (!out_.left_behind) continue;
       // Beyond that, only what waits for a session is of interest, and only to a worker at its limit.

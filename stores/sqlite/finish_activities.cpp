@@ -109,11 +109,11 @@ StoreResult<void> renew_activity(Transaction& tx, WorkerKey worker, Duration lea
   }
   activity->until = later(tx.now, lease);
   if (renewal.progress) activity->progress = *renewal.progress;
-  if (activity->queued) {
+  if (activity->table == ActivityTable::running) {
+    extend_lock(tx, *activity, renewal);
+  } else {
     erase_activity(tx, *activity);
     insert_running(tx, *activity);
-  } else {
-    extend_lock(tx, *activity, renewal);
   }
   if (activity->session != 0) extend_session_of(tx, *activity);
   return {};

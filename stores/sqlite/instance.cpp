@@ -1,5 +1,7 @@
 #include "instance.hpp"
 
+#include <algorithm>
+
 namespace holdfast::sqlite_store {
 namespace {
 
@@ -10,6 +12,16 @@ bool is_worth_keeping(const Instance& instance) {
 }
 
 }  // namespace
+
+void Instance::note_running(const RunningActivity& activity) {
+  if (!running) return;
+  running->insert(std::ranges::lower_bound(*running, activity.event, {}, &RunningActivity::event), activity);
+}
+
+void Instance::note_not_running(EventId event) {
+  if (!running) return;
+  std::erase_if(*running, [&](const RunningActivity& activity) { return activity.event == event; });
+}
 
 Instance* InstanceCache::find(InstanceKey key) {
   const auto found = instances_.find(key.value);

@@ -28,6 +28,13 @@ struct Held {
   bool lapsed = false;  ///< a scan has seen it past its lease
 };
 
+/// An activity of an instance that runs.
+struct RunningActivity {
+  EventId event{};
+  LockToken token{};
+  bool packed = false;  ///< it is in the instance's pack, and has no row of its own
+};
+
 struct Instance {
   InstanceKey key{};
   std::int64_t ns = 0;
@@ -39,6 +46,7 @@ struct Instance {
   std::optional<LeaseTime> ready_at{};
   TurnStamp stamp{};    ///< empty when the last segment has it
   std::string waits{};  ///< encoded
+  MessageId start{};    ///< the start message in its row, if it has one and that is unread
   MessageId seen{};     ///< deliveries up to this don't make it ready
   bool woken = false;   ///< ready, whatever its messages are
   LeaseTime not_before = 0;
@@ -48,9 +56,11 @@ struct Instance {
   // What other tables say. What isn't known is read where it is needed.
   std::optional<TurnStamp> last_stamp{};                  ///< of its last commit
   std::optional<std::vector<store::Message>> messages{};  ///< all of them, by id
-  std::optional<std::vector<std::pair<EventId, LockToken>>>
-      running{};      ///< all its rows there; none of a session
+  std::optional<std::vector<RunningActivity>> running{};  ///< all of them, by event
   bool bare = false;  ///< known to have nothing queued, no timers, delayed messages, sessions and watches
+
+  void note_running(const RunningActivity& activity);
+  void note_not_running(EventId event);
 
   /// Whether `ready_at` says where it stands in `ready`.
   [[nodiscard]] bool is_free() const noexcept { return !held || held->lapsed; }

@@ -37,6 +37,7 @@ Instance* load_instance_anywhere(Transaction& tx, InstanceKey key) {
   instance.seen = row->number<MessageId>(16);
   instance.woken = row->truth(17);
   instance.not_before = row->int64(18);
+  if (!row->is_null(19) && stamp_of(tx, instance).empty()) instance.start = row->number<MessageId>(19);
   return &tx.memo.instances.put(std::move(instance));
 }
 

@@ -42,6 +42,16 @@ class Waits {
   std::vector<Address> addresses_{};
 };
 
+void insert_row(Transaction& tx, InstanceKey key, MessageId id, const Letter& letter) {
+  const auto address = letter.address.empty() ? std::nullopt : std::optional(letter.address);
+  tx.run(tx.sql.insert_message, key, store::waits_for_code(letter.kind), id, to_row(letter.kind),
+         letter.execution, letter.source, to_row(letter.address_kind), address, Blob{letter.body});
+}
+
+Letter start_letter(std::string_view body) {
+  return {.kind = MessageKind::start, .execution = ExecutionNumber{1}, .body = body};
+}
+
 void note(Instance& instance, MessageId id, const Letter& letter) {
   if (!instance.messages) return;
   std::optional<store::MessageBody> body;
@@ -91,9 +101,7 @@ store::NewMessage read_new_message(const Cursor& row, int first_column) {
 bool deliver(Transaction& tx, Instance& instance, const Letter& letter) {
   if (store::has_ended(instance.status) && letter.kind != MessageKind::start) return false;
   const MessageId id = tx.next_message();
-  const auto address = letter.address.empty() ? std::nullopt : std::optional(letter.address);
-  tx.run(tx.sql.insert_message, instance.key, store::waits_for_code(letter.kind), id, to_row(letter.kind),
-         letter.execution, letter.source, to_row(letter.address_kind), address, Blob{letter.body});
+  insert_row(tx, instance.key, id, letter);
   note(instance, id, letter);
   if (!makes_ready(instance, id, letter)) return true;
   // Also when it is locked: whoever keeps the lock between turns may fetch what has come.
@@ -103,6 +111,16 @@ bool deliver(Transaction& tx, Instance& instance, const Letter& letter) {
     tx.run(tx.sql.set_ready_at, instance.key, instance.ready_at);
   }
   return true;
+}
+
+void deliver_start(Transaction& tx, Instance& instance, MessageId id, std::string_view body) {
+  if (fits_row(body)) {
+    instance.start = id;
+  } else {
+    insert_row(tx, instance.key, id, start_letter(body));
+  }
+  note(instance, id, start_letter(body));
+  tx.wake(store::kTurns);
 }
 
 bool deliver(Transaction& tx, InstanceKey key, const Letter& letter) {
@@ -130,6 +148,7 @@ bool has_waking_message(Transaction& tx, const Instance& instance, MessageId see
              wakes(instance.status, message.kind);
     });
   }
+  if (instance.start > seen && wakes(instance.status, MessageKind::start)) return true;
   for (Cursor row = tx.rows(tx.sql.message_heads, instance.key, 0, seen); row.next();) {
     if (wakes(instance.status, static_cast<MessageKind>(row->integer(0)))) return true;
   }
@@ -167,11 +186,22 @@ namespace {
 
 using DamagedMessage = std::tuple<MessageId, MessageKind, std::string>;
 
-std::vector<store::Message> decode_messages(Transaction& tx, InstanceKey key, MessageId seen,
+std::string start_body(Transaction& tx, InstanceKey key) {
+  Cursor row = tx.rows(tx.sql.start_body, key);
+  return row.next() ? std::string(row->blob(0)) : std::string();
+}
+
+std::vector<store::Message> decode_messages(Transaction& tx, const Instance& instance, MessageId seen,
                                             std::vector<DamagedMessage>& damaged) {
   std::vector<store::Message> messages;
+  if (instance.start > seen) {
+    messages.push_back({.id = instance.start,
+                        .kind = MessageKind::start,
+                        .execution = ExecutionNumber{1},
+                        .body = start_body(tx, instance.key)});
+  }
   for (const int waits : {0, 1}) {
-    for (Cursor row = tx.rows(tx.sql.messages_after, key, waits, seen); row.next();) {
+    for (Cursor row = tx.rows(tx.sql.messages_after, instance.key, waits, seen); row.next();) {
       const auto id = row->number<MessageId>(0);
       const auto kind = static_cast<MessageKind>(row->integer(1));
       auto body = store::decode_body(kind, row->blob(6));
@@ -211,15 +241,21 @@ std::vector<store::Message> after(const std::vector<store::Message>& messages, M
 
 }  // namespace
 
-std::vector<store::Message> peek_messages(Transaction& tx, InstanceKey key) {
+std::vector<store::Message> peek_messages(Transaction& tx, const Instance& instance) {
   std::vector<DamagedMessage> damaged;
-  return decode_messages(tx, key, {}, damaged);
+  return decode_messages(tx, instance, {}, damaged);
+}
+
+std::uint64_t count_messages(Transaction& tx, const Instance& instance) {
+  Cursor row = tx.rows(tx.sql.count_messages, instance.key);
+  const std::uint64_t rows = row.next() ? row->uint64(0) : 0;
+  return rows + (instance.start == MessageId{} ? 0 : 1);
 }
 
 std::vector<store::Message> read_messages(Transaction& tx, Instance& instance, MessageId seen) {
   if (instance.messages) return after(*instance.messages, seen);
   std::vector<DamagedMessage> damaged;
-  std::vector<store::Message> messages = decode_messages(tx, instance.key, seen, damaged);
+  std::vector<store::Message> messages = decode_messages(tx, instance, seen, damaged);
   for (const auto& [id, kind, bytes] : damaged) {
     tx.run(tx.sql.delete_message, instance.key, store::waits_for_code(kind), id);
     set_aside(tx, instance.key, describe_message(id, kind), "can't be decoded", bytes);
@@ -238,6 +274,15 @@ void forget(Instance& instance, MessageId id) {
 }
 
 }  // namespace
+
+void settle_start(Transaction& tx, Instance& instance, const store::TurnCommit& commit) {
+  const MessageId id = std::exchange(instance.start, {});
+  if (id == MessageId{}) return;
+  const bool consumed = std::ranges::find(commit.consumed, id) != commit.consumed.end();
+  if (consumed && !commit.stamp.empty()) return forget(instance, id);
+  insert_row(tx, instance.key, id, start_letter(start_body(tx, instance.key)));
+  tx.run(tx.sql.forget_start, instance.key);
+}
 
 void consume(Transaction& tx, Instance& instance, MessageId id) {
   if (instance.messages) {

@@ -26,6 +26,11 @@ store::NewMessage read_new_message(const Cursor& row, int first_column);
 /// Inserts the message, and makes the instance ready if it does. False, and nothing done, when the instance
 /// has ended and takes no such message.
 bool deliver(Transaction& tx, Instance& instance, const Letter& letter);
+/// The start of a new instance. A short one stands in the instance's row until the first commit, which leaves
+/// it there or makes it a message like any other.
+[[nodiscard]] constexpr bool fits_row(std::string_view start) noexcept { return start.size() <= 256; }
+/// It is in the row already if it fits.
+void deliver_start(Transaction& tx, Instance& instance, MessageId id, std::string_view body);
 /// The same for a key; false also when there is no such instance.
 bool deliver(Transaction& tx, InstanceKey key, const Letter& letter);
 /// Keeps a message until lease time has come to `visible`.
@@ -49,10 +54,14 @@ bool has_awaited_delivery(Transaction& tx, const Instance& instance, MessageId s
 // ---- reading and removing -----------------------------------------------------------------------
 
 /// All messages, by id, but those that can't be decoded.
-std::vector<store::Message> peek_messages(Transaction& tx, InstanceKey key);
+std::vector<store::Message> peek_messages(Transaction& tx, const Instance& instance);
+std::uint64_t count_messages(Transaction& tx, const Instance& instance);
 /// Messages after `seen`, by id. What can't be decoded is set aside.
 std::vector<store::Message> read_messages(Transaction& tx, Instance& instance, MessageId seen);
 
+/// Before the first commit changes anything: a start in the instance's row that it doesn't consume becomes a
+/// row of `messages`. From then on the instance has a stamp, and the start in its row counts no more.
+void settle_start(Transaction& tx, Instance& instance, const store::TurnCommit& commit);
 void consume(Transaction& tx, Instance& instance, MessageId id);
 /// It could not be decoded: kept with its bytes, out of the way.
 void put_aside(Transaction& tx, Instance& instance, MessageId id);

@@ -60,6 +60,8 @@ CREATE TABLE instances (
   ready_at INTEGER,            -- its place in `ready`, or NULL; of no meaning while it is held and not lapsed
   stamp BLOB,                  -- of a last commit that wrote no segment; else that segment has it
   waits BLOB,                  -- the addresses, encoded; NULL: none
+  start_id INTEGER,            -- the message that it was started with, when that is no row of `messages`:
+  start_body BLOB,             -- it is unread as long as the instance has no stamp
   seen INTEGER NOT NULL DEFAULT 0,        -- deliveries up to this don't make it ready: its frame had them
   woken INTEGER NOT NULL DEFAULT 0,       -- 1: ready, whatever its messages are
   not_before INTEGER NOT NULL DEFAULT 0,  -- not ready before this
@@ -179,6 +181,19 @@ CREATE TABLE running (
 ) WITHOUT ROWID;
 CREATE INDEX running_by_session ON running (session) WHERE session IS NOT NULL;
 
+-- Activities that the last hand-off of an instance locked together: one row while they share their lock. None
+-- has a session, a deadline, a priority or more than its first attempt and delivery. `items`: event, kind and
+-- body of each.
+CREATE TABLE packs (
+  key INTEGER PRIMARY KEY,
+  ns INTEGER NOT NULL,
+  execution INTEGER NOT NULL,
+  worker INTEGER NOT NULL,
+  token BLOB NOT NULL,
+  until INTEGER NOT NULL,
+  items BLOB NOT NULL
+);
+
 -- Activities that wait for a worker. `lane`: the kind, for those that any worker with the abilities may take;
 -- minus the session's number, for those that only its owner may. `worker`, `token` and `until` are those of a
 -- lock that is over and that nobody has taken.
@@ -208,6 +223,7 @@ CREATE TABLE queued (
   PRIMARY KEY (key, execution, event)
 ) WITHOUT ROWID;
 CREATE INDEX queued_by_order ON queued (lane, rank, at);
+CREATE INDEX queued_by_rank ON queued (rank) WHERE rank < 0;
 CREATE INDEX queued_by_session ON queued (session) WHERE session IS NOT NULL;
 CREATE INDEX queued_by_deadline ON queued (kind >> 32, deadline) WHERE deadline IS NOT NULL;
 

@@ -45,9 +45,12 @@ std::optional<InstanceKey> create_instance(Transaction& tx, const Birth& birth) 
   const InstanceKey key{tx.counters().instances + 1};
   const bool ready = birth.delay <= Duration::zero();
   const auto place = ready ? std::optional(tx.now) : std::nullopt;
+  const bool in_row = ready && fits_row(birth.body);
+  const auto start_id = in_row ? std::optional(tx.counters().messages + 1) : std::nullopt;
+  const auto start_body = in_row ? std::optional(Blob{birth.body}) : std::nullopt;
   const auto parent = birth.parent == InstanceKey{} ? std::nullopt : std::optional(birth.parent);
   if (tx.change(tx.sql.insert_instance, key, tx.ns, birth.name, route, place, to_row(tx.calendar_now),
-                or_null(birth.request), or_null(birth.fingerprint), parent) == 0) {
+                or_null(birth.request), or_null(birth.fingerprint), parent, start_id, start_body) == 0) {
     return std::nullopt;
   }
   tx.counters().instances = key.value;
@@ -60,15 +63,15 @@ std::optional<InstanceKey> create_instance(Transaction& tx, const Birth& birth) 
                                               .updated_at = tx.calendar_now,
                                               .last_stamp = TurnStamp{},
                                               .messages = std::vector<store::Message>{},
-                                              .running = std::vector<std::pair<EventId, LockToken>>{},
+                                              .running = std::vector<RunningActivity>{},
                                               .bare = true});
-  const Letter start{.kind = store::MessageKind::start, .execution = ExecutionNumber{1}, .body = birth.body};
   if (ready) {
     // The instance's row was written with its place already.
     tx.run(tx.sql.insert_ready, route, tx.now, key);
-    deliver(tx, instance, start);
+    deliver_start(tx, instance, tx.next_message(), birth.body);
   } else {
-    deliver_at(tx, key, later(tx.now, birth.delay), start);
+    deliver_at(tx, key, later(tx.now, birth.delay),
+               {.kind = store::MessageKind::start, .execution = ExecutionNumber{1}, .body = birth.body});
   }
   deliver_early(tx, instance);
   return key;

@@ -31,7 +31,7 @@ store::InstanceRow instance_row(Transaction& tx, InstanceKey key) {
                          .stamp = stamp_of(tx, *instance),
                          .ready = is_ready(tx, *instance),
                          .waits = waits_of(*instance),
-                         .messages = peek_messages(tx, key),
+                         .messages = peek_messages(tx, *instance),
                          .timers = timers_of(tx, key)};
   row.delivery = delivery_of(tx, *instance);
   add_lock(tx, *instance, row);

@@ -51,13 +51,14 @@ struct Statements {
   Query instance{"sqlite.instance",
                  "SELECT i.name, i.route, i.execution, i.status, i.delivery, i.ready_at, i.stamp, i.waits,"
                  " i.updated_at, h.worker, h.token, h.until, h.delivery, h.stamp, h.lapsed, i.ns,"
-                 " i.seen, i.woken, i.not_before"
+                 " i.seen, i.woken, i.not_before, i.start_id"
                  " FROM instances AS i LEFT JOIN held AS h ON h.key = i.key WHERE i.key = ?1"};
   Query key_by_name{"sqlite.key_by_name", "SELECT key FROM instances WHERE ns = ?1 AND name = ?2"};
   Query insert_instance{"sqlite.insert_instance",
                         "INSERT INTO instances (key, ns, name, route, execution, status, delivery, ready_at,"
-                        " created_at, updated_at, request, fingerprint, parent)"
-                        " VALUES (?1, ?2, ?3, ?4, 1, 0, 0, ?5, ?6, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING"};
+                        " created_at, updated_at, request, fingerprint, parent, start_id, start_body)"
+                        " VALUES (?1, ?2, ?3, ?4, 1, 0, 0, ?5, ?6, ?6, ?7, ?8, ?9, ?10, ?11)"
+                        " ON CONFLICT DO NOTHING"};
   Query update_instance{"sqlite.update_instance",
                         "UPDATE instances SET route = ?2, execution = ?3, status = ?4, delivery = ?5,"
                         " ready_at = ?6, stamp = ?7, waits = ?8, updated_at = ?9, seen = ?10, woken = ?11,"
@@ -65,7 +66,10 @@ struct Statements {
   Query end_instance{"sqlite.end_instance",
                      "UPDATE instances SET route = ?2, status = ?3, delivery = 0, ready_at = ?4, stamp = ?5,"
                      " waits = NULL, seen = 0, woken = 0, not_before = 0, updated_at = ?6, output = ?7,"
-                     " parked_because = NULL WHERE key = ?1"};
+                     " parked_because = NULL, start_id = NULL, start_body = NULL WHERE key = ?1"};
+  Query start_body{"sqlite.start_body", "SELECT start_body FROM instances WHERE key = ?1"};
+  Query forget_start{"sqlite.forget_start",
+                     "UPDATE instances SET start_id = NULL, start_body = NULL WHERE key = ?1"};
   Query set_ready_at{"sqlite.set_ready_at", "UPDATE instances SET ready_at = ?2 WHERE key = ?1"};
   Query set_parked_because{"sqlite.set_parked_because",
                            "UPDATE instances SET parked_because = ?2 WHERE key = ?1"};
@@ -161,7 +165,8 @@ struct Statements {
                   " EXISTS (SELECT 1 FROM messages WHERE key = ?1),"
                   " EXISTS (SELECT 1 FROM delayed WHERE key = ?1),"
                   " EXISTS (SELECT 1 FROM sessions WHERE opener = ?1),"
-                  " EXISTS (SELECT 1 FROM watches WHERE key = ?1)"};
+                  " EXISTS (SELECT 1 FROM watches WHERE key = ?1),"
+                  " EXISTS (SELECT 1 FROM packs WHERE key = ?1)"};
 
   // ---- activities -------------------------------------------------------------------------------
   Query insert_running_plain{"sqlite.insert_running_plain",
@@ -200,11 +205,7 @@ struct Statements {
                   "lane, at, adopts"
                   " FROM queued WHERE key = ?1 ORDER BY execution, event"};
   Query running_tokens{"sqlite.running_tokens",
-                       "SELECT event, token, session, generation FROM running"
-                       " WHERE key = ?1 AND execution = ?2 AND event BETWEEN ?3 AND ?4 ORDER BY event"};
-  Query delete_running_range{
-      "sqlite.delete_running_range",
-      "DELETE FROM running WHERE key = ?1 AND execution = ?2 AND event BETWEEN ?3 AND ?4"};
+                       "SELECT event, token FROM running WHERE key = ?1 AND execution = ?2 ORDER BY event"};
   Query delete_running{"sqlite.delete_running",
                        "DELETE FROM running WHERE key = ?1 AND execution = ?2 AND event = ?3"};
   Query delete_queued{"sqlite.delete_queued",
@@ -219,8 +220,22 @@ struct Statements {
       "SELECT key, execution, event, kind, worker, token, until, body, priority, attempt, delivery,"
       " session, generation, start_within, total_until, last_failure, progress, session_over, 0, 0, 0"
       " FROM running WHERE until <= ?1 ORDER BY key, execution, event"};
-  Query first_end_of_lock{"sqlite.first_end_of_lock", "SELECT min(until) FROM running"};
+  Query first_end_of_lock{"sqlite.first_end_of_lock",
+                          "SELECT min(until) FROM (SELECT min(until) AS until FROM running"
+                          " UNION ALL SELECT min(until) FROM packs)"};
+  Query write_pack{"sqlite.write_pack",
+                   "REPLACE INTO packs (key, ns, execution, worker, token, until, items)"
+                   " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"};
+  Query delete_pack{"sqlite.delete_pack", "DELETE FROM packs WHERE key = ?1"};
+  Query pack_of{
+      "sqlite.pack_of",
+      "SELECT key, ns, execution, worker, token, until, items FROM packs WHERE key = ?1 AND ns = ?2"};
+  Query all_packs{"sqlite.all_packs",
+                  "SELECT key, ns, execution, worker, token, until, items FROM packs WHERE ns = ?1"};
+  Query packs_until{"sqlite.packs_until",
+                    "SELECT key, ns, execution, worker, token, until, items FROM packs WHERE until <= ?1"};
   Query any_queued{"sqlite.any_queued", "SELECT 1 FROM queued LIMIT 1"};
+  Query top_rank{"sqlite.top_rank", "SELECT rank FROM queued WHERE rank < 0 ORDER BY rank LIMIT 1"};
   Query next_queue_lane{"sqlite.next_queue_lane",
                         "SELECT lane FROM queued WHERE lane > ?1 AND lane < ?2 ORDER BY lane LIMIT 1"};
   Query next_rank{"sqlite.next_rank",

@@ -44,6 +44,7 @@ struct Memo {
   std::optional<Counters> counters{};
   std::unordered_map<std::uint64_t, Worker> workers{};  ///< some of those that are registered
   std::optional<bool> nothing_queued{};
+  std::optional<std::int64_t> top_rank{};  ///< nothing queued has a lower one; at most 0
   std::optional<bool> nothing_early{};
   InstanceCache instances{};
   std::optional<LeaseTime> next_sweep{};  ///< when this handle's last sweep said that the next is due

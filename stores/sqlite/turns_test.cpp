@@ -1,7 +1,12 @@
+#include "temporary_folder_test.hpp"
+
 #include <holdfast/clock.hpp>
 #include <holdfast/sqlite.hpp>
 
 #include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
 
 namespace holdfast {
 namespace {
@@ -111,6 +116,67 @@ TEST_F(SqliteTurns, AnActivityOfTheQueueIsFetchedAnsweredAndBringsItsOutcome) {
   ASSERT_EQ(next.messages.size(), 1U);
   EXPECT_EQ(next.messages[0].kind, MessageKind::outcome);
   EXPECT_EQ(next.messages[0].body, MessageBody("done"));
+}
+
+/// Starts that stand in the row of their instance.
+class SqliteStarts : public testing::Test {
+ protected:
+  SqliteStarts() {
+    const StartRequest request{.instance = "i", .code = {"o", "1"}, .body = "input"};
+    (void)open()->start(std::span(&request, 1));
+  }
+  /// As another process sees the file: it has nothing in memory.
+  std::shared_ptr<Store> open() { return sqlite(folder_ / "starts.db", {.clock = &clock_}); }
+
+  std::vector<LockedTurn> fetch(Store& store) {
+    const WorkerKey worker = store.join({.node = "n", .code = code_}).value();
+    return store.fetch_turns({.worker = worker, .code = &code_, .token = kToken, .lease = 5s, .max = 10})
+        .value()
+        .turns;
+  }
+  TurnCommit turn(const LockedTurn& turn, std::vector<MessageId> consumed) const {
+    return {.key = turn.key,
+            .token = kToken,
+            .expected = turn.stamp,
+            .stamp = {1, turn.stamp.low + 1},
+            .execution = {1},
+            .first_event = {turn.stamp.low + 1},
+            .segment = "events",
+            .consumed = std::move(consumed)};
+  }
+
+  static constexpr LockToken kToken{7, 7};
+  sqlite_store::TemporaryFolder folder_;
+  ManualClock clock_;
+  Code code_{.orchestrations = {{"o", "1"}}};
+};
+
+TEST_F(SqliteStarts, OneIsUnreadUntilATurnHasConsumedIt) {
+  const auto first = fetch(*open());
+  ASSERT_EQ(first.at(0).messages.size(), 1U);
+  EXPECT_EQ(first[0].messages[0].body, MessageBody("input"));
+  const TurnRelease release{.key = first[0].key, .token = kToken};
+  EXPECT_TRUE(open()->release_turns(std::span(&release, 1)).at(0));
+
+  const auto second = fetch(*open());
+  EXPECT_EQ(second.at(0).messages, first[0].messages);
+  const TurnCommit leaves_it = turn(second[0], {});
+  EXPECT_TRUE(open()->commit_turns({}, std::span(&leaves_it, 1)).at(0)->ready);
+
+  const auto third = fetch(*open());
+  EXPECT_EQ(third.at(0).messages, first[0].messages);
+  const TurnCommit takes_it = turn(third[0], {third[0].messages.at(0).id});
+  EXPECT_FALSE(open()->commit_turns({}, std::span(&takes_it, 1)).at(0)->ready);
+  EXPECT_EQ(open()->describe("i")->unread, 0U);
+  EXPECT_TRUE(fetch(*open()).empty());
+}
+
+TEST_F(SqliteStarts, OneThatTheFirstTurnConsumedStaysRead) {
+  const auto fetched = fetch(*open());
+  const TurnCommit takes_it = turn(fetched.at(0), {fetched[0].messages.at(0).id});
+  EXPECT_FALSE(open()->commit_turns({}, std::span(&takes_it, 1)).at(0)->ready);
+  EXPECT_EQ(open()->describe("i")->unread, 0U);
+  EXPECT_TRUE(fetch(*open()).empty());
 }
 
 }  // namespace

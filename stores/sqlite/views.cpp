@@ -2,6 +2,7 @@
 
 #include "contract/rows.hpp"
 #include "damaged_row.hpp"
+#include "pack.hpp"
 #include "turns.hpp"
 #include "workers.hpp"
 
@@ -44,10 +45,12 @@ bool matches(const store::InstanceView& view, const store::InstanceFilter& filte
 
 /// A lock is live by the time that it ends, whether somebody has seen its end or not.
 bool is_live(const Transaction& tx, const Activity& activity) {
-  return !activity.queued && activity.until > tx.now;
+  return !activity.is_queued() && activity.until > tx.now;
 }
 
-LeaseTime ready_since(const Activity& activity) { return activity.queued ? activity.at : activity.until; }
+LeaseTime ready_since(const Activity& activity) {
+  return activity.is_queued() ? activity.at : activity.until;
+}
 
 }  // namespace
 
@@ -118,7 +121,7 @@ StoreResult<store::InstanceDetail> describe(Transaction& tx, std::string_view na
   for (Cursor row = tx.rows(tx.sql.open_children, *key, store::InstanceDetail::kMaxChildren); row.next();) {
     detail.children.push_back(read_view(tx, row));
   }
-  if (Cursor row = tx.rows(tx.sql.count_messages, *key); row.next()) detail.unread = row->uint64(0);
+  detail.unread = count_messages(tx, *instance);
   return detail;
 }
 
@@ -187,13 +190,14 @@ std::vector<Activity> all_activities(Transaction& tx, InstanceKey key) {
   for (Cursor row = of_one ? tx.rows(tx.sql.running_of, key)
                            : tx.rows(tx.sql.all_running, range.below, range.above);
        row.next();) {
-    all.push_back(read_activity(row, false));
+    all.push_back(read_activity(row, ActivityTable::running));
   }
   for (Cursor row = of_one ? tx.rows(tx.sql.queued_of, key)
                            : tx.rows(tx.sql.all_queued, range.below, range.above);
        row.next();) {
-    all.push_back(read_activity(row, true));
+    all.push_back(read_activity(row, ActivityTable::queued));
   }
+  std::ranges::move(of_one ? packed_of(tx, key) : all_packed(tx), std::back_inserter(all));
   std::sort(all.begin(), all.end(), [](const Activity& a, const Activity& b) { return a.id < b.id; });
   return all;
 }
@@ -256,6 +260,12 @@ StoreResult<std::vector<store::QueueDepth>> queue_depths(Transaction& tx) {
     store::QueueDepth& depth = depth_of(row->int64(0));
     note_ready(depth, row->uint64(1), row->int64(2));
     depth.running += row->uint64(3);
+  }
+  for (const Activity& activity : all_packed(tx)) {
+    store::QueueDepth& depth = depth_of(activity.kind);
+    const bool live = is_live(tx, activity);
+    note_ready(depth, live ? 0 : 1, activity.until);
+    depth.running += live ? 1 : 0;
   }
   std::vector<store::QueueDepth> list;
   for (auto& [key, depth] : depths) list.push_back(std::move(depth));

@@ -17,7 +17,7 @@ namespace holdfast::sqlite_store {
 class WalLimit {
  public:
   /// Few enough that nobody waits long for a checkpoint, enough that a page written often is copied once.
-  static constexpr int kFramesBetween = 1000;
+  static constexpr int kFramesBetween = 4000;
   static constexpr std::chrono::milliseconds kWaitForReaders{20};
 
   /// `writer` outlives it, `logger` may be null. Sets the connection's commit hook for logs.

@@ -1,0 +1,131 @@
+// The whole of it, through the public API: a Runtime and its Client on a new SQLite file whose commits wait
+// for the disk, beside what SQLite and the store allow in the same rounds. docs/benchmarks.md says what each
+// figure means.
+//
+//   bench_runtime [folder] [--quick]
+//   bench_runtime --load=p5 [--in-flight=64] [--seconds=10] [--memory]   one load, for a profiler
+#include "bench/disk.hpp"
+#include "bench/harness.hpp"
+#include "bench/load.hpp"
+#include "bench/raw_sql.hpp"
+#include "bench/runtime_load.hpp"
+#include "bench/runtime_shapes.hpp"
+#include "bench/workload.hpp"
+
+#include <holdfast/memory.hpp>
+#include <holdfast/sqlite.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::bench {
+
+using namespace std::chrono_literals;
+
+class RuntimeBench {
+ public:
+  RuntimeBench(Suite& suite, bool quick)
+      : suite_(suite),
+        quick_(quick),
+        rounds_(quick ? Rounds{.count = 3, .length = 200ms} : Rounds{.count = 5}) {
+    suite_.note("disk: " + folder_.file_system());
+  }
+
+  void against_ceilings() {
+    for (const Shape shape : {Shape::p5, Shape::s5}) {
+      for (const std::size_t in_flight : {1U, 16U, 64U, 256U}) against_ceilings(shape, in_flight);
+    }
+  }
+
+  void idle() {
+    const double percent = idle_cpu_percent(sqlite(new_file()), quick_ ? 2s : 6s);
+    suite_.add({.name = "idle_cpu_percent", .value = percent, .unit = "%"});
+  }
+
+  void few_slots() {
+    const double rate = few_slots_per_s(sqlite(new_file()), quick_ ? 2s : 6s);
+    suite_.add({.name = "duroxide_orchestrations_per_s", .value = rate, .unit = "1/s"});
+    suite_.add({.name = "duroxide_ceiling_ratio", .value = rate / kFewSlotsCeiling, .unit = "x"});
+  }
+
+  void oldest_row() {
+    const Ages ages = oldest_ready_row(sqlite(new_file()), quick_ ? 1s : 4s);
+    suite_.add({.name = "oldest_ready_row_p50_ms", .value = ages.p50_ms, .unit = "ms"});
+    suite_.add({.name = "oldest_ready_row_p99_ms", .value = ages.p99_ms, .unit = "ms"});
+  }
+
+ private:
+  void against_ceilings(Shape shape, std::size_t in_flight) {
+    const auto together = raw_sql(new_file(), shape, in_flight, Start::with_first_turn);
+    const auto apart = raw_sql(new_file(), shape, in_flight, Start::apart);
+    const auto store = store_load(sqlite(new_file()), {.shape = shape, .in_flight = in_flight});
+    const auto whole = runtime_load(sqlite(new_file()), shape, in_flight);
+    const std::array<Contender*, 4> contenders{whole.get(), together.get(), apart.get(), store.get()};
+    const std::vector<Measured> measured = contest(contenders, rounds_);
+    const std::string of = std::string(to_string(shape)) + "_c" + std::to_string(in_flight);
+    const std::array<std::string, 4> names{"sqlite_" + of, "ceiling_" + of, "ceiling_started_apart_" + of,
+                                           "sqlite_store_" + of};
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      suite_.add({.name = names[i] + "_steps_per_s", .value = measured[i].steps_per_s(), .unit = "1/s"});
+      suite_.add({.name = names[i] + "_p50_ms", .value = measured[i].latency(0.5) / 1000, .unit = "ms"});
+      suite_.add({.name = names[i] + "_p99_ms", .value = measured[i].latency(0.99) / 1000, .unit = "ms"});
+    }
+    const Times& ours = measured[0].step_time;
+    add_ratio(names[0] + "_of_ceiling", speedup(ours, measured[1].step_time));
+    add_ratio(names[0] + "_of_ceiling_started_apart", speedup(ours, measured[2].step_time));
+    add_ratio(names[0] + "_of_store", speedup(ours, measured[3].step_time));
+  }
+
+  std::filesystem::path new_file() { return folder_ / (std::to_string(++files_) + ".db"); }
+  void add_ratio(const std::string& name, double ratio) {
+    suite_.add({.name = name, .value = ratio, .unit = "x"});
+  }
+
+  Suite& suite_;
+  bool quick_;
+  Rounds rounds_;
+  DiskFolder folder_;
+  int files_ = 0;
+};
+
+// With what the runtime counted, of which the turns tell how many completions each took in.
+int run_load(const Suite& suite) {
+  const auto number = [&](std::string_view option, std::size_t otherwise) {
+    const auto text = suite.value_of(option);
+    return text ? static_cast<std::size_t>(std::stoul(*text)) : otherwise;
+  };
+  const Shape shape = *suite.value_of("--load") == "s5" ? Shape::s5 : Shape::p5;
+  const std::size_t in_flight = number("--in-flight", 64);
+  const DiskFolder folder;
+  const auto metrics = std::make_shared<Metrics>();
+  const auto load = runtime_load(suite.option("--memory") ? memory() : sqlite(folder / "load.db"), shape,
+                                 in_flight, metrics);
+  const std::array<Contender*, 1> alone{load.get()};
+  const auto seconds = std::chrono::seconds(number("--seconds", 10));
+  const Measured measured = contest(alone, {.count = 1, .length = seconds}).front();
+  std::printf("%s\n%s, %zu in flight: %.0f steps/s, p50 %.0f us, p99 %.0f us\n",
+              metrics->prometheus().c_str(), std::string(to_string(shape)).c_str(), in_flight,
+              measured.steps_per_s(), measured.latency(0.5), measured.latency(0.99));
+  return 0;
+}
+
+}  // namespace holdfast::bench
+
+int main(int argc, char** argv) {
+  using namespace holdfast::bench;
+  Suite suite("runtime", argc, argv);
+  if (suite.value_of("--load")) return run_load(suite);
+  RuntimeBench bench(suite, suite.option("--quick"));
+  bench.against_ceilings();
+  bench.idle();
+  bench.few_slots();
+  bench.oldest_row();
+  return suite.finish();
+}

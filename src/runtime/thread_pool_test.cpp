@@ -1,0 +1,123 @@
+#include "runtime/thread_pool.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <latch>
+#include <memory>
+
+namespace holdfast::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(ThreadPool, BeginsEverythingWhateverTheRestIsWaitingFor) {
+  constexpr int kCount = 50;
+  ThreadPool pool;
+  std::latch all_run(kCount);
+  for (int i = 0; i < kCount; ++i) pool.post([&] { all_run.arrive_and_wait(); });
+  all_run.wait();
+  EXPECT_EQ(pool.stop(10s), 0U);
+}
+
+TEST(ThreadPool, RunsAllThatWasPostedBeforeItStops) {
+  std::atomic<int> run = 0;
+  ThreadPool pool;
+  for (int i = 0; i < 1000; ++i) pool.post([&] { ++run; });
+  EXPECT_EQ(pool.stop(10s), 0U);
+  EXPECT_EQ(run, 1000);
+}
+
+TEST(ThreadPool, LeavesThreadsToThemselvesThatDontEnd) {
+  auto begun = std::make_shared<std::latch>(1);
+  auto go_on = std::make_shared<std::latch>(1);
+  auto ended = std::make_shared<std::latch>(1);
+  {
+    ThreadPool pool;
+    pool.post([=] {
+      begun->count_down();
+      go_on->wait();
+      ended->count_down();
+    });
+    begun->wait();
+    EXPECT_EQ(pool.stop(0s), 1U);
+  }
+  go_on->count_down();
+  ended->wait();
+}
+
+TEST(ThreadPool, DoesTheRestOfManyPiecesOfWorkInOneGo) {
+  std::atomic<int> run = 0;
+  std::latch rested(1);
+  ThreadPool* self = nullptr;
+  std::atomic<int> rests = 0;
+  ThreadPool pool([&] {
+    ++rests;
+    if (run == 3) rested.count_down();
+    return false;
+  });
+  self = &pool;
+  std::latch posted(1);
+  const auto work = [&] {
+    posted.wait();
+    ++run;
+    self->ask_for_rest();
+  };
+  for (int i = 0; i < 3; ++i) pool.post(work);
+  posted.count_down();
+  rested.wait();
+  EXPECT_LE(rests, 3);
+  EXPECT_EQ(pool.stop(10s), 0U);
+}
+
+TEST(ThreadPool, DoesTheRestThoughWorkGoesOn) {
+  std::latch rested(1);
+  ThreadPool pool([&] {
+    rested.count_down();
+    return false;
+  });
+  // The first asks, and whoever takes the second is kept until the rest was done.
+  pool.post([&] { pool.ask_for_rest(); });
+  pool.post([&] { rested.wait(); });
+  rested.wait();
+  EXPECT_EQ(pool.stop(10s), 0U);
+}
+
+TEST(ThreadPool, DoesTheRestAgainWhenItSaysSo) {
+  std::atomic<int> rests = 0;
+  std::latch third(1);
+  ThreadPool pool([&] {
+    if (++rests == 3) third.count_down();
+    return rests < 3;
+  });
+  pool.ask_for_rest();
+  third.wait();
+  EXPECT_EQ(pool.stop(10s), 0U);
+  EXPECT_EQ(rests, 3);
+}
+
+TEST(ThreadPool, RunsWhatTheRestPosts) {
+  std::latch run(1);
+  ThreadPool* self = nullptr;
+  ThreadPool pool([&] {
+    self->post([&] { run.count_down(); });
+    return false;
+  });
+  self = &pool;
+  pool.post([&] { self->ask_for_rest(); });
+  run.wait();
+  EXPECT_EQ(pool.stop(10s), 0U);
+}
+
+TEST(ThreadPool, KnowsItsOwnThreads) {
+  std::atomic<bool> here = false;
+  ThreadPool pool;
+  pool.post([&] { here = pool.is_here(); });
+  EXPECT_FALSE(pool.is_here());
+  pool.stop(10s);
+  EXPECT_TRUE(here);
+}
+
+}  // namespace
+}  // namespace holdfast::runtime

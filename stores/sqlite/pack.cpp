@@ -1,0 +1,122 @@
+#include "pack.hpp"
+
+#include "codec/bytes.hpp"
+#include "damaged_row.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace holdfast::sqlite_store {
+namespace {
+
+constexpr std::size_t kMaxPacked = 16;
+constexpr std::size_t kMaxBytes = 2048;
+constexpr std::size_t kUsualBytes = 256;
+
+Pack read_pack(const Cursor& row) {
+  return {.key = row->number<InstanceKey>(0),
+          .ns = row->int64(1),
+          .execution = row->number<ExecutionNumber>(2),
+          .worker = row->number<WorkerKey>(3),
+          .token = row->token<LockToken>(4),
+          .until = row->int64(5),
+          .items = std::string(row->blob(6))};
+}
+
+/// False when its bytes are damaged.
+bool decode(const Pack& pack, std::vector<Activity>& activities) {
+  for (history::ByteReader in(pack.items); !in.done();) {
+    std::uint64_t event = 0;
+    std::uint64_t kind = 0;
+    std::string_view body;
+    if (!in.varint(event) || !in.varint(kind) || !in.string(body)) return false;
+    Activity& activity = activities.emplace_back();
+    activity.id = {pack.key, pack.execution, EventId{event}};
+    activity.kind = NumberRange(pack.ns).below + static_cast<std::int64_t>(kind);
+    activity.worker = pack.worker;
+    activity.token = pack.token;
+    activity.until = pack.until;
+    activity.body = body;
+    activity.delivery = 1;
+    activity.table = ActivityTable::packs;
+  }
+  return true;
+}
+
+void decode_or_throw(const Pack& pack, std::vector<Activity>& activities) {
+  if (decode(pack, activities)) return;
+  throw DamagedRow("pack of instance", static_cast<std::int64_t>(pack.key.value));
+}
+
+}  // namespace
+
+bool Pack::has_room_for(const Activity& activity) const noexcept {
+  return size < kMaxPacked && items.size() + activity.body.size() <= kMaxBytes;
+}
+
+void Pack::add(const Activity& activity) {
+  if (items.empty()) items.reserve(kUsualBytes);
+  history::ByteWriter out(items);
+  out.varint(activity.id.event.value);
+  // The rest of the number is the namespace's.
+  out.varint(static_cast<std::uint32_t>(activity.kind));
+  out.string(activity.body);
+  ++size;
+}
+
+void write_pack(Transaction& tx, const Pack& pack) {
+  tx.run(tx.sql.write_pack, pack.key, pack.ns, pack.execution, pack.worker, pack.token, pack.until,
+         Blob{pack.items});
+  LeaseTime& horizon = tx.counters().activity_horizon;
+  horizon = std::min(horizon, pack.until);
+}
+
+std::vector<Activity> packed_of(Transaction& tx, InstanceKey key) {
+  std::vector<Activity> activities;
+  if (Cursor row = tx.rows(tx.sql.pack_of, key, tx.ns); row.next()) {
+    decode_or_throw(read_pack(row), activities);
+  }
+  return activities;
+}
+
+std::vector<Activity> all_packed(Transaction& tx) {
+  std::vector<Activity> activities;
+  for (Cursor row = tx.rows(tx.sql.all_packs, tx.ns); row.next();)
+    decode_or_throw(read_pack(row), activities);
+  return activities;
+}
+
+void take_from_pack(Transaction& tx, InstanceKey key, std::span<const EventId> events) {
+  Pack rest;
+  for (const Activity& activity : packed_of(tx, key)) {
+    if (std::ranges::find(events, activity.id.event) != events.end()) continue;
+    rest.key = key;
+    rest.ns = tx.ns;
+    rest.execution = activity.id.execution;
+    rest.worker = activity.worker;
+    rest.token = activity.token;
+    rest.until = activity.until;
+    rest.add(activity);
+  }
+  if (rest.size == 0) {
+    tx.run(tx.sql.delete_pack, key);
+  } else {
+    write_pack(tx, rest);
+  }
+}
+
+std::vector<Activity> take_lapsed_packs(Transaction& tx) {
+  std::vector<Pack> packs;
+  for (Cursor row = tx.rows(tx.sql.packs_until, tx.now); row.next();) packs.push_back(read_pack(row));
+  std::vector<Activity> activities;
+  for (const Pack& pack : packs) {
+    tx.run(tx.sql.delete_pack, pack.key);
+    if (Instance* known = tx.memo.instances.find(pack.key)) known->running.reset();
+    if (decode(pack, activities)) continue;
+    set_aside(tx, pack.key, "pack of activities", "can't be decoded", pack.items);
+  }
+  return activities;
+}
+
+}  // namespace holdfast::sqlite_store

@@ -1,0 +1,43 @@
+// Packs: activities that one commit has handed off share one row while they share their lock. What is plain
+// and ends together, as most do, costs one row instead of one for each.
+#pragma once
+
+#include "activities.hpp"
+#include "transaction.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace holdfast::sqlite_store {
+
+/// A row of `packs`: plain activities of one instance in their first delivery, locked by the same token.
+/// Small, because it is written anew when one of them goes its own way. An instance has at most one.
+struct Pack {
+  InstanceKey key{};
+  std::int64_t ns = 0;
+  ExecutionNumber execution{};
+  WorkerKey worker{};
+  LockToken token{};
+  LeaseTime until = 0;
+  std::size_t size = 0;
+  std::string items{};  ///< encoded
+
+  [[nodiscard]] bool has_room_for(const Activity& activity) const noexcept;
+  void add(const Activity& activity);
+};
+
+/// Takes the place of the one that the instance has.
+void write_pack(Transaction& tx, const Pack& pack);
+/// The activities in the pack of an instance, if it has one, or in all packs of the namespace.
+std::vector<Activity> packed_of(Transaction& tx, InstanceKey key);
+std::vector<Activity> all_packed(Transaction& tx);
+/// These leave the pack of that instance.
+void take_from_pack(Transaction& tx, InstanceKey key, std::span<const EventId> events);
+/// Removes the packs of all namespaces whose locks are over; their activities. What can't be decoded is set
+/// aside.
+std::vector<Activity> take_lapsed_packs(Transaction& tx);
+
+}  // namespace holdfast::sqlite_store
