@@ -202,10 +202,11 @@ bool TurnStep::prepare(Prepared& turn, store::TurnCommit& commit) {
       .random = [this] { return worker_.random_number(); },
       .hand_off =
           [&](const store::NewActivity& activity) {
-            const bool here = !activity.session && worker_.abilities.handlers.contains(activity.name) &&
-                              worker_.abilities.queues.serve(activity.queue) && desk_.reserve_for_hand_off();
-            turn.hand_offs += here ? 1 : 0;
-            return here;
+            const bool takes_it = !activity.session && worker_.abilities.handlers.contains(activity.name) &&
+                                  worker_.abilities.queues.serve(activity.queue) &&
+                                  desk_.reserve_for_hand_off();
+            turn.hand_offs += takes_it ? 1 : 0;
+            return takes_it;
           },
       .now = turn_time(),
       .back_off =
