@@ -1,14 +1,26 @@
 #include "runtime/activities.hpp"
 
 #include <chrono>
+#include <optional>
 #include <utility>
 #include <vector>
 
 namespace holdfast::runtime {
+namespace {
+
+// How long a suspect is left alone in its process: nothing else is fetched. Most that kill do so at once.
+constexpr Duration kAlone = std::chrono::seconds(1);
+// How long the other suspects wait for a process of their own.
+constexpr Duration kPause = std::chrono::milliseconds(250);
+
+}  // namespace
 
 Progress FetchStep::step() {
   if (!worker_.accepting) return {};
   if (!wanted_ && worker_.now() < due_) return {false, due_};
+  // What is fetched now would be lost with this process, if that is what the suspect kills.
+  const std::optional<BootTime> suspect = desk_.suspect_since();
+  if (suspect && worker_.now() < *suspect + kAlone) return {false, *suspect + kAlone};
   const std::size_t slots = desk_.reserve_for_fetch();
   if (slots == 0) return {false, BootTime::max()};  // a slot that becomes free wakes this step
   wanted_ = false;
@@ -39,9 +51,8 @@ Progress FetchStep::step() {
 
 // All but one, before that one is run: what goes back is not lost with this process if that is what it kills.
 void FetchStep::put_back_suspects(std::vector<store::LockedActivity>& activities, LockToken token) {
-  constexpr Duration kPause = std::chrono::milliseconds(250);
   std::vector<store::ActivityResult> others;
-  bool busy = desk_.runs_suspect();
+  bool busy = desk_.suspect_since().has_value();
   std::erase_if(activities, [&](const store::LockedActivity& locked) {
     if (!worker_.is_suspect(locked.delivery)) return false;
     if (!std::exchange(busy, true)) {

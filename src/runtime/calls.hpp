@@ -29,6 +29,7 @@ class ActivityCall {
         scheduled_(std::move(scheduled)),
         code_(std::move(code)),
         clock_(clock),
+        started_(started),
         deadline_(deadline_of(scheduled_, started)),
         payload_limit_(payload_limit) {}
 
@@ -37,6 +38,7 @@ class ActivityCall {
   [[nodiscard]] LockToken token() const noexcept { return token_; }
   [[nodiscard]] const ActivityScheduled& scheduled() const noexcept { return scheduled_; }
   [[nodiscard]] const ActivityCode& code() const noexcept { return *code_; }
+  [[nodiscard]] BootTime started() const noexcept { return started_; }
   /// When the attempt has taken too long.
   [[nodiscard]] BootTime deadline() const noexcept { return deadline_; }
   [[nodiscard]] BootTime now() const noexcept { return clock_.boot_now(); }
@@ -98,6 +100,7 @@ class ActivityCall {
   const ActivityScheduled scheduled_;
   const std::shared_ptr<const ActivityCode> code_;
   const Clock& clock_;
+  const BootTime started_;
   const BootTime deadline_;
   const std::uint64_t payload_limit_;
   std::atomic<bool> answered_{false};

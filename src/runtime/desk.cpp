@@ -388,11 +388,14 @@ std::size_t ActivityDesk::slots_in_use() const {
   return taken_;
 }
 
-bool ActivityDesk::runs_suspect() const {
+std::optional<BootTime> ActivityDesk::suspect_since() const {
   const std::lock_guard lock(mutex_);
-  return std::ranges::any_of(calls_, [this](const auto& call) {
-    return call.second.code_runs && worker_.is_suspect(call.second.call->locked().delivery);
-  });
+  std::optional<BootTime> since;
+  for (const auto& [key, entry] : calls_) {
+    if (!entry.gone && worker_.is_suspect(entry.call->locked().delivery))
+      since = std::max(since.value_or(BootTime{}), entry.call->started());
+  }
+  return since;
 }
 
 std::size_t ActivityDesk::in_hand() const {

@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -80,8 +81,8 @@ class ActivityDesk {
   [[nodiscard]] std::size_t slots_in_use() const;
   [[nodiscard]] bool any_locks() const { return in_hand() > 0; }
 
-  /// Whether code runs that may be what kills its workers.
-  [[nodiscard]] bool runs_suspect() const;
+  /// When the last activity began that may be what kills its workers, if one is here.
+  [[nodiscard]] std::optional<BootTime> suspect_since() const;
 
  private:
   using CallPointer = std::shared_ptr<detail::ActivityCall>;

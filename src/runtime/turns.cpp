@@ -70,6 +70,9 @@ void TurnStep::run_and_commit(std::vector<InstanceCache::Taken>&& taken) {
 // One thread fetches; the others go on with what is there.
 TurnStep::Fetched TurnStep::fetch() {
   if (!worker_.accepting || (!wanted_ && worker_.now() < due_.load())) return Fetched::nothing;
+  // What is fetched now would be lost with this process, if that is what the suspect kills.
+  if (const InstanceKey suspect{suspect_.load()}; suspect.value != 0 && cache_.holds(suspect))
+    return Fetched::elsewhere;
   std::unique_lock lock(fetching_, std::try_to_lock);
   if (!lock) return Fetched::elsewhere;
   const bool any = fetch_alone();
@@ -129,6 +132,13 @@ void TurnStep::keep_one_suspect(std::vector<store::LockedTurn>& turns) {
   for (std::size_t i = 0; i < others.size(); ++i) {
     if (!answers[i] && answers[i].error().kind == StoreError::Kind::unavailable) add_doubtful(others[i]);
   }
+}
+
+void TurnStep::clear_suspect(InstanceKey key) {
+  std::uint64_t suspect = key.value;
+  if (!suspect_.compare_exchange_strong(suspect, 0)) return;
+  want();
+  worker_.poke(Step::turns);
 }
 
 CalendarTime TurnStep::turn_time() const {
@@ -192,10 +202,11 @@ bool TurnStep::prepare(Prepared& turn, store::TurnCommit& commit) {
       .random = [this] { return worker_.random_number(); },
       .hand_off =
           [&](const store::NewActivity& activity) {
-            const bool here = !activity.session && worker_.abilities.handlers.contains(activity.name) &&
-                              worker_.abilities.queues.serve(activity.queue) && desk_.reserve_for_hand_off();
-            turn.hand_offs += here ? 1 : 0;
-            return here;
+            const bool takes_it = !activity.session && worker_.abilities.handlers.contains(activity.name) &&
+                                  worker_.abilities.queues.serve(activity.queue) &&
+                                  desk_.reserve_for_hand_off();
+            turn.hand_offs += takes_it ? 1 : 0;
+            return takes_it;
           },
       .now = turn_time(),
       .back_off =
@@ -398,8 +409,7 @@ void TurnStep::settle(Prepared& turn, store::TurnCommit& commit, StoreResult<sto
   trouble_.worked();
   worker_.counters.turns.add();
   CachedInstance& instance = *turn.taken.instance;
-  std::uint64_t suspect = instance.key.value;
-  suspect_.compare_exchange_strong(suspect, 0);
+  clear_suspect(instance.key);
   instance.stamp = commit.stamp;
   instance.build = worker_.options.build;
   instance.delivery = 0;
@@ -442,6 +452,7 @@ void TurnStep::begin_handed_off(Prepared& turn, const store::TurnCommit& commit,
 void TurnStep::give_up(Prepared& turn, const StoreError& error) {
   CachedInstance& instance = *turn.taken.instance;
   worker_.counters.turns_lost.add();
+  clear_suspect(instance.key);
   if (error.kind == StoreError::Kind::lost || error.kind == StoreError::Kind::not_found) {
     log(*worker_.logger, LogLevel::debug, "a turn was lost to another worker", {{"instance", instance.id}});
   } else {
@@ -467,6 +478,7 @@ void TurnStep::park(Prepared& turn, const std::string& why) {
 }
 
 void TurnStep::release(Prepared& turn, store::TurnRelease release) {
+  clear_suspect(release.key);
   const std::vector<StoreResult<void>> answer = worker_.store->release_turns({&release, 1});
   if (!answer.front() && answer.front().error().kind == StoreError::Kind::unavailable) {
     add_doubtful(std::move(release));

@@ -43,6 +43,7 @@ class TurnStep {
   Fetched fetch();
   bool fetch_alone();
   void keep_one_suspect(std::vector<store::LockedTurn>& turns);
+  void clear_suspect(InstanceKey key);
   void run_and_commit(std::vector<InstanceCache::Taken>&& taken);
   std::vector<store::TurnCommit> run(std::vector<InstanceCache::Taken>&& taken,
                                      std::vector<Prepared>& prepared);

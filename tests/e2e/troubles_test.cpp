@@ -131,7 +131,7 @@ class PoisonTest : public ::testing::Test {
                                     .activity_lease = 100ms,
                                     .instance_lease = 100ms,
                                     .hold_instances = 20ms,
-                                    .poison_after = 4,
+                                    .poison_after = 6,
                                     .logger = null_logger()});
           add(rt);
           rt.start();
@@ -197,7 +197,7 @@ TEST_F(PoisonTest, AnActivityThatKillsItsWorkersEndsAsAnErrorThatCodeCanCatch) {
   Client client{sqlite(file)};
   EXPECT_EQ(client.run("killer").wait<std::string>(kSoon), "poison activity kill");
   for (int i = 0; i < 5; ++i) EXPECT_EQ(client.run("innocent-" + std::to_string(i)).wait<int>(kSoon), i);
-  EXPECT_EQ(board->deaths, 4);
+  EXPECT_EQ(board->deaths, 6);
 }
 
 TEST_F(PoisonTest, ATurnThatKillsItsWorkersEndsItsInstanceAndTheParentIsToldWhileOthersGoOn) {
