@@ -127,6 +127,11 @@ std::optional<std::string> Suite::value_of(std::string_view name) const {
   return std::nullopt;
 }
 
+std::size_t Suite::number_of(std::string_view name, std::size_t otherwise) const {
+  const std::optional<std::string> text = value_of(name);
+  return text ? static_cast<std::size_t>(std::stoul(*text)) : otherwise;
+}
+
 int Suite::finish() const {
   const Machine machine = this_machine();
   std::printf("\n%s  (%s, %u cores, %s, %s)\n", name_.c_str(), machine.cpu.c_str(), machine.cores,

@@ -64,6 +64,7 @@ class Suite {
   [[nodiscard]] bool option(std::string_view name) const;
   /// What stands behind it: "p5" of `--only=p5` for `value_of("--only")`.
   [[nodiscard]] std::optional<std::string> value_of(std::string_view name) const;
+  [[nodiscard]] std::size_t number_of(std::string_view name, std::size_t otherwise) const;
 
   void add(Row row) { rows_.push_back(std::move(row)); }
   /// Something that a reader of the figures has to know.

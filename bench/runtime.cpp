@@ -97,18 +97,14 @@ class RuntimeBench {
 
 // With what the runtime counted, of which the turns tell how many completions each took in.
 int run_load(const Suite& suite) {
-  const auto number = [&](std::string_view option, std::size_t otherwise) {
-    const auto text = suite.value_of(option);
-    return text ? static_cast<std::size_t>(std::stoul(*text)) : otherwise;
-  };
   const Shape shape = *suite.value_of("--load") == "s5" ? Shape::s5 : Shape::p5;
-  const std::size_t in_flight = number("--in-flight", 64);
+  const std::size_t in_flight = suite.number_of("--in-flight", 64);
   const DiskFolder folder;
   const auto metrics = std::make_shared<Metrics>();
   const auto load = runtime_load(suite.option("--memory") ? memory() : sqlite(folder / "load.db"), shape,
                                  in_flight, metrics);
   const std::array<Contender*, 1> alone{load.get()};
-  const auto seconds = std::chrono::seconds(number("--seconds", 10));
+  const auto seconds = std::chrono::seconds(suite.number_of("--seconds", 10));
   const Measured measured = contest(alone, {.count = 1, .length = seconds}).front();
   std::printf("%s\n%s, %zu in flight: %.0f steps/s, p50 %.0f us, p99 %.0f us\n",
               metrics->prometheus().c_str(), std::string(to_string(shape)).c_str(), in_flight,

@@ -154,20 +154,16 @@ class StoreBench {
 };
 
 int run_load(const Suite& suite) {
-  const auto number = [&](std::string_view option, std::size_t otherwise) {
-    const auto text = suite.value_of(option);
-    return text ? static_cast<std::size_t>(std::stoul(*text)) : otherwise;
-  };
   const Shape shape = *suite.value_of("--load") == "s5" ? Shape::s5 : Shape::p5;
-  const std::size_t in_flight = number("--in-flight", 64);
+  const std::size_t in_flight = suite.number_of("--in-flight", 64);
   const DiskFolder folder;
-  const auto load =
-      store_load(sqlite(folder / "load.db"), {.shape = shape,
-                                              .in_flight = in_flight,
-                                              .hand_off = !suite.option("--queued"),
-                                              .turn_threads = static_cast<unsigned>(number("--threads", 2))});
+  const auto load = store_load(sqlite(folder / "load.db"),
+                               {.shape = shape,
+                                .in_flight = in_flight,
+                                .hand_off = !suite.option("--queued"),
+                                .turn_threads = static_cast<unsigned>(suite.number_of("--threads", 2))});
   const std::array<Contender*, 1> alone{load.get()};
-  const auto seconds = std::chrono::seconds(number("--seconds", 10));
+  const auto seconds = std::chrono::seconds(suite.number_of("--seconds", 10));
   const Measured measured = contest(alone, {.count = 1, .length = seconds}).front();
   std::printf("%s: %.0f steps/s, p50 %.0f us, p99 %.0f us\n", name_of("store", shape, in_flight).c_str(),
               measured.steps_per_s(), measured.latency(0.5), measured.latency(0.99));
