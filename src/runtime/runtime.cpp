@@ -69,10 +69,14 @@ void Runtime::start() {
     const auto alive = node->lock();
     return alive && driver->help(*alive, runtime::Step::turns);
   });
-  // A thread whose activity has ended runs the turn that this makes possible: nobody has to be woken.
-  const auto poke = [driver = impl.driver, pool = impl.pool](runtime::Step step) {
-    if (step == runtime::Step::turns && pool->is_here()) return pool->ask_for_rest();
-    driver->poke(step);
+  // A thread whose activity has ended fetches the next one for its slot, and runs the turn that the end makes
+  // possible: nobody has to be woken.
+  const auto poke = [driver = impl.driver, pool = impl.pool, node](runtime::Step step) {
+    if (!pool->is_here()) return driver->poke(step);
+    if (step == runtime::Step::turns) return pool->ask_for_rest();
+    const auto alive = step == runtime::Step::activities ? node->lock() : nullptr;
+    if (!alive) return driver->poke(step);
+    if (driver->help(*alive, step)) driver->poke(step);
   };
   impl.node = std::make_shared<runtime::Node>(impl.store, impl.options, impl.registry, *impl.pool,
                                               system_random(), poke);

@@ -13,6 +13,8 @@ source=$(realpath "$1") build=$(realpath "$2") work=$(mkdir -p "$3" && realpath 
 shift 3
 here=$source/tests/packaging
 strict='-Wall -Wextra -Werror'
+# The library in few big files, as some users build everything; and it takes a fraction of the time.
+unity=(-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16)
 
 die() { printf 'packaging: %s\n' "$*" >&2; exit 1; }
 
@@ -87,12 +89,12 @@ way_pkg_config() {
 }
 
 way_fetch_content() {
-  configure_and_build "$here/fetch_content" "$folder/app" -DHOLDFAST_CHECKOUT="$source" -DCMAKE_CXX_FLAGS="$strict"
+  configure_and_build "$here/fetch_content" "$folder/app" -DHOLDFAST_CHECKOUT="$source" -DCMAKE_CXX_FLAGS="$strict" "${unity[@]}"
   check_output "$folder/app"
 }
 
 way_shared() {
-  configure_and_build "$source" "$folder/build" -DBUILD_SHARED_LIBS=ON -DHOLDFAST_BUILD_TESTS=OFF -DHOLDFAST_BUILD_EXAMPLES=OFF \
+  configure_and_build "$source" "$folder/build" -DBUILD_SHARED_LIBS=ON -DHOLDFAST_BUILD_TESTS=OFF -DHOLDFAST_BUILD_EXAMPLES=OFF "${unity[@]}" \
     -DCMAKE_CXX_FLAGS="$(cached CMAKE_CXX_FLAGS)" -DCMAKE_SHARED_LINKER_FLAGS="$(cached CMAKE_SHARED_LINKER_FLAGS)"
   install_to "$folder/build" "$folder/prefix"
   build_by_find_package "$folder/prefix" "$folder/app"
