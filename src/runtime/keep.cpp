@@ -17,6 +17,7 @@ Progress KeepStep::step() {
   if (parked_wait_) wake_parked();
   if (cancels_wanted_.exchange(false)) look_for_cancels();
   desk_.enforce_limits();
+  name_stuck_turns();
   acknowledge();
   give_back_doubtful();
   release_idle(worker_.options.hold_instances);
@@ -25,6 +26,7 @@ Progress KeepStep::step() {
   if (sweep_wanted_.exchange(false) || now >= sweep_due_) sweep();
   const BootTime due =
       std::min({retry_due_, activities_due_, turns_due_, refresh_due_, sweep_due_, desk_.next_limit(),
+                turns_.watch().next_due(),
                 cache_.next_due(worker_.options.hold_instances, worker_.options.cache_idle)});
   // Others may have asked for less in the meantime.
   BootTime asked_for = worker_.keep_due.load();
@@ -154,6 +156,15 @@ void KeepStep::acknowledge() {
   // Only for people who look: when it is lost, the record goes with its lease.
   if (const auto answer = worker_.store->acknowledge_cancels(list); !answer)
     failed("acknowledge", answer.error());
+}
+
+void KeepStep::name_stuck_turns() {
+  for (const TurnWatch::Turn& turn : turns_.watch().take_overdue(worker_.now())) {
+    log(*worker_.logger, LogLevel::error,
+        "a turn has not come back within turn_time_limit: its thread is stuck in code that blocks or "
+        "computes",
+        {{"instance", turn.instance}, {"orchestration", turn.orchestration}});
+  }
 }
 
 void KeepStep::refresh() {

@@ -397,6 +397,31 @@ TEST_F(RuntimeTest, AnOutageOfTheStoreFailsNothingAndIsSaid) {
   EXPECT_TRUE(lines->wait_for("the store answers again"));
 }
 
+std::atomic<bool> may_go_on{false};
+
+Task<int> blocks(Context&) {
+  may_go_on.wait(false);
+  co_return 1;
+}
+
+TEST_F(RuntimeTest, ATurnThatDoesNotComeBackIsNamedWhileOthersGoOn) {
+  const auto lines = std::make_shared<Lines>();
+  RuntimeOptions options = quiet();
+  options.logger = lines;
+  options.turn_time_limit = 20ms;
+  Runtime rt(store, options);
+  add_code(rt);
+  rt.orchestration("blocks", blocks);
+  rt.start();
+  const auto stuck = rt.client().start("blocks", "stuck");
+  EXPECT_TRUE(lines->wait_for("a turn has not come back within turn_time_limit"));
+  EXPECT_EQ(rt.client().start("hello", "h", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
+  may_go_on = true;
+  may_go_on.notify_all();
+  EXPECT_EQ(stuck.wait<int>(kSoon), 1);
+  EXPECT_TRUE(lines->wait_for("a turn took longer than turn_time_limit"));
+}
+
 TEST_F(RuntimeTest, WaitingGivesUpInTimeAlsoWhenTheStoreIsAway) {
   Outage outage;
   Client client(memory({.faults = &outage}), {.retry_for = 1h});

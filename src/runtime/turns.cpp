@@ -233,6 +233,9 @@ bool TurnStep::prepare(Prepared& turn, store::TurnCommit& commit) {
 engine::Outcome TurnStep::run_code(Prepared& turn, bool fresh) {
   CachedInstance& instance = *turn.taken.instance;
   const BootTime began = worker_.now();
+  const BootTime until = after(began, worker_.options.turn_time_limit);
+  const TurnWatch::Running running(watch_, {instance.id, instance.code.name, until});
+  worker_.keep_by(until);
   engine::Outcome outcome = turn.incoming.terminate && !fresh
                                 ? instance.frame->terminate(turn_time(), *turn.incoming.terminate)
                                 : instance.frame->run({turn_time(), std::move(turn.incoming.messages)});

@@ -4,6 +4,7 @@
 #include "runtime/cache.hpp"
 #include "runtime/desk.hpp"
 #include "runtime/incoming.hpp"
+#include "runtime/turn_watch.hpp"
 #include "runtime/worker.hpp"
 
 #include <holdfast/store/turns.hpp>
@@ -28,6 +29,7 @@ class TurnStep {
   /// Locks of turns whose outcome is in doubt: to be given back as soon as the store answers.
   std::vector<store::TurnRelease> take_doubtful();
   void add_doubtful(store::TurnRelease release);
+  [[nodiscard]] TurnWatch& watch() noexcept { return watch_; }
 
  private:
   struct Prepared {
@@ -73,6 +75,7 @@ class TurnStep {
   StoreTrouble trouble_;
   std::atomic<bool> wanted_{true};
   std::atomic<BootTime> due_{BootTime{}};  // when a fetch is worth its while without being asked for
+  TurnWatch watch_;
   std::mutex fetching_;
   std::atomic<std::uint64_t> suspect_{0};  // the instance that is run by itself, if any
   // The store's calendar at the last fetch, and when that was: local turns go on from there.

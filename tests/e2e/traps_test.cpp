@@ -1,16 +1,16 @@
-// What is known to break engines like this one, each by its name, at the level of a user. Those that are not
-// here are in
+// What is known to break engines like this one, each by its name, at the level of a user. Others have tests
+// elsewhere:
 //
-//   ten thousand messages in one go           ScaleTest.TenThousandMessagesAreDrainedInOneGo
-//   a parent in its second execution, after
-//   a restart, on another node FamiliesTest.ChildrenReportToParentsOfAnyExecutionAfterAnyRestart a detached
-//   start in the turn that ends    FamiliesTest.DetachedOnesStartAlsoFromTheTurnThatEndsTheInstance every
-//   failure path tells the parent       LimitsTest.ParentsAreTold..., PoisonTest.ATurnThatKills...,
-//                                             ChangingTest.*,
-//                                             TroublesTest.CodeThatNobodyHasIsWaitedForInSight
-//   shutdown                                  StoppingTest.*
-//   completions that come twice or late       Execution.IgnoresOutcomesThatAreLateTwiceOrForSomebodyElse
-//   no hash maps, pointers, locale            tests/layers (the engine has no hash map), tests/exchange
+// - ten thousand messages in one go: ScaleTest.TenThousandMessagesAreDrainedInOneGo
+// - a parent in its second execution, after a restart, on another node:
+//   FamiliesTest.ChildrenReportToParentsOfAnyExecutionAfterAnyRestart
+// - a detached start in the turn that ends:
+//   FamiliesTest.DetachedOnesStartAlsoFromTheTurnThatEndsTheInstance
+// - every failure path tells the parent: LimitsTest.ParentsAreTold..., PoisonTest.ATurnThatKills...,
+//   ChangingTest.*, TroublesTest.CodeThatNobodyHasIsWaitedForInSight
+// - shutdown: StoppingTest.*
+// - completions that come twice or late: Execution.IgnoresOutcomesThatAreLateTwiceOrForSomebodyElse
+// - no hash maps, pointers, locale: tests/layers (the engine has no hash map), tests/exchange
 #include "base/outage_test.hpp"
 #include "stores_test.hpp"
 
