@@ -18,7 +18,7 @@ function(holdfast_compile_options target)
       "SHELL:-Xclang -fno-pch-timestamp")   # lets ccache share precompiled headers
   else()
     target_compile_options(${target} ${scope} -Wduplicated-cond -Wlogical-op -Wuseless-cast)
-    if(CMAKE_UNITY_BUILD)
+    if(HOLDFAST_UNITY OR CMAKE_UNITY_BUILD)
       target_compile_options(${target} ${scope} -Wno-subobject-linkage)   # it takes files for headers
     endif()
   endif()

@@ -19,7 +19,6 @@ function(holdfast_test_options target)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
   target_link_libraries(${target} PRIVATE holdfast GTest::gtest rapidcheck)
   target_precompile_headers(${target} REUSE_FROM holdfast_test_pch)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)   # tests of several files have the same names
 endfunction()
 
 # holdfast_test(<binary> [EVERY_COMPILER] SOURCES <file>... [LIBRARIES <target>...])
