@@ -159,7 +159,7 @@ void KeepStep::acknowledge() {
 }
 
 void KeepStep::name_stuck_turns() {
-  for (const TurnWatch::Turn& turn : turns_.watch().take_overdue(worker_.now())) {
+  for (const TurnWatch::Overdue& turn : turns_.watch().take_overdue(worker_.now())) {
     log(*worker_.logger, LogLevel::error,
         "a turn has not come back within turn_time_limit: its thread is stuck in code that blocks or "
         "computes",

@@ -1,27 +1,28 @@
 #include "runtime/turn_watch.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace holdfast::runtime {
 
-TurnWatch::Running::Running(TurnWatch& watch, Turn turn) : watch_(watch) {
+TurnWatch::Running::Running(TurnWatch& watch, std::string_view instance, std::string_view orchestration,
+                            BootTime until)
+    : watch_(watch), instance_(instance), orchestration_(orchestration), until_(until) {
   const std::lock_guard lock(watch_.mutex_);
-  place_ = watch_.running_.insert(watch_.running_.end(), std::move(turn));
+  watch_.running_.push_back(this);
 }
 
 TurnWatch::Running::~Running() {
   const std::lock_guard lock(watch_.mutex_);
-  watch_.running_.erase(place_);
+  std::erase(watch_.running_, this);
 }
 
-std::vector<TurnWatch::Turn> TurnWatch::take_overdue(BootTime now) {
+std::vector<TurnWatch::Overdue> TurnWatch::take_overdue(BootTime now) {
   const std::lock_guard lock(mutex_);
-  std::vector<Turn> overdue;
-  for (Turn& turn : running_) {
-    if (turn.until > now) continue;
-    overdue.push_back(turn);
-    turn.until = BootTime::max();
+  std::vector<Overdue> overdue;
+  for (Running* turn : running_) {
+    if (turn->until_ > now) continue;
+    overdue.push_back({std::string(turn->instance_), std::string(turn->orchestration_)});
+    turn->until_ = BootTime::max();
   }
   return overdue;
 }
@@ -29,7 +30,7 @@ std::vector<TurnWatch::Turn> TurnWatch::take_overdue(BootTime now) {
 BootTime TurnWatch::next_due() const {
   const std::lock_guard lock(mutex_);
   BootTime due = BootTime::max();
-  for (const Turn& turn : running_) due = std::min(due, turn.until);
+  for (const Running* turn : running_) due = std::min(due, turn->until_);
   return due;
 }
 

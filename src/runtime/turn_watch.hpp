@@ -3,9 +3,9 @@
 
 #include <holdfast/clock.hpp>
 
-#include <list>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace holdfast::runtime {
@@ -13,33 +13,36 @@ namespace holdfast::runtime {
 /// Code of orchestrations can't be interrupted; what doesn't come back can at least be named. Any thread.
 class TurnWatch {
  public:
-  struct Turn {
-    std::string instance{};
-    std::string orchestration{};
-    BootTime until{};  ///< when it has taken too long
-  };
-
-  /// The turn runs for as long as this lives.
+  /// A turn runs for as long as this lives, and what it is named by as well. It has taken too long at
+  /// `until`.
   class Running {
    public:
-    Running(TurnWatch& watch, Turn turn);
+    Running(TurnWatch& watch, std::string_view instance, std::string_view orchestration, BootTime until);
     ~Running();
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;
 
    private:
+    friend class TurnWatch;
+
     TurnWatch& watch_;
-    std::list<Turn>::iterator place_;
+    const std::string_view instance_;
+    const std::string_view orchestration_;
+    BootTime until_;
   };
 
+  struct Overdue {
+    std::string instance{};
+    std::string orchestration{};
+  };
   /// Those that have taken too long and still run, each once.
-  std::vector<Turn> take_overdue(BootTime now);
+  std::vector<Overdue> take_overdue(BootTime now);
   /// When the next one will have.
   [[nodiscard]] BootTime next_due() const;
 
  private:
   mutable std::mutex mutex_;
-  std::list<Turn> running_;  // a thread has few: one each
+  std::vector<Running*> running_;  // one for each thread that runs turns
 };
 
 }  // namespace holdfast::runtime

@@ -234,7 +234,7 @@ engine::Outcome TurnStep::run_code(Prepared& turn, bool fresh) {
   CachedInstance& instance = *turn.taken.instance;
   const BootTime began = worker_.now();
   const BootTime until = after(began, worker_.options.turn_time_limit);
-  const TurnWatch::Running running(watch_, {instance.id, instance.code.name, until});
+  const TurnWatch::Running running(watch_, instance.id, instance.code.name, until);
   worker_.keep_by(until);
   engine::Outcome outcome = turn.incoming.terminate && !fresh
                                 ? instance.frame->terminate(turn_time(), *turn.incoming.terminate)
@@ -263,13 +263,11 @@ void TurnStep::report(const CachedInstance& instance, const engine::Outcome& out
 // Makes the frame anew. False when the store could not be read; throws Error when the code can't go on from
 // its history.
 bool TurnStep::rebuild(CachedInstance& instance, FirstTurn& first) {
-  const std::string version = instance.code.version.empty()
-                                  ? worker_.registry.newest_version(instance.code.name)
-                                  : instance.code.version;
-  auto code = worker_.registry.orchestration(instance.code.name, version);
+  first = first_turn(instance);
+  auto code = worker_.registry.orchestration(instance.code.name, first.version);
   if (!code) {
     log(*worker_.logger, LogLevel::warn, "no code for this version of the orchestration",
-        {{"instance", instance.id}, {"orchestration", instance.code.name}, {"version", version}});
+        {{"instance", instance.id}, {"orchestration", instance.code.name}, {"version", first.version}});
     return false;
   }
   engine::Identity identity{.instance = instance.id,
@@ -284,7 +282,6 @@ bool TurnStep::rebuild(CachedInstance& instance, FirstTurn& first) {
     });
     if (!read) return false;
   }
-  first = first_turn(instance);
   first.fresh = frame->next_event().value == 1;
   if (!first.fresh) worker_.counters.replays.add();
   instance.frame = std::move(frame);
