@@ -1,5 +1,6 @@
 // Execution, the part that keeps code within its limits. What is refused leaves no trace in history, and the
 // limits are those of the start event: replay refuses the same again.
+#include "base/limit_failure.hpp"
 #include "engine/execution.hpp"
 
 #include <utility>
@@ -28,9 +29,7 @@ std::optional<Failure> Execution::over_payload_limit(std::string_view what, std:
   if (!limits_) return std::nullopt;
   const std::uint64_t limit = limits_->payload_bytes;
   if (limit != 0 && bytes > limit) {
-    return limit_failure("payload_too_large", std::string(what) + " has " + bytes_text(bytes) +
-                                                  ", and may have " + bytes_text(limit) +
-                                                  "; keep what is large elsewhere, and pass where it is");
+    return detail::payload_too_large(what, bytes, limit);
   }
   if (is_near(bytes, limit)) near_limit("the size of " + std::string(what), bytes, limit);
   return std::nullopt;

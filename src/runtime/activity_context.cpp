@@ -1,3 +1,4 @@
+#include "base/limit_failure.hpp"
 #include "client/bodies.hpp"
 #include "runtime/calls.hpp"
 
@@ -37,12 +38,8 @@ const std::string& ActivityContext::queue() const noexcept { return call_.locked
 
 void ActivityContext::set_progress(Payload details) {
   if (call_.too_large(details)) {
-    throw LimitError(Failure{.category = Category::limit,
-                             .type = "payload_too_large",
-                             .message = "the details of a heartbeat have " +
-                                        std::to_string(details.bytes.size()) + " bytes, and may have " +
-                                        std::to_string(call_.payload_limit()),
-                             .retryable = false});
+    throw LimitError(
+        detail::payload_too_large("what a heartbeat tells", details.bytes.size(), call_.payload_limit()));
   }
   call_.set_progress(bodies::to_bytes(details));
 }

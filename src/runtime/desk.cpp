@@ -1,5 +1,6 @@
 #include "runtime/desk.hpp"
 
+#include "base/limit_failure.hpp"
 #include "client/bodies.hpp"
 #include "runtime/retry.hpp"
 
@@ -125,9 +126,9 @@ void ActivityDesk::ended(const CallPointer& call, Result<Payload> result) {
       }
     }
   }
-  if (fetch) worker_.poke(Step::activities);
   if (acknowledge) worker_.poke(Step::keep);
   if (counts) conclude(*call, std::move(result));
+  if (fetch) worker_.poke(Step::activities);  // last: this thread may fetch itself
 }
 
 // Decides what the end of an attempt means: a retry, or an outcome, which goes straight into the next turn
@@ -138,12 +139,7 @@ void ActivityDesk::conclude(const detail::ActivityCall& call, Result<Payload> re
     return queue({call.id(), call.token(), store::PutBack{}, call.own_progress()});
   }
   if (result && call.too_large(*result)) {
-    result = Unexpected(Failure{.category = Category::limit,
-                                .type = "payload_too_large",
-                                .message = "the result has " + std::to_string(result->bytes.size()) +
-                                           " bytes, and may have " + std::to_string(call.payload_limit()) +
-                                           "; keep what is large elsewhere, and return where it is",
-                                .retryable = false});
+    result = Unexpected(detail::payload_too_large("the result", result->bytes.size(), call.payload_limit()));
   }
   if (!result) {
     Failure& failure = result.error();
