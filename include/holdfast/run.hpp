@@ -113,8 +113,9 @@ class Run {
   /// This life of the id.
   [[nodiscard]] InstanceKey key() const noexcept { return key_; }
 
-  /// Waits for its end and gives its result. Throws what it failed with, Cancelled when it was cancelled, and
-  /// TimeoutError when it has not ended within `timeout`; it goes on then.
+  /// Waits for its end and gives its result. Throws what it failed with: ChildError also when it was
+  /// cancelled or terminated, which its category says. TimeoutError when it has not ended within `timeout`;
+  /// it goes on.
   template <class T = void>
   T wait(Duration timeout = never) const {
     return result<T>(timeout).value();

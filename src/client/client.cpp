@@ -101,26 +101,8 @@ std::optional<Run> Client::find(std::string_view id) const {
   }
 }
 
-namespace {
-
-store::ClientMessage delivery_of(detail::ClientCore& core, std::string_view id, const Address& address,
-                                 const MessageOptions& options, const Payload& value) {
-  const bool event = address.kind == Address::Kind::event;
-  core.check_size((event ? "the event '" : "a message for '") + address.name + "'", value);
-  return {.instance = detail::checked_name("an instance", id),
-          .message = {.kind = store::MessageKind::delivery,
-                      .address = {address.kind,
-                                  detail::checked_name(event ? "an event" : "a mailbox", address.name)},
-                      .body = bodies::to_bytes(value)},
-          .request = random_token<RequestId>(core.random()),
-          .delay = options.delay,
-          .keep_early = options.keep_for};
-}
-
-}  // namespace
-
 void Client::send_to(std::string_view id, Address address, MessageOptions options, Payload value) const {
-  const store::ClientMessage message = delivery_of(*core_, id, address, options, value);
+  const store::ClientMessage message = core_->delivery(id, address, options, value);
   core_->call([&] { return std::move(core_->store().send({&message, 1}).front()); });
 }
 
@@ -137,7 +119,7 @@ void Client::send_many(std::string_view id, Address address, std::vector<Payload
     messages.clear();
   };
   for (const Payload& value : values) {
-    messages.push_back(delivery_of(*core_, id, address, {}, value));
+    messages.push_back(core_->delivery(id, address, {}, value));
     if (messages.size() == kAtOnce) send();
   }
   if (!messages.empty()) send();

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -45,6 +46,9 @@ class ClientCore {
 
   /// Throws ClientError (invalid) when it is larger than this client may send.
   void check_size(const std::string& what, const Payload& payload) const;
+  /// An event or message for an id, under a request of its own.
+  store::ClientMessage delivery(std::string_view id, const Address& address, const MessageOptions& options,
+                                const Payload& value);
 
  private:
   void sleep(std::chrono::milliseconds pause) const {

@@ -1,3 +1,4 @@
+#include "base/limit_failure.hpp"
 #include "client/bodies.hpp"
 #include "client/core.hpp"
 
@@ -34,9 +35,20 @@ void ClientCore::refuse(const StoreError& error) {
 void ClientCore::check_size(const std::string& what, const Payload& payload) const {
   const std::uint64_t limit = options_.max_payload_bytes;
   if (limit == 0 || payload.bytes.size() <= limit) return;
-  throw ClientError(ClientError::Kind::invalid, what + " has " + std::to_string(payload.bytes.size()) +
-                                                    " bytes, and may have " + std::to_string(limit) +
-                                                    "; keep what is large elsewhere, and pass where it is");
+  throw ClientError(ClientError::Kind::invalid, payload_too_large(what, payload.bytes.size(), limit).message);
+}
+
+store::ClientMessage ClientCore::delivery(std::string_view id, const Address& address,
+                                          const MessageOptions& options, const Payload& value) {
+  const bool event = address.kind == Address::Kind::event;
+  check_size((event ? "the event '" : "a message for '") + address.name + "'", value);
+  return {.instance = checked_name("an instance", id),
+          .message = {.kind = store::MessageKind::delivery,
+                      .address = {address.kind, checked_name(event ? "an event" : "a mailbox", address.name)},
+                      .body = bodies::to_bytes(value)},
+          .request = random_token<RequestId>(random()),
+          .delay = options.delay,
+          .keep_early = options.keep_for};
 }
 
 RunInfo to_info(const store::InstanceView& view) {
@@ -90,8 +102,7 @@ RunWait to_wait(const store::ActivityView& activity) {
     wait.gives_up_in = activity.gives_up_in;
     wait.state += ", gives up in " + seconds_text(activity.gives_up_in);
   }
-  wait.last_failure = bodies::read<Failure>(activity.last_failure);
-  if (activity.last_failure.empty()) wait.last_failure.reset();
+  if (!activity.last_failure.empty()) wait.last_failure = bodies::read<Failure>(activity.last_failure);
   if (!activity.progress.empty()) wait.last_heartbeat = bodies::read<Payload>(activity.progress);
   return wait;
 }
@@ -154,7 +165,7 @@ std::optional<RunInfo> Run::wait_for_change(const RunInfo& since, Duration timeo
     return store::has_ended(now.status) || now.custom_status_version != since.custom_status_version;
   };
   const auto view = core_->watcher().wait(key_, timeout, changed);
-  if (!view || !changed(*view)) return std::nullopt;
+  if (!view) return std::nullopt;
   return detail::to_info(*view);
 }
 
@@ -190,15 +201,7 @@ std::optional<Payload> Run::read_value(std::string_view key) const {
 }
 
 void Run::send_to(Address address, Payload value) const {
-  address.name =
-      detail::checked_name(address.kind == Address::Kind::event ? "an event" : "a mailbox", address.name);
-  core_->check_size("a message for '" + address.name + "'", value);
-  const store::ClientMessage message{.instance = id_,
-                                     .message = {.kind = store::MessageKind::delivery,
-                                                 .address = std::move(address),
-                                                 .body = bodies::to_bytes(value)},
-                                     .request = random_token<RequestId>(core_->random()),
-                                     .keep_early = Duration::zero()};
+  const store::ClientMessage message = core_->delivery(id_, address, {.keep_for = Duration::zero()}, value);
   core_->call([&] { return std::move(core_->store().send({&message, 1}).front()); });
 }
 
