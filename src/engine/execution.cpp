@@ -61,16 +61,20 @@ std::vector<OpenOperation> Execution::open_operations() const {
   return operations;
 }
 
-// Values, the parent and a request to cancel that nobody has answered go along.
-history::Started Execution::next_start(std::uint64_t seed) const {
-  const auto& end = std::get<history::ContinuedAsNew>(*end_);
-  history::Started started{.name = name_,
-                           .version = end.version,
-                           .input = end.input,
-                           .seed = seed,
-                           .history_budget = history_budget_};
+// The parent and values go along.
+history::Started Execution::successor(const std::string& version, const Payload& input,
+                                      std::uint64_t seed) const {
+  history::Started started{
+      .name = name_, .version = version, .input = input, .seed = seed, .history_budget = history_budget_};
   if (parent_) started.parent = *parent_;
   if (values_) started.values = {values_->begin(), values_->end()};
+  return started;
+}
+
+// So does a request to cancel that nobody has answered.
+history::Started Execution::next_start(std::uint64_t seed) const {
+  const auto& end = std::get<history::ContinuedAsNew>(*end_);
+  history::Started started = successor(end.version, end.input, seed);
   if (cancel_request()) started.cancel_requested = cancel_request()->message;
   // An attempt that goes on as new is still the same attempt; what it is repeated with is its last input.
   if (retry_) started.retrying = retry_->state;
@@ -82,13 +86,7 @@ const history::Retrying* Execution::retrying() const noexcept {
 }
 
 history::Started Execution::next_attempt(std::uint64_t seed, CalendarTime not_before) const {
-  history::Started started{.name = name_,
-                           .version = version_,
-                           .input = retry_->input,
-                           .seed = seed,
-                           .history_budget = history_budget_};
-  if (parent_) started.parent = *parent_;
-  if (values_) started.values = {values_->begin(), values_->end()};
+  history::Started started = successor(version_, retry_->input, seed);
   history::Retrying next = retry_->state;
   ++next.attempt;
   next.not_before = not_before;

@@ -102,6 +102,10 @@ class Execution final : private detail::Core {
   void settle_at_once(detail::OpState& state, const detail::Operation& operation);
   void fail(detail::OpState& state, const Failure& failure);
 
+  /// How an execution that follows this one begins.
+  [[nodiscard]] history::Started successor(const std::string& version, const Payload& input,
+                                           std::uint64_t seed) const;
+
   // Limits; see limits.cpp.
   [[nodiscard]] std::optional<Failure> over_limit(const detail::Operation& operation);
   [[nodiscard]] std::optional<Failure> over_payload_limit(std::string_view what, std::uint64_t bytes);
