@@ -103,12 +103,8 @@ int run_load(const Suite& suite) {
   const auto metrics = std::make_shared<Metrics>();
   const auto load = runtime_load(suite.option("--memory") ? memory() : sqlite(folder / "load.db"), shape,
                                  in_flight, metrics);
-  const std::array<Contender*, 1> alone{load.get()};
-  const auto seconds = std::chrono::seconds(suite.number_of("--seconds", 10));
-  const Measured measured = contest(alone, {.count = 1, .length = seconds}).front();
-  std::printf("%s\n%s, %zu in flight: %.0f steps/s, p50 %.0f us, p99 %.0f us\n",
-              metrics->prometheus().c_str(), std::string(to_string(shape)).c_str(), in_flight,
-              measured.steps_per_s(), measured.latency(0.5), measured.latency(0.99));
+  run_alone(suite, *load, std::string(to_string(shape)) + "_c" + std::to_string(in_flight));
+  std::printf("%s\n", metrics->prometheus().c_str());
   return 0;
 }
 

@@ -162,11 +162,7 @@ int run_load(const Suite& suite) {
                                 .in_flight = in_flight,
                                 .hand_off = !suite.option("--queued"),
                                 .turn_threads = static_cast<unsigned>(suite.number_of("--threads", 2))});
-  const std::array<Contender*, 1> alone{load.get()};
-  const auto seconds = std::chrono::seconds(suite.number_of("--seconds", 10));
-  const Measured measured = contest(alone, {.count = 1, .length = seconds}).front();
-  std::printf("%s: %.0f steps/s, p50 %.0f us, p99 %.0f us\n", name_of("store", shape, in_flight).c_str(),
-              measured.steps_per_s(), measured.latency(0.5), measured.latency(0.99));
+  run_alone(suite, *load, name_of("store", shape, in_flight));
   return 0;
 }
 

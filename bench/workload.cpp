@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 
 namespace holdfast::bench {
 
@@ -52,6 +53,14 @@ std::vector<Measured> contest(std::span<Contender* const> contenders, const Roun
     }
   }
   return measured;
+}
+
+void run_alone(const Suite& suite, Contender& load, std::string_view name) {
+  const std::array<Contender*, 1> alone{&load};
+  const auto seconds = std::chrono::seconds(suite.number_of("--seconds", 10));
+  const Measured measured = contest(alone, {.count = 1, .length = seconds}).front();
+  std::printf("%s: %.0f steps/s, p50 %.0f us, p99 %.0f us\n", std::string(name).c_str(),
+              measured.steps_per_s(), measured.latency(0.5), measured.latency(0.99));
 }
 
 }  // namespace holdfast::bench

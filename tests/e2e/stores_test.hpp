@@ -21,10 +21,10 @@ class OnEachStore : public ::testing::TestWithParam<Kept> {
  protected:
   using Run = holdfast::Run;  // not the test framework's own
 
-  /// One more handle of the database.
-  std::shared_ptr<Store> store() {
-    if (GetParam() == Kept::in_a_file) return sqlite(folder / "app.db");
-    return memory({.database = database});
+  /// One more handle of the database; its calls fail as `plan` says.
+  std::shared_ptr<Store> store(FaultPlan* plan = nullptr) {
+    if (GetParam() == Kept::in_a_file) return sqlite(folder / "app.db", {.faults = plan});
+    return memory({.database = database, .faults = plan});
   }
 
   /// A runtime that has started, with the code that `add` registers.

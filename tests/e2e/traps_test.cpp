@@ -22,14 +22,7 @@
 namespace holdfast::e2e {
 namespace {
 
-class TrapsTest : public OnEachStore {
- protected:
-  // A handle of the same database whose calls fail as `plan` says.
-  std::shared_ptr<Store> faulty_store(FaultPlan& plan) {
-    if (GetParam() == Kept::in_a_file) return sqlite(folder / "app.db", {.faults = &plan});
-    return memory({.database = database, .faults = &plan});
-  }
-};
+class TrapsTest : public OnEachStore {};
 HOLDFAST_ON_EACH_STORE(TrapsTest);
 
 std::optional<ClientError::Kind> refusal(const std::function<void()>& call) {
@@ -227,7 +220,7 @@ TEST_P(TrapsTest, AMessageAndATimerInTheSameBatchRaceTheSameLiveOnReplayAndAfter
 
 TEST_P(TrapsTest, AnOutageDuringATurnFailsNothing) {
   Outage outage;
-  Runtime rt(faulty_store(outage), quick(null_logger()));
+  Runtime rt(store(&outage), quick(null_logger()));
   add_program(rt);
   rt.start();
   Client client(store());
@@ -256,7 +249,7 @@ TEST_P(TrapsTest, ACommitWhoseAnswerWasLostLosesNothingAndDoesNothingTwice) {
   LosesAnswers plan;
   std::atomic<int> ran{0};
   RuntimeOptions options = quick(null_logger());
-  Runtime rt(faulty_store(plan), options);
+  Runtime rt(store(&plan), options);
   rt.orchestration("keeps_count", [](Context& ctx) -> Task<int> {
     for (int i = 1; i <= 5; ++i) {
       co_await ctx.activity<int>("square", i);
@@ -445,7 +438,7 @@ TEST_P(TrapsTest, ReadingTheStatusOrStartingAnActivityDoesNotReadHistory) {
   const Run started = rt->client().start("waiting", "w");
   EXPECT_TRUE(eventually([&] { return waits_for(started.describe(), RunWait::Kind::activity, "wait"); }));
   plan.hidden = true;
-  const std::shared_ptr<Store> blind = faulty_store(plan);
+  const std::shared_ptr<Store> blind = store(&plan);
   Client client(blind);
   EXPECT_EQ(client.run("w").status(), Status::running);
   EXPECT_FALSE(client.describe("w").waits.empty());

@@ -2,6 +2,8 @@
 #include "stores/sqlite/shared_test.hpp"
 #include "stores_test.hpp"
 
+#include <holdfast/fault.hpp>
+
 #include <unistd.h>
 
 #include <array>
@@ -61,12 +63,13 @@ Task<int> asks_changing(Context& ctx) { co_return co_await ctx.child<int>("chang
 
 class ChangingTest : public OnEachStore {
  protected:
+  static void add(Runtime& rt, Task<int> (*code)(Context&)) {
+    rt.activity("number", [](ActivityContext&) { return 5; });
+    rt.orchestration("changing", code);
+    rt.orchestration("asks_changing", asks_changing);
+  }
   std::unique_ptr<Runtime> deploy(Task<int> (*code)(Context&)) {
-    return runtime([code](Runtime& r) {
-      r.activity("number", [](ActivityContext&) { return 5; });
-      r.orchestration("changing", code);
-      r.orchestration("asks_changing", asks_changing);
-    });
+    return runtime([code](Runtime& r) { add(r, code); });
   }
   // Until the old code waits for its event, and then the wrong code is deployed.
   void break_it() {
@@ -98,6 +101,19 @@ TEST_P(ChangingTest, AHistoryThatTodaysCodeCannotFollowParksTheInstanceWithTheRe
   broken.reset();
   const auto fixed = deploy(old_code);
   EXPECT_EQ(parent->wait<int>(kSoon), 5);
+}
+
+TEST_P(ChangingTest, AFixedDeployTriesParkedInstancesAlsoWhenTheStoreDoesNotAnswerAtFirst) {
+  break_it();
+  broken.reset();
+  FaultScript faults;
+  const std::string_view point = GetParam() == Kept::in_a_file ? "sqlite.parked" : "memory.wake_parked";
+  faults.inject(point, 1, Fault::fail_before);
+  Runtime fixed(store(&faults), {.activity_slots = 4, .logger = log});
+  add(fixed, old_code);
+  fixed.start();
+  EXPECT_EQ(parent->wait<int>(kSoon), 5);
+  EXPECT_EQ(faults.pending(), 0U);
 }
 
 TEST_P(ChangingTest, AParkedInstanceCanBeTerminatedAndItsParentIsTold) {

@@ -9,6 +9,7 @@
 #include "codec/history_json.hpp"
 #include "codec/segment.hpp"
 #include "engine/execution.hpp"
+#include "tests/histories/segments_test.hpp"
 
 #include <holdfast/context.hpp>
 
@@ -116,19 +117,6 @@ struct Case {
   std::map<std::string, std::string> expected{};
   std::vector<std::string> segments{};
 };
-
-// A turn is a segment.
-std::vector<std::string> segments_of(const std::vector<history::Event>& events) {
-  std::vector<std::string> segments;
-  history::SegmentWriter writer(EventId{1});
-  for (const history::Event& event : events) {
-    if (std::holds_alternative<history::TurnStarted>(event.body) && !writer.empty())
-      segments.push_back(writer.finish());
-    std::visit([&](const auto& body) { writer.add(body); }, event.body);
-  }
-  segments.push_back(writer.finish());
-  return segments;
-}
 
 Case read_case(const std::filesystem::path& path) {
   Case read;

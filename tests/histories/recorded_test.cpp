@@ -8,6 +8,7 @@
 #include "codec/history_json.hpp"
 #include "codec/segment.hpp"
 #include "engine/execution.hpp"
+#include "tests/histories/segments_test.hpp"
 
 #include <holdfast/context.hpp>
 #include <holdfast/session.hpp>
@@ -221,19 +222,6 @@ std::vector<history::Event> read_events(const std::string& name) {
   auto events = history::parse_history_json(json);
   EXPECT_TRUE(events) << name;
   return events ? *std::move(events) : std::vector<history::Event>{};
-}
-
-// A turn is a segment.
-std::vector<std::string> segments_of(const std::vector<history::Event>& events) {
-  std::vector<std::string> segments;
-  history::SegmentWriter writer(EventId{1});
-  for (const history::Event& event : events) {
-    if (std::holds_alternative<history::TurnStarted>(event.body) && !writer.empty())
-      segments.push_back(writer.finish());
-    std::visit([&](const auto& body) { writer.add(body); }, event.body);
-  }
-  segments.push_back(writer.finish());
-  return segments;
 }
 
 TEST(Recorded, HistoriesReplayAndAreRecordedTheSameAgain) {
