@@ -50,6 +50,12 @@ struct MessageOptions {
   Duration delay{};  ///< it arrives so much later
 };
 
+/// How an instance is deleted.
+struct DeleteOptions {
+  [[no_unique_address]] detail::ByName by_name = detail::ByName();
+  bool force = false;  ///< also when it has not ended
+};
+
 /// Activities of one name in one queue: how many wait, run, and could be served. `workers` = 0: by nobody.
 using QueueInfo = store::QueueDepth;
 
@@ -141,6 +147,18 @@ class Client {
     run(id).cancel(options, reason);
   }
   void terminate(std::string_view id, std::string_view reason) const { run(id).terminate(reason); }
+
+  /// Removes an instance that has ended, and all that belongs to it; its id is free again. With `force` also
+  /// one that runs: its code is not asked, and its activities are cancelled. Its children live on. Throws
+  /// ClientError: not_found; conflict for one that has not ended without `force`, and for a child whose
+  /// parent waits for it: terminate that.
+  void delete_instance(std::string_view id) const { delete_instance(id, {}); }
+  void delete_instance(std::string_view id, DeleteOptions options) const;
+  /// Removes the history of an execution that is over; false when there was none any more. Throws
+  /// ClientError: not_found; conflict for the current one.
+  bool prune_execution(std::string_view id, ExecutionNumber execution) const;
+  /// The same for all executions before the last `keep`, which count the current one; answers how many.
+  std::uint64_t prune_executions(std::string_view id, std::uint64_t keep) const;
 
   [[nodiscard]] RunPage list(const ListFilter& filter = {}) const;
   [[nodiscard]] RunDetail describe(std::string_view id) const { return run(id).describe(); }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <holdfast/address.hpp>
+#include <holdfast/cancel_reason.hpp>
 #include <holdfast/clock.hpp>
 #include <holdfast/codec.hpp>
 #include <holdfast/errors.hpp>
@@ -13,6 +14,7 @@
 #include <holdfast/options.hpp>
 #include <holdfast/payload.hpp>
 #include <holdfast/result.hpp>
+#include <holdfast/store/activities.hpp>
 #include <holdfast/store/turns.hpp>
 
 #include <cstdint>
@@ -87,11 +89,26 @@ struct RunWait {
   }
 };
 
+/// An activity that was taken away while it ran. It is shown until the lease that it had is over.
+struct RunCancel {
+  /// requested: its code has not answered yet; acknowledged: it has ended; abandoned: it goes on after its
+  /// grace, and nobody waits for it.
+  using State = store::CancelRecord::State;
+  std::string name{};
+  ExecutionNumber execution{};
+  EventId event{};  ///< that scheduled it
+  CancelReason reason = CancelReason::dropped;
+  State state = State::requested;
+  std::string running_on{};  ///< the node, if it is still registered
+  Duration since{};          ///< how long ago it was taken away
+};
+
 /// What it waits for and where.
 struct RunDetail {
   RunInfo info{};
   std::string running_on{};  ///< the node that has it in its hands now, if any
   std::vector<RunWait> waits{};
+  std::vector<RunCancel> cancels{};
   std::uint64_t unread_messages = 0;
 };
 

@@ -52,6 +52,9 @@ struct RuntimeOptions {
   Duration hold_instances = std::chrono::milliseconds(100);
   /// After a request to stop, how long an activity has before its slot is given to others.
   Duration cancel_grace = std::chrono::seconds(10);
+  /// Activities that may go on after their grace, each in a thread of its own. With so many this worker
+  /// begins no more, and says so, until some of them end.
+  std::size_t max_abandoned = 64;
   /// A turn that takes longer is reported.
   Duration turn_time_limit = std::chrono::seconds(10);
   /// Other workers take it for gone when it gave no sign of life for this long.

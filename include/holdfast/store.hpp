@@ -211,10 +211,14 @@ class Store {
   /// A value of an instance; none when it has no such value.
   virtual StoreResult<std::optional<std::string>> value(std::string_view instance, std::string_view key) = 0;
   /// Removes an instance and all that belongs to it; its running activities get a cancel record. `conflict`
-  /// when it has not ended and `force` is false.
-  virtual StoreResult<void> delete_instance(std::string_view instance, bool force) = 0;
+  /// when it has not ended and `force` is false; `not_found` when another life than `life` has the id (0:
+  /// whichever has it).
+  virtual StoreResult<void> delete_instance(std::string_view instance, bool force, InstanceKey life = {}) = 0;
   /// Removes the history of executions before the last `keep`; answers how many. The current one stays.
   virtual StoreResult<std::uint64_t> prune_executions(std::string_view instance, std::uint64_t keep) = 0;
+  /// Removes the history of one execution; false when there is none. `conflict` for the current one, and for
+  /// those that are to come.
+  virtual StoreResult<bool> prune_execution(std::string_view instance, ExecutionNumber execution) = 0;
   virtual StoreResult<std::vector<store::SetAsideRow>> set_aside(std::uint64_t after, std::size_t limit) = 0;
 
   // ---- keeping order --------------------------------------------------------------------------

@@ -125,6 +125,42 @@ void Client::send_many(std::string_view id, Address address, std::vector<Payload
   if (!messages.empty()) send();
 }
 
+namespace {
+
+// Nobody would ever tell the parent.
+void refuse_awaited_child(detail::ClientCore& core, const store::InstanceView& view) {
+  if (view.parent == InstanceKey{} || store::has_ended(view.status)) return;
+  const auto parents = core.call([&] { return core.store().look({&view.parent, 1}); });
+  const std::optional<store::InstanceView>& parent = parents.front();
+  if (!parent || store::has_ended(parent->status)) return;
+  throw ClientError(ClientError::Kind::conflict, "instance '" + view.instance + "' is a child that '" +
+                                                     parent->instance +
+                                                     "' waits for: terminate it, then delete it");
+}
+
+}  // namespace
+
+void Client::delete_instance(std::string_view id, DeleteOptions options) const {
+  const store::InstanceView view = core_->call([&] { return core_->store().find(id); });
+  if (options.force) refuse_awaited_child(*core_, view);
+  // The second time it is another life's id, or nobody's: then the first one's answer was lost.
+  bool in_doubt = false;
+  core_->call([&]() -> StoreResult<void> {
+    StoreResult<void> answer = core_->store().delete_instance(id, options.force, view.key);
+    if (!answer && answer.error().kind == StoreError::Kind::not_found && in_doubt) return {};
+    in_doubt = true;
+    return answer;
+  });
+}
+
+bool Client::prune_execution(std::string_view id, ExecutionNumber execution) const {
+  return core_->call([&] { return core_->store().prune_execution(id, execution); });
+}
+
+std::uint64_t Client::prune_executions(std::string_view id, std::uint64_t keep) const {
+  return core_->call([&] { return core_->store().prune_executions(id, keep); });
+}
+
 std::vector<QueueInfo> Client::queues() const {
   return core_->call([&] { return core_->store().queue_depths(); });
 }

@@ -174,6 +174,15 @@ RunDetail Run::describe() const {
   RunDetail detail{
       .info = detail::to_info(found.view), .running_on = found.locked_by, .unread_messages = found.unread};
   for (const store::ActivityView& activity : found.activities) detail.waits.push_back(to_wait(activity));
+  for (const store::CancelRecord& cancel : found.cancels) {
+    detail.cancels.push_back({.name = cancel.name,
+                              .execution = cancel.id.execution,
+                              .event = cancel.id.event,
+                              .reason = cancel.reason,
+                              .state = cancel.state,
+                              .running_on = cancel.owner,
+                              .since = cancel.age});
+  }
   for (const store::NewTimer& timer : found.timers) {
     detail.waits.push_back({.kind = RunWait::Kind::timer, .state = "not due yet", .due = timer.due});
   }

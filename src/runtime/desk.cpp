@@ -7,6 +7,8 @@
 #include <holdfast/task.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <string_view>
 #include <utility>
 
 namespace holdfast::runtime {
@@ -27,20 +29,42 @@ void shorten(Failure& failure, std::uint64_t payload_limit) {
   }
 }
 
+// `late` is the time since the commit that took it away, where that is known.
+void say_asked_to_stop(Worker& worker, const detail::ActivityCall& call, CancelReason reason,
+                       std::optional<Duration> late) {
+  constexpr std::string_view kSaid = "activity is asked to stop";
+  const LogField instance{"instance", call.locked().instance};
+  const LogField activity{"activity", call.locked().name};
+  const LogField why{"reason", to_string(reason)};
+  if (!late) return log(*worker.logger, LogLevel::info, kSaid, {instance, activity, why});
+  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(*late).count();
+  log(*worker.logger, LogLevel::info, kSaid, {instance, activity, why, {"after_us", us}});
+}
+
+void say_stopped(Worker& worker, const detail::ActivityCall& call, CancelReason reason, bool threw) {
+  worker.counters.stopped.add();
+  log(*worker.logger, threw ? LogLevel::warn : LogLevel::info,
+      threw ? "activity failed while it was asked to stop; its failure is dropped"
+            : "activity has ended within its grace",
+      {{"instance", call.locked().instance},
+       {"activity", call.locked().name},
+       {"reason", to_string(reason)}});
+}
+
 }  // namespace
 
 // ---- slots --------------------------------------------------------------------------------------
 
 bool ActivityDesk::reserve_for_hand_off() {
   const std::lock_guard lock(mutex_);
-  if (!worker_.accepting || taken_ + for_fetch_ >= worker_.slots) return false;
+  if (!worker_.accepting || refuses() || taken_ + for_fetch_ >= worker_.slots) return false;
   ++taken_;
   return true;
 }
 
 std::size_t ActivityDesk::reserve_for_fetch() {
   const std::lock_guard lock(mutex_);
-  const std::size_t free = worker_.slots - std::min(taken_, worker_.slots);
+  const std::size_t free = refuses() ? 0 : worker_.slots - std::min(taken_, worker_.slots);
   if (free == 0) left_behind_ = true;  // nobody knows: the next slot that becomes free will tell
   taken_ += free;
   for_fetch_ = 0;
@@ -112,23 +136,50 @@ void ActivityDesk::run(const CallPointer& call) {
 void ActivityDesk::ended(const CallPointer& call, Result<Payload> result) {
   const bool counts = call->answer();
   bool fetch = false;
-  bool acknowledge = false;
+  bool gone = false;
+  std::optional<CancelReason> stopped;
   {
     const std::lock_guard lock(mutex_);
+    if (forget_abandoned(*call)) fetch = !refuses();
     const auto found = calls_.find({call->id(), call->token()});
     if (found != calls_.end()) {
-      if (std::exchange(found->second.code_runs, false)) free_slot();
-      fetch = left_behind_;
-      if (found->second.gone) {
-        acknowledge = true;
-        acknowledgements_.push_back({call->id(), call->token(), store::CancelRecord::State::acknowledged});
+      if (std::exchange(found->second.code_runs, false)) {
+        stopped = found->second.asked;
+        free_slot();
+      }
+      fetch = fetch || left_behind_;
+      gone = found->second.gone;
+      if (gone) {
+        acknowledge(found->first, found->second, store::CancelRecord::State::acknowledged);
         calls_.erase(found);
       }
     }
   }
-  if (acknowledge) worker_.poke(Step::keep);
+  if (stopped) say_stopped(worker_, *call, *stopped, !counts && !result);
+  if (gone) worker_.poke(Step::keep);
   if (counts) conclude(*call, std::move(result));
   if (fetch) worker_.poke(Step::activities);  // last: this thread may fetch itself
+}
+
+// With the mutex held. Only what the store took away is on record there; of a lost lease it knows nothing.
+void ActivityDesk::acknowledge(const Key& key, const Entry& entry, store::CancelRecord::State state) {
+  if (entry.on_record) acknowledgements_.push_back({key.first, key.second, state});
+}
+
+// With the mutex held. True when it was one of them.
+bool ActivityDesk::forget_abandoned(const detail::ActivityCall& call) {
+  const bool refused = refuses();
+  if (abandoned_.erase(&call) == 0) return false;
+  worker_.counters.abandoned_now.add(-1);
+  log(*worker_.logger, LogLevel::info, "an abandoned activity has ended",
+      {{"instance", call.locked().instance},
+       {"activity", call.locked().name},
+       {"abandoned", abandoned_.size()}});
+  if (refused && !refuses()) {
+    worker_.counters.refusing.add(-1);
+    log(*worker_.logger, LogLevel::info, "this worker begins activities again");
+  }
+  return true;
 }
 
 // Decides what the end of an attempt means: a retry, or an outcome, which goes straight into the next turn
@@ -271,22 +322,20 @@ void ActivityDesk::renewed(std::span<const store::ActivityRenewal> renewals, Boo
   }
 }
 
-void ActivityDesk::cancel(const store::ActivityId& id, LockToken token, CancelReason reason) {
+void ActivityDesk::cancel(const store::ActivityId& id, LockToken token, CancelReason reason,
+                          std::optional<BootTime> taken_at) {
   Stops stops;
   {
     const std::lock_guard lock(mutex_);
     const auto found = calls_.find({id, token});
     if (found == calls_.end() || found->second.gone) return;
     found->second.gone = true;
+    found->second.on_record = reason != CancelReason::lease_lost;
     static_cast<void>(found->second.call->answer());
-    log(*worker_.logger, LogLevel::info, "activity is asked to stop",
-        {{"instance", found->second.call->locked().instance},
-         {"activity", found->second.call->locked().name},
-         {"reason", to_string(reason)}});
     if (found->second.code_runs) {
-      note_stop(found->second, reason, stops);
+      note_stop(found->second, reason, stops, taken_at);
     } else {
-      acknowledgements_.push_back({id, token, store::CancelRecord::State::acknowledged});
+      acknowledge(found->first, found->second, store::CancelRecord::State::acknowledged);
       calls_.erase(found);
     }
   }
@@ -295,19 +344,29 @@ void ActivityDesk::cancel(const store::ActivityId& id, LockToken token, CancelRe
 }
 
 // With the mutex held.
-void ActivityDesk::note_stop(Entry& entry, CancelReason reason, Stops& stops) {
+void ActivityDesk::note_stop(Entry& entry, CancelReason reason, Stops& stops,
+                             std::optional<BootTime> taken_at) {
   entry.grace_until = std::min(entry.grace_until, after(worker_.now(), worker_.options.cancel_grace));
-  stops.emplace_back(entry.call, reason);
+  if (!entry.asked) entry.asked = reason;
+  stops.push_back({entry.call, reason, taken_at});
 }
 
 // Without the mutex: callbacks of the stop token are code of the user and run here.
 void ActivityDesk::stop(const Stops& stops) {
-  for (const auto& [call, reason] : stops) call->stop(reason);
+  for (const Stop& stop : stops) {
+    const std::optional<Duration> late =
+        stop.taken_at ? std::optional(worker_.now() - *stop.taken_at) : std::nullopt;
+    stop.call->stop(stop.reason);
+    worker_.counters.asked_to_stop.add();
+    if (late) worker_.counters.cancel_seconds.observe(std::chrono::duration<double>(*late).count());
+    say_asked_to_stop(worker_, *stop.call, stop.reason, late);
+  }
 }
 
 void ActivityDesk::enforce_limits() {
   std::vector<CallPointer> timed_out;
   Stops stops;
+  bool slots_free = false;
   {
     const std::lock_guard lock(mutex_);
     const BootTime now = worker_.now();
@@ -324,10 +383,13 @@ void ActivityDesk::enforce_limits() {
           note_stop(entry, CancelReason::lease_lost, stops);
         }
       }
-      it = entry.code_runs && entry.grace_until <= now ? abandon(it) : std::next(it);
+      const bool grace_over = entry.code_runs && entry.grace_until <= now;
+      slots_free = slots_free || grace_over;
+      it = grace_over ? abandon(it) : std::next(it);
     }
   }
   stop(stops);
+  if (slots_free) worker_.poke(Step::activities);
   for (const CallPointer& call : timed_out) {
     conclude(*call, Unexpected(Failure{.category = Category::timeout,
                                        .type = "attempt_timeout",
@@ -340,12 +402,24 @@ std::map<ActivityDesk::Key, ActivityDesk::Entry>::iterator ActivityDesk::abandon
     std::map<Key, Entry>::iterator it) {
   Entry& entry = it->second;
   worker_.counters.abandoned.add();
+  worker_.counters.abandoned_now.add(1);
+  abandoned_.insert(entry.call.get());
   log(*worker_.logger, LogLevel::warn, "activity goes on after its grace; its slot is given to others",
-      {{"instance", entry.call->locked().instance}, {"activity", entry.call->locked().name}});
+      {{"instance", entry.call->locked().instance},
+       {"activity", entry.call->locked().name},
+       {"abandoned", abandoned_.size()}});
+  if (abandoned_.size() == worker_.options.max_abandoned) {
+    worker_.counters.refusing.add(1);
+    log(*worker_.logger, LogLevel::error,
+        "this worker begins no more activities: too many ignore that they were asked to stop; restart it, "
+        "and "
+        "make them heed their stop token",
+        {{"abandoned", abandoned_.size()}, {"max_abandoned", worker_.options.max_abandoned}});
+  }
   entry.code_runs = false;
   free_slot();
   if (!entry.gone) return std::next(it);
-  acknowledgements_.push_back({it->first.first, it->first.second, store::CancelRecord::State::abandoned});
+  acknowledge(it->first, entry, store::CancelRecord::State::abandoned);
   return calls_.erase(it);
 }
 

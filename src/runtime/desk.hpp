@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -66,8 +67,10 @@ class ActivityDesk {
   /// Locks to renew, with what heartbeats said.
   std::vector<store::ActivityRenewal> renewals();
   void renewed(std::span<const store::ActivityRenewal> renewals, BootTime asked);
-  /// The lock is gone for this reason: its code is asked to stop, and nothing is answered.
-  void cancel(const store::ActivityId& id, LockToken token, CancelReason reason);
+  /// The lock is gone for this reason, since `taken_at` if that is known: its code is asked to stop, and
+  /// nothing is answered.
+  void cancel(const store::ActivityId& id, LockToken token, CancelReason reason,
+              std::optional<BootTime> taken_at);
   /// Ends attempts that took too long, locks that could not be kept, and slots of those that don't stop.
   void enforce_limits();
   [[nodiscard]] BootTime next_limit() const;
@@ -90,11 +93,18 @@ class ActivityDesk {
     CallPointer call{};
     BootTime lease_until{};
     BootTime grace_until = BootTime::max();  ///< after a request to stop
+    std::optional<CancelReason> asked{};     ///< to stop, and why
     bool code_runs = true;                   ///< occupies a slot
     bool gone = false;                       ///< nothing to answer
+    bool on_record = false;                  ///< taken away: the store wants to know how its code ends
   };
   using Key = std::pair<store::ActivityId, LockToken>;
-  using Stops = std::vector<std::pair<CallPointer, CancelReason>>;
+  struct Stop {
+    CallPointer call{};
+    CancelReason reason{};
+    std::optional<BootTime> taken_at{};
+  };
+  using Stops = std::vector<Stop>;
 
   void run(const CallPointer& call);
   void ended(const CallPointer& call, Result<Payload> result);
@@ -104,8 +114,12 @@ class ActivityDesk {
   void close(const Key& key);
   void free_slot();
   std::map<Key, Entry>::iterator abandon(std::map<Key, Entry>::iterator it);
-  void note_stop(Entry& entry, CancelReason reason, Stops& stops);
+  void note_stop(Entry& entry, CancelReason reason, Stops& stops,
+                 std::optional<BootTime> taken_at = std::nullopt);
   void stop(const Stops& stops);
+  void acknowledge(const Key& key, const Entry& entry, store::CancelRecord::State state);
+  [[nodiscard]] bool refuses() const { return abandoned_.size() >= worker_.options.max_abandoned; }
+  bool forget_abandoned(const detail::ActivityCall& call);
 
   Worker& worker_;
   InstanceCache& cache_;
@@ -115,8 +129,9 @@ class ActivityDesk {
   std::map<Key, Entry> calls_;
   std::vector<store::ActivityResult> answers_;
   std::vector<store::CancelAcknowledgement> acknowledgements_;
-  std::size_t taken_ = 0;      // slots in use or reserved
-  std::size_t for_fetch_ = 0;  // free slots that hand-off must leave
+  std::set<const detail::ActivityCall*> abandoned_;  // whose code goes on after its grace
+  std::size_t taken_ = 0;                            // slots in use or reserved
+  std::size_t for_fetch_ = 0;                        // free slots that hand-off must leave
   bool left_behind_ = false;
   bool next_for_fetch_ = false;
 };

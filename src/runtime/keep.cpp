@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -70,6 +71,7 @@ void KeepStep::renew_activities(BootTime asked) {
   const auto answers =
       worker_.store->renew_activities(WorkerKey{worker_.key}, worker_.options.activity_lease, renewals);
   std::vector<store::ActivityRenewal> kept;
+  std::vector<std::pair<const store::ActivityRenewal*, CancelReason>> taken;
   for (std::size_t i = 0; i < renewals.size(); ++i) {
     if (answers[i]) {
       kept.push_back(renewals[i]);
@@ -81,10 +83,12 @@ void KeepStep::renew_activities(BootTime asked) {
       activities_due_ = retry_due_;
     } else if (error.kind == StoreError::Kind::gone || error.kind == StoreError::Kind::lost) {
       const bool gone = error.kind == StoreError::Kind::gone;
-      desk_.cancel(renewals[i].id, renewals[i].token, gone ? error.reason : CancelReason::lease_lost);
+      taken.emplace_back(&renewals[i], gone ? error.reason : CancelReason::lease_lost);
     }
   }
   desk_.renewed(kept, asked);
+  if (!taken.empty()) look_for_cancels();  // the news of it was lost; its record knows since when
+  for (const auto& [renewal, reason] : taken) desk_.cancel(renewal->id, renewal->token, reason, std::nullopt);
 }
 
 void KeepStep::renew_turns() {
@@ -142,12 +146,14 @@ void KeepStep::wake_parked() {
 }
 
 void KeepStep::look_for_cancels() {
+  const BootTime asked = worker_.now();
   const auto records = worker_.store->cancel_records(WorkerKey{worker_.key});
   if (!records) {
     if (failed("read cancels", records.error())) want_cancels();
     return;
   }
-  for (const store::CancelRecord& record : *records) desk_.cancel(record.id, record.token, record.reason);
+  for (const store::CancelRecord& record : *records)
+    desk_.cancel(record.id, record.token, record.reason, asked - record.age);
 }
 
 void KeepStep::acknowledge() {

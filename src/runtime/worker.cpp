@@ -64,6 +64,7 @@ void check_options(const RuntimeOptions& options) {
   require_positive("worker_stale_after", options.worker_stale_after);
   require(options.turn_threads >= 1, "turn_threads is 0, and must be at least 1");
   require(options.cached_instances >= 1, "cached_instances is 0, and must be at least 1");
+  require(options.max_abandoned >= 1, "max_abandoned is 0, and must be at least 1");
   require(options.poison_after >= 1, "poison_after is 0, and must be at least 1");
   require(options.hold_instances < options.instance_lease,
           "hold_instances (" + in_ms(options.hold_instances) + ") must be below instance_lease (" +
@@ -101,14 +102,25 @@ Counters::Counters(Metrics& metrics)
       store_errors(metrics.counter("holdfast_store_errors_total", "Calls that the store could not answer.")),
       ignored_messages(
           metrics.counter("holdfast_messages_ignored_total", "Messages that came late or twice.")),
+      asked_to_stop(metrics.counter("holdfast_activities_asked_to_stop_total",
+                                    "Activities whose stop token fired, for whatever reason.")),
+      stopped(metrics.counter("holdfast_activities_stopped_total",
+                              "Activities that were asked to stop and ended within their grace.")),
       abandoned(metrics.counter("holdfast_activities_abandoned_total",
                                 "Activities that went on after their grace.")),
+      abandoned_now(metrics.gauge("holdfast_abandoned_activities",
+                                  "Activities that go on after their grace, each in a thread of its own.")),
+      refusing(metrics.gauge("holdfast_refusing_workers",
+                             "Workers that begin no activities, because they have abandoned too many.")),
       poisoned(metrics.counter("holdfast_poison_total",
                                "Activities and instances that were ended because they kill their workers.")),
       near_limits(metrics.counter("holdfast_near_limits_total", "Warnings that a limit is near.")),
       slow_turns(metrics.counter("holdfast_slow_turns_total", "Turns that took longer than their limit.")),
       turn_seconds(metrics.histogram("holdfast_turn_seconds", "Time to run and commit a batch of turns.",
-                                     latency_buckets())) {}
+                                     latency_buckets())),
+      cancel_seconds(metrics.histogram("holdfast_cancel_seconds",
+                                       "From the commit that took an activity away to its stop token.",
+                                       latency_buckets())) {}
 
 Worker::Worker(std::shared_ptr<Store> store_, RuntimeOptions options_, Registry registry_, Random& random_,
                Poke poke_)

@@ -33,11 +33,16 @@ struct Counters {
   Counter& answers_refused;
   Counter& store_errors;
   Counter& ignored_messages;
+  Counter& asked_to_stop;
+  Counter& stopped;
   Counter& abandoned;
+  Gauge& abandoned_now;
+  Gauge& refusing;
   Counter& poisoned;
   Counter& near_limits;
   Counter& slow_turns;
   Histogram& turn_seconds;
+  Histogram& cancel_seconds;
 };
 
 /// Set up before the first step and constant from then on, except for what is atomic. Thread-safe.

@@ -151,6 +151,7 @@ void take_away(Transaction& tx, Activity& activity, CancelReason reason) {
         {activity.id, lock.token},
         Cancel{.record = {.id = activity.id, .token = lock.token, .name = activity.name, .reason = reason},
                .worker = lock.worker,
+               .at = tx.now,
                .until = lock.until});
     tx.news.cancelled.push_back(lock.worker);
     tx.sweep_by(lock.until);

@@ -6,6 +6,7 @@
 #include "sessions.hpp"
 #include "setting_aside.hpp"
 #include "store.hpp"
+#include "views.hpp"
 
 #include <algorithm>
 #include <map>
@@ -100,7 +101,7 @@ StoreResult<std::vector<CancelRecord>> MemoryStore::cancel_records(WorkerKey wor
     Records records;
     for (const auto& [key, cancel] : tx.space.cancels) {
       if (cancel.worker == worker && cancel.record.state == CancelRecord::State::requested) {
-        records.push_back(cancel.record);
+        records.push_back(view(tx, cancel));
       }
     }
     return records;

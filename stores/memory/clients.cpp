@@ -195,10 +195,10 @@ StoreResult<std::optional<std::string>> MemoryStore::value(std::string_view inst
   });
 }
 
-StoreResult<void> MemoryStore::delete_instance(std::string_view instance, bool force) {
+StoreResult<void> MemoryStore::delete_instance(std::string_view instance, bool force, InstanceKey life) {
   return answer<void>("memory.delete_instance", [&](Transaction& tx) -> StoreResult<void> {
     Instance* const found = find_instance(tx.space, instance);
-    if (found == nullptr) return no_instance(instance);
+    if (found == nullptr || (life != InstanceKey{} && found->view.key != life)) return no_instance(instance);
     if (!force && !has_ended(found->view.status)) {
       return refuse(StoreError::Kind::conflict,
                     "instance '" + std::string(instance) + "' has not ended: end it first, or force it");
@@ -216,6 +216,18 @@ StoreResult<std::uint64_t> MemoryStore::prune_executions(std::string_view instan
     const std::uint64_t kept = std::clamp<std::uint64_t>(keep, 1, current);
     return std::erase_if(found->history,
                          [&](const auto& entry) { return entry.first.value + kept <= current; });
+  });
+}
+
+StoreResult<bool> MemoryStore::prune_execution(std::string_view instance, ExecutionNumber execution) {
+  return answer<bool>("memory.prune_execution", [&](Transaction& tx) -> StoreResult<bool> {
+    Instance* const found = find_instance(tx.space, instance);
+    if (found == nullptr) return no_instance(instance);
+    if (execution >= found->view.execution) {
+      return refuse(StoreError::Kind::conflict, "execution " + to_string(execution) + " of instance '" +
+                                                    std::string(instance) + "' is not over: it stays");
+    }
+    return found->history.erase(execution) > 0;
   });
 }
 

@@ -131,6 +131,7 @@ struct Worker {
 struct Cancel {
   CancelRecord record{};
   WorkerKey worker{};
+  BootTime at{};     ///< of the commit that took it away
   BootTime until{};  ///< the end of the lease that the activity had
 };
 

@@ -93,8 +93,9 @@ class MemoryStore final : public Store {
   StoreResult<InstancePage> list(const InstanceFilter& filter) override;
   StoreResult<std::vector<ExecutionView>> executions(InstanceKey key) override;
   StoreResult<std::optional<std::string>> value(std::string_view instance, std::string_view key) override;
-  StoreResult<void> delete_instance(std::string_view instance, bool force) override;
+  StoreResult<void> delete_instance(std::string_view instance, bool force, InstanceKey life) override;
   StoreResult<std::uint64_t> prune_executions(std::string_view instance, std::uint64_t keep) override;
+  StoreResult<bool> prune_execution(std::string_view instance, ExecutionNumber execution) override;
   StoreResult<std::vector<SetAsideRow>> set_aside(std::uint64_t after, std::size_t limit) override;
 
   // sweep.cpp

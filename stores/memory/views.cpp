@@ -57,6 +57,13 @@ ActivityView view(const Transaction& tx, const Activity& activity) {
           .progress = activity.progress};
 }
 
+CancelRecord view(const Transaction& tx, const Cancel& cancel) {
+  CancelRecord record = cancel.record;
+  record.owner = node_of(tx.space, cancel.worker);
+  record.age = tx.now - cancel.at;
+  return record;
+}
+
 SessionView view(const Transaction& tx, const Session& session) {
   SessionView view{.id = session.id,
                    .state = state_of(tx, session),
@@ -95,6 +102,10 @@ InstanceDetail detail_of(const Transaction& tx, const Instance& instance) {
         count_workers(tx, [&](const WorkerInfo& worker) { return can_run(worker.abilities, activity); });
     if (!shown.running && activity.deadline() != kNever)
       shown.gives_up_in = left(activity.deadline(), tx.now);
+  }
+  for (auto next = tx.space.cancels.lower_bound({{.instance = instance.view.key}, {}});
+       next != tx.space.cancels.end() && next->first.first.instance == instance.view.key; ++next) {
+    detail.cancels.push_back(view(tx, next->second));
   }
   detail.workers = count_workers(tx, [&](const WorkerInfo& worker) { return suits(worker.code, instance); });
   for (const auto& [key, other] : tx.space.instances) {
@@ -157,7 +168,7 @@ StoreResult<StoreState> MemoryStore::state() {
     for (const auto& [id, activity] : tx.space.activities) state.activities.push_back(row(tx, activity));
     for (const auto& [id, session] : tx.space.sessions) state.sessions.push_back(view(tx, session));
     for (const auto& [key, worker] : tx.space.workers) state.workers.push_back(view(tx, worker));
-    for (const auto& [key, cancel] : tx.space.cancels) state.cancels.push_back(cancel.record);
+    for (const auto& [key, cancel] : tx.space.cancels) state.cancels.push_back(view(tx, cancel));
     for (const auto& [instance, messages] : tx.space.early) {
       for (const Early& early : messages) {
         state.early.push_back({instance, early.message, left(early.until, tx.now)});

@@ -7,6 +7,7 @@ namespace holdfast::memory_store {
 
 [[nodiscard]] WorkerView view(const Transaction& tx, const Worker& worker);
 [[nodiscard]] ActivityView view(const Transaction& tx, const Activity& activity);
+[[nodiscard]] CancelRecord view(const Transaction& tx, const Cancel& cancel);
 [[nodiscard]] SessionView view(const Transaction& tx, const Session& session);
 [[nodiscard]] InstanceDetail detail_of(const Transaction& tx, const Instance& instance);
 

@@ -227,7 +227,7 @@ void cancel_activity(Transaction& tx, const Activity& activity, CancelReason rea
   erase_activity(tx, activity);
   if (activity.token.empty()) return;
   tx.run(tx.sql.insert_cancel, activity.id.instance, activity.id.execution, activity.id.event, activity.token,
-         tx.ns, activity.worker, tx.kind(activity.kind).name, to_row(reason), activity.until);
+         tx.ns, activity.worker, tx.kind(activity.kind).name, to_row(reason), activity.until, tx.now);
   tx.sweep_by(activity.until);
   tx.news.cancelled.push_back(activity.worker);
 }

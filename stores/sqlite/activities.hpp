@@ -115,7 +115,7 @@ StoreResult<void> renew_activity(Transaction& tx, WorkerKey worker, Duration lea
                                  const store::ActivityRenewal& renewal);
 
 /// From seven columns: id, token, name, reason, state.
-store::CancelRecord read_cancel(const Cursor& row);
+store::CancelRecord read_cancel(Transaction& tx, const Cursor& row);
 
 /// Why there is no such lock: `gone` or `lost`.
 StoreError why_not_locked(Transaction& tx, const store::ActivityId& id, LockToken token, bool row_is_there);

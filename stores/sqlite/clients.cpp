@@ -98,9 +98,9 @@ void remove_instance(Transaction& tx, InstanceKey key) {
   tx.news.instances.push_back(key);
 }
 
-StoreResult<void> delete_instance(Transaction& tx, std::string_view name, bool force) {
+StoreResult<void> delete_instance(Transaction& tx, std::string_view name, bool force, InstanceKey life) {
   const std::optional<InstanceKey> key = key_of(tx, name);
-  if (!key) return no_instance(name);
+  if (!key || (life != InstanceKey{} && *key != life)) return no_instance(name);
   const Instance* instance = load_instance(tx, *key);
   if (!force && !store::has_ended(instance->status)) {
     return refuse(StoreError::Kind::conflict,
@@ -109,6 +109,23 @@ StoreResult<void> delete_instance(Transaction& tx, std::string_view name, bool f
   remove_instance(tx, *key);
   return {};
 }
+
+namespace {
+
+// Of executions from `first` on and before `end`; answers how many rows. The last segment may be among them:
+// the instance's row keeps its stamp then.
+std::int64_t drop_history(Transaction& tx, Instance& instance, ExecutionNumber first, ExecutionNumber end) {
+  const TurnStamp stamp = stamp_of(tx, instance);
+  const auto dropped = tx.change(tx.sql.prune_history, instance.key, first, end);
+  instance.last_stamp.reset();
+  if (instance.stamp.empty() && stamp_of(tx, instance) != stamp) {
+    instance.stamp = stamp;
+    save_instance(tx, instance);
+  }
+  return dropped;
+}
+
+}  // namespace
 
 StoreResult<std::uint64_t> prune_executions(Transaction& tx, std::string_view name, std::uint64_t keep) {
   const std::optional<InstanceKey> key = key_of(tx, name);
@@ -119,15 +136,19 @@ StoreResult<std::uint64_t> prune_executions(Transaction& tx, std::string_view na
   std::uint64_t pruned = 0;
   if (Cursor row = tx.rows(tx.sql.count_executions, *key, before); row.next()) pruned = row->uint64(0);
   if (pruned == 0) return pruned;
-  // The last segment may be among them: the row keeps its stamp then.
-  const TurnStamp stamp = stamp_of(tx, *instance);
-  tx.run(tx.sql.prune_history, *key, before);
-  instance->last_stamp.reset();
-  if (instance->stamp.empty() && stamp_of(tx, *instance) != stamp) {
-    instance->stamp = stamp;
-    save_instance(tx, *instance);
-  }
+  drop_history(tx, *instance, ExecutionNumber{}, ExecutionNumber{before});
   return pruned;
+}
+
+StoreResult<bool> prune_execution(Transaction& tx, std::string_view name, ExecutionNumber execution) {
+  const std::optional<InstanceKey> key = key_of(tx, name);
+  if (!key) return no_instance(name);
+  Instance* instance = load_instance(tx, *key);
+  if (execution >= instance->execution) {
+    return refuse(StoreError::Kind::conflict, "execution " + to_string(execution) + " of instance '" +
+                                                  std::string(name) + "' is not over: it stays");
+  }
+  return drop_history(tx, *instance, execution, ExecutionNumber{execution.value + 1}) > 0;
 }
 
 }  // namespace holdfast::sqlite_store

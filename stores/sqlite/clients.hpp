@@ -30,8 +30,9 @@ std::optional<InstanceKey> create_instance(Transaction& tx, const Birth& birth);
 
 StoreResult<store::StartAnswer> start(Transaction& tx, const store::StartRequest& request);
 StoreResult<InstanceKey> send(Transaction& tx, const store::ClientMessage& message);
-StoreResult<void> delete_instance(Transaction& tx, std::string_view instance, bool force);
+StoreResult<void> delete_instance(Transaction& tx, std::string_view instance, bool force, InstanceKey life);
 StoreResult<std::uint64_t> prune_executions(Transaction& tx, std::string_view instance, std::uint64_t keep);
+StoreResult<bool> prune_execution(Transaction& tx, std::string_view instance, ExecutionNumber execution);
 
 /// Removes an instance and all that belongs to it. Long histories are left to sweeps.
 void remove_instance(Transaction& tx, InstanceKey key);

@@ -119,12 +119,14 @@ StoreResult<void> renew_activity(Transaction& tx, WorkerKey worker, Duration lea
   return {};
 }
 
-store::CancelRecord read_cancel(const Cursor& row) {
+store::CancelRecord read_cancel(Transaction& tx, const Cursor& row) {
   return {.id = {row->number<InstanceKey>(0), row->number<ExecutionNumber>(1), row->number<EventId>(2)},
           .token = row->token<LockToken>(3),
           .name = std::string(row->text(4)),
           .reason = static_cast<CancelReason>(row->integer(5)),
-          .state = static_cast<store::CancelRecord::State>(row->integer(6))};
+          .state = static_cast<store::CancelRecord::State>(row->integer(6)),
+          .owner = tx.node_of(row->number<WorkerKey>(7)),
+          .age = Duration(tx.now - row->int64(8))};
 }
 
 StoreError why_not_locked(Transaction& tx, const store::ActivityId& id, LockToken token, bool row_is_there) {

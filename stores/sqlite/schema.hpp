@@ -239,9 +239,10 @@ CREATE TABLE cancels (
   reason INTEGER NOT NULL,
   state INTEGER NOT NULL,
   until INTEGER NOT NULL,
+  at INTEGER NOT NULL,
   PRIMARY KEY (key, execution, event, token)
 ) WITHOUT ROWID;
-CREATE INDEX cancels_by_worker ON cancels (worker);
+CREATE INDEX cancels_by_worker ON cancels (worker) WHERE state = 0;
 CREATE INDEX cancels_by_end ON cancels (ns, until);
 
 -- Deliveries for ids that don't exist yet.

@@ -83,7 +83,7 @@ StoreResult<store::StoreState> state(Transaction& tx) {
   state.session_log = *read_session_log(tx, {}, 0, kAll);
   state.workers = *view_workers(tx);
   for (Cursor row = tx.rows(tx.sql.all_cancels, tx.ns); row.next();)
-    state.cancels.push_back(read_cancel(row));
+    state.cancels.push_back(read_cancel(tx, row));
   for (Cursor row = tx.rows(tx.sql.all_early, tx.ns); row.next();) {
     state.early.push_back({.instance = std::string(row->text(0)),
                            .message = read_new_message(row, 2),

@@ -253,7 +253,7 @@ struct Statements {
   Query instance_name{"sqlite.instance_name", "SELECT name FROM instances WHERE key = ?1"};
   Query insert_cancel{"sqlite.insert_cancel",
                       "REPLACE INTO cancels (key, execution, event, token, ns, worker, name, reason, state,"
-                      " until) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0, ?9)"};
+                      " until, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0, ?9, ?10)"};
   Query cancel_reason{"sqlite.cancel_reason",
                       "SELECT reason FROM cancels WHERE key = ?1 AND execution = ?2 AND event = ?3"
                       " AND token = ?4 AND ns = ?5"};
@@ -380,7 +380,8 @@ struct Statements {
   Query insert_remains{"sqlite.insert_remains", "INSERT INTO remains (key) VALUES (?1)"};
   Query count_executions{"sqlite.count_executions",
                          "SELECT count(DISTINCT execution) FROM history WHERE key = ?1 AND execution < ?2"};
-  Query prune_history{"sqlite.prune_history", "DELETE FROM history WHERE key = ?1 AND execution < ?2"};
+  Query prune_history{"sqlite.prune_history",
+                      "DELETE FROM history WHERE key = ?1 AND execution >= ?2 AND execution < ?3"};
   Query acknowledge_cancel{"sqlite.acknowledge_cancel",
                            "UPDATE cancels SET state = ?6 WHERE key = ?1 AND execution = ?2 AND event = ?3"
                            " AND token = ?4 AND ns = ?5"};
@@ -471,8 +472,12 @@ struct Statements {
   Query session_id{"sqlite.session_id", "SELECT id FROM sessions WHERE number = ?1"};
   Query cancels_of_worker{
       "sqlite.cancels_of_worker",
-      "SELECT key, execution, event, token, name, reason, state FROM cancels"
+      "SELECT key, execution, event, token, name, reason, state, worker, at FROM cancels"
       " WHERE worker = ?1 AND ns = ?2 AND state = 0 ORDER BY key, execution, event, token"};
+  Query cancels_of_instance{
+      "sqlite.cancels_of_instance",
+      "SELECT key, execution, event, token, name, reason, state, worker, at FROM cancels"
+      " WHERE key = ?1 ORDER BY execution, event, token"};
   Query queue_counts{"sqlite.queue_counts",
                      "SELECT kind, count(*) FILTER (WHERE at <= ?3), min(at), count(*) FILTER (WHERE at > ?3)"
                      " FROM queued WHERE kind > ?1 AND kind < ?2 GROUP BY kind"};
@@ -493,7 +498,8 @@ struct Statements {
                    " ORDER BY execution, first_event"};
   Query watched_by{"sqlite.watched_by", "SELECT session FROM watches WHERE key = ?1 ORDER BY session"};
   Query all_cancels{"sqlite.all_cancels",
-                    "SELECT key, execution, event, token, name, reason, state FROM cancels WHERE ns = ?1"
+                    "SELECT key, execution, event, token, name, reason, state, worker, at FROM cancels"
+                    " WHERE ns = ?1"
                     " ORDER BY key, execution, event, token"};
   Query all_early{"sqlite.all_early",
                   "SELECT instance, until, kind, execution, source, address_kind, address, body FROM early"

@@ -357,13 +357,18 @@ StoreResult<std::optional<std::string>> SqliteStore::value(std::string_view inst
       [=](Transaction& tx) { return sqlite_store::value(tx, instance, key); });
 }
 
-StoreResult<void> SqliteStore::delete_instance(std::string_view instance, bool force) {
-  return write<void>([=](Transaction& tx) { return sqlite_store::delete_instance(tx, instance, force); });
+StoreResult<void> SqliteStore::delete_instance(std::string_view instance, bool force, InstanceKey life) {
+  return write<void>(
+      [=](Transaction& tx) { return sqlite_store::delete_instance(tx, instance, force, life); });
 }
 
 StoreResult<std::uint64_t> SqliteStore::prune_executions(std::string_view instance, std::uint64_t keep) {
   return write<std::uint64_t>(
       [=](Transaction& tx) { return sqlite_store::prune_executions(tx, instance, keep); });
+}
+
+StoreResult<bool> SqliteStore::prune_execution(std::string_view instance, ExecutionNumber execution) {
+  return write<bool>([=](Transaction& tx) { return sqlite_store::prune_execution(tx, instance, execution); });
 }
 
 StoreResult<std::vector<store::SetAsideRow>> SqliteStore::set_aside(std::uint64_t after, std::size_t limit) {

@@ -116,6 +116,9 @@ StoreResult<store::InstanceDetail> describe(Transaction& tx, std::string_view na
     if (!shown.running && activity.deadline() != kNoTime)
       shown.gives_up_in = left_until(activity.deadline(), tx.now);
   }
+  for (Cursor row = tx.rows(tx.sql.cancels_of_instance, *key); row.next();) {
+    detail.cancels.push_back(read_cancel(tx, row));
+  }
   const Route& route = tx.route(instance->route);
   detail.workers = count([&](const store::WorkerInfo& worker) { return serves(worker.code, route); });
   for (Cursor row = tx.rows(tx.sql.open_children, *key, store::InstanceDetail::kMaxChildren); row.next();) {
@@ -225,7 +228,7 @@ store::ActivityView view_activity(Transaction& tx, const Activity& activity) {
 StoreResult<std::vector<store::CancelRecord>> cancel_records(Transaction& tx, WorkerKey worker) {
   std::vector<store::CancelRecord> records;
   for (Cursor row = tx.rows(tx.sql.cancels_of_worker, worker, tx.ns); row.next();) {
-    records.push_back(read_cancel(row));
+    records.push_back(read_cancel(tx, row));
   }
   return records;
 }

@@ -1,6 +1,10 @@
 // Cancelling an activity is deleting its row; whoever ran it is told.
 #include "testkit/conformance/story.hpp"
 
+#include <functional>
+#include <string>
+#include <vector>
+
 HOLDFAST_CONFORMANCE_FILE(cancellation);
 
 namespace holdfast::testing::conformance {
@@ -45,12 +49,114 @@ STORE_TEST(Cancellation, ARunningOneIsTakenAwayAndItsWorkerTold) {
   a.commit(running.turn.cancels(EventId{5}, CancelReason::cancel_requested));
   EXPECT_TRUE(activities().empty());
   EXPECT_TRUE(b.cancel_records().empty());
+  pass(2s);
   const CancelRecord expected{.id = running.work.id(),
                               .token = running.work.token,
                               .name = "charge",
                               .reason = CancelReason::cancel_requested,
-                              .state = CancelRecord::State::requested};
+                              .state = CancelRecord::State::requested,
+                              .owner = "a",
+                              .age = 2s};
   EXPECT_EQ(a.cancel_records(), std::vector{expected});
+}
+
+STORE_TEST(Cancellation, TheInstanceShowsWhatWasTakenAwayInEachState) {
+  using State = CancelRecord::State;
+  const Worker a = join("a");
+  Running running = with_one_running(a);
+  EXPECT_TRUE(describe("order-1").cancels.empty());
+  a.commit(running.turn.cancels(EventId{5}, CancelReason::cancel_requested).keeps_lock());
+  const CancelRecord record = a.cancel_records().at(0);
+  EXPECT_EQ(describe("order-1").cancels, std::vector{record});
+  for (const State state : {State::acknowledged, State::abandoned}) {
+    must(a.acknowledge(record, state));
+    EXPECT_EQ(describe("order-1").cancels.at(0).state, state);
+  }
+  pass(a.activity_lease);
+  sweep();
+  EXPECT_TRUE(describe("order-1").cancels.empty());
+}
+
+// ---- every way in which an execution stops to want its activities ---------------------------------
+
+struct Trigger {
+  std::string name{};
+  CancelReason reason{};
+  std::function<void(World&, const Worker&, Turn&)> pull{};
+};
+
+std::vector<Trigger> triggers() {
+  const auto ending = [](InstanceStatus status) {
+    return [status](World&, const Worker& worker, Turn& turn) { worker.commit(turn.ends(status)); };
+  };
+  return {
+      {"completed", CancelReason::execution_completed, ending(InstanceStatus::completed)},
+      {"failed", CancelReason::execution_failed, ending(InstanceStatus::failed)},
+      {"cancelled", CancelReason::execution_cancelled, ending(InstanceStatus::cancelled)},
+      {"terminated", CancelReason::execution_terminated, ending(InstanceStatus::terminated)},
+      {"continued as new", CancelReason::continued_as_new,
+       [](World&, const Worker& worker, Turn& turn) { worker.commit(turn.continues_as_new("again")); }},
+      {"instance deleted", CancelReason::instance_deleted,
+       [](World& world, const Worker&, Turn&) { must(world.store().delete_instance("order-1", true)); }},
+      {"execution deleted", CancelReason::continued_as_new,
+       [](World& world, const Worker& worker, Turn& turn) {
+         worker.commit(turn.continues_as_new("again"));
+         must(world.store().prune_execution("order-1", ExecutionNumber{1}));
+       }},
+  };
+}
+
+STORE_TEST(Cancellation, AtAFetchTheRowOfAnEndedExecutionIsGone) {
+  for (const Trigger& trigger : triggers()) {
+    SCOPED_TRACE(trigger.name);
+    World world(under_test());
+    const Worker a = world.join("a");
+    Turn turn = a.begin("order-1");
+    a.commit(turn.schedules("charge").keeps_lock());
+    EXPECT_EQ(world.activities().size(), 1U);
+    trigger.pull(world, a, turn);
+    EXPECT_EQ(names(a.fetch_activities()), Texts{});
+    EXPECT_TRUE(world.activities().empty());
+    EXPECT_TRUE(world.state().cancels.empty());  // it never ran: nobody has to be told
+  }
+}
+
+STORE_TEST(Cancellation, AtARenewalTheLockOfAnEndedExecutionIsGoneAndNothingIsExtended) {
+  for (const Trigger& trigger : triggers()) {
+    SCOPED_TRACE(trigger.name);
+    World world(under_test());
+    const Worker a = world.join("a");
+    Running running = with_one_running(a);
+    EXPECT_EQ(answer(a.renew(running.work)), "ok");
+    trigger.pull(world, a, running.turn);
+    world.changes_nothing([&] {
+      EXPECT_EQ(answer(a.renew(running.work)), "gone(" + std::string(to_string(trigger.reason)) + ")");
+    });
+  }
+}
+
+STORE_TEST(Cancellation, AnAnswerForAnEndedExecutionIsGoneAndNothingIsEnqueued) {
+  for (const Trigger& trigger : triggers()) {
+    SCOPED_TRACE(trigger.name);
+    World world(under_test());
+    const Worker a = world.join("a");
+    Running running = with_one_running(a);
+    trigger.pull(world, a, running.turn);
+    const std::string gone = "gone(" + std::string(to_string(trigger.reason)) + ")";
+    world.changes_nothing([&] {
+      EXPECT_EQ(answer(a.finish(running.work)), gone);
+      EXPECT_EQ(answer(a.retry(running.work)), gone);
+    });
+  }
+}
+
+STORE_TEST(Cancellation, AnAnswerForARunningExecutionEnqueuesExactlyOneMessage) {
+  const Worker a = join("a");
+  Running running = with_one_running(a);
+  must(a.finish(running.work));
+  EXPECT_TRUE(activities().empty());
+  EXPECT_EQ(texts(row("order-1").messages), Texts{"outcome 1/5: result"});
+  changes_nothing([&] { EXPECT_EQ(answer(a.finish(running.work)), "gone(dropped)"); });
 }
 
 STORE_TEST(Cancellation, EveryLaterAnswerIsGoneWithTheReason) {

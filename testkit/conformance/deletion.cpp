@@ -38,6 +38,14 @@ STORE_TEST(Deletion, OfWhatIsNotThereIsNotFound) {
   EXPECT_EQ(answer(store().delete_instance("nobody", true)), "not_found");
 }
 
+STORE_TEST(Deletion, OfOneLifeSparesTheNext) {
+  const InstanceKey former = start("order-1");
+  must(store().delete_instance("order-1", true, former));
+  const InstanceKey again = start("order-1");
+  changes_nothing([&] { EXPECT_EQ(answer(store().delete_instance("order-1", true, former)), "not_found"); });
+  EXPECT_EQ(answer(store().delete_instance("order-1", true, again)), "ok");
+}
+
 STORE_TEST(Deletion, LosesTheTurnThatRuns) {
   const Worker a = join("a");
   Turn turn = a.begin("order-1");

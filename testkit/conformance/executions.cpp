@@ -125,6 +125,35 @@ STORE_TEST(Executions, OldOnesArePrunedAndTheCurrentOneStays) {
   EXPECT_EQ(answer(store().prune_executions("nobody", 1)), "not_found");
 }
 
+STORE_TEST(Executions, OneOfThemIsPrunedAndTheOthersStay) {
+  const Worker a = join("a");
+  Turn turn = a.begin("order-1");
+  for (int i = 0; i < 2; ++i) a.commit(turn.continues_as_new("again").keeps_lock());
+  a.commit(turn.keeps_lock());
+  EXPECT_TRUE(must(store().prune_execution("order-1", ExecutionNumber{2})));
+  const auto left = must(store().executions(turn.key()));
+  ASSERT_EQ(left.size(), 2U);
+  EXPECT_EQ(left[0].execution, ExecutionNumber{1});
+  EXPECT_EQ(left[1].execution, ExecutionNumber{3});
+  changes_nothing([&] {
+    EXPECT_FALSE(must(store().prune_execution("order-1", ExecutionNumber{2})));
+    EXPECT_EQ(answer(store().prune_execution("order-1", ExecutionNumber{3})), "conflict");
+    EXPECT_EQ(answer(store().prune_execution("order-1", ExecutionNumber{4})), "conflict");
+    EXPECT_EQ(answer(store().prune_execution("nobody", ExecutionNumber{1})), "not_found");
+  });
+  EXPECT_EQ(answer(a.try_commit(turn)), "ok");
+}
+
+STORE_TEST(Executions, PruningTheLastOneThatIsOverKeepsTheStamp) {
+  const Worker a = join("a");
+  Turn turn = a.begin("order-1");
+  a.commit(turn.continues_as_new("again"));
+  const TurnStamp stamp = row("order-1").stamp;
+  must(store().prune_execution("order-1", ExecutionNumber{1}));
+  EXPECT_EQ(row("order-1").stamp, stamp);
+  EXPECT_EQ(answer(a.try_commit(a.fetch_turn())), "ok");
+}
+
 STORE_TEST(Executions, PruningBetweenTwoExecutionsDestroysNothingLive) {
   const Worker a = join("a");
   Turn turn = a.begin("order-1");

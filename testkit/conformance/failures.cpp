@@ -461,6 +461,20 @@ STORE_TEST(Failures, OfPruning) {
                           .again = "0"});
 }
 
+STORE_TEST(Failures, OfPruningOneExecution) {
+  fail_everywhere(*this, {.prepare = [](World& world) -> Call {
+                            const Worker a = world.join("a");
+                            Turn turn = a.begin("order-1");
+                            a.commit(turn.continues_as_new("again"));
+                            return [&world] {
+                              const auto pruned =
+                                  world.store().prune_execution("order-1", ExecutionNumber{1});
+                              return pruned ? std::string(*pruned ? "pruned" : "0") : answer(pruned);
+                            };
+                          },
+                          .again = "0"});
+}
+
 // ---- keeping order ------------------------------------------------------------------------------
 
 STORE_TEST(Failures, OfASweep) {

@@ -276,11 +276,23 @@ StoreResult<std::vector<store::ExecutionView>> FaultyStore::executions(InstanceK
 StoreResult<std::optional<std::string>> FaultyStore::value(std::string_view instance, std::string_view key) {
   return one("value", [&] { return inner_->value(instance, key); });
 }
-StoreResult<void> FaultyStore::delete_instance(std::string_view instance, bool force) {
-  return one("delete instance", [&] { return inner_->delete_instance(instance, force); });
+StoreResult<void> FaultyStore::delete_instance(std::string_view instance, bool force, InstanceKey life) {
+  InstanceKey key{};
+  return one(
+      "delete instance",
+      [&] {
+        if (const auto found = inner_->find(instance)) key = found->key;
+        return inner_->delete_instance(instance, force, life);
+      },
+      [&](const StoreResult<void>& answer) {
+        if (answer) guard_.witness().deleted(key);
+      });
 }
 StoreResult<std::uint64_t> FaultyStore::prune_executions(std::string_view instance, std::uint64_t keep) {
   return one("prune executions", [&] { return inner_->prune_executions(instance, keep); });
+}
+StoreResult<bool> FaultyStore::prune_execution(std::string_view instance, ExecutionNumber execution) {
+  return one("prune execution", [&] { return inner_->prune_execution(instance, execution); });
 }
 StoreResult<std::vector<store::SetAsideRow>> FaultyStore::set_aside(std::uint64_t after, std::size_t limit) {
   return one("set aside", [&] { return inner_->set_aside(after, limit); });

@@ -243,6 +243,17 @@ void Witness::started(const store::StartRequest& request, const StoreResult<stor
   ++changes_;
 }
 
+void Witness::deleted(InstanceKey key) {
+  for (auto it = activities_.lower_bound({key, {}, {}}); it != activities_.end() && it->first.instance == key;
+       ++it) {
+    end_activity(it->first);
+  }
+  Instance& instance = this->instance(key);
+  instance.lock.reset();
+  instance.ended = true;
+  ++changes_;
+}
+
 void Witness::swept(const store::Swept& answer) {
   if (answer.repaired != 0)
     broken("the sweep had to repair " + std::to_string(answer.repaired) + " rows that disagreed");

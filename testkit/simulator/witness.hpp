@@ -35,6 +35,7 @@ class Witness {
   void renewed(Duration lease, const store::ActivityRenewal& renewal, const StoreResult<void>& answer);
 
   void started(const store::StartRequest& request, const StoreResult<store::StartAnswer>& answer);
+  void deleted(InstanceKey key);
   void swept(const store::Swept& answer);
 
   /// Compares the whole store with what was heard.

@@ -31,10 +31,17 @@ class ProcessesTest : public ::testing::Test {
   /// An engine in a process of its own, until the test is over.
   template <class Add>
   pid_t start_engine(Add add) {
-    const int before = board->ready;
-    const pid_t pid = processes.start([this, add] {
-      Runtime rt(sqlite(file), quick(null_logger()));
+    return start_engine(quick(null_logger()), [add](Runtime& rt) {
       add_program(rt);
+      add(rt);
+    });
+  }
+  /// With these settings and this code, and no other.
+  template <class Add>
+  pid_t start_engine(RuntimeOptions options, Add add) {
+    const int before = board->ready;
+    const pid_t pid = processes.start([this, options, add] {
+      Runtime rt(sqlite(file), options);
       add(rt);
       rt.start();
       ++board->ready;
@@ -122,6 +129,35 @@ TEST_F(ProcessesTest, ACancelReachesARunningActivityInAnotherProcess) {
   run.cancel("enough");
   EXPECT_EQ(run.result<int>(kSoon).error().category, Category::cancelled);
   EXPECT_TRUE(eventually([this] { return board->stopped == 1; }));
+  end_engines();
+}
+
+// One process decides, another one runs the activity. Its lock is renewed every twenty minutes, so that no
+// renewal brings the news.
+TEST_F(ProcessesTest, ACancelIsPushedToTheOwnerInAnotherProcess) {
+  RuntimeOptions runs_activities = quick(null_logger());
+  runs_activities.activity_lease = 1h;
+  runs_activities.session_idle_timeout = 2h;
+  start_engine(runs_activities, [this](Runtime& rt) {
+    rt.activity("wait", [this](ActivityContext& ctx) {
+      ++board->begun;
+      EXPECT_TRUE(eventually([&] { return ctx.stop_token().stop_requested(); }));
+      EXPECT_EQ(ctx.cancel_reason(), CancelReason::cancel_requested);
+      ++board->stopped;
+      return 0;
+    });
+  });
+  start_engine(quick(null_logger()), [](Runtime& rt) { rt.orchestration("waiting", waiting); });
+  Client client(sqlite(file));
+  auto run = client.start("waiting", "w");
+  ASSERT_TRUE(eventually([this] { return board->begun == 1; }));
+  run.cancel("enough");
+  EXPECT_EQ(run.result<int>(kSoon).error().category, Category::cancelled);
+  EXPECT_TRUE(eventually([this] { return board->stopped == 1; }));
+  EXPECT_TRUE(eventually([&] {
+    const auto cancels = run.describe().cancels;
+    return cancels.size() == 1 && cancels[0].state == RunCancel::State::acknowledged;
+  }));
   end_engines();
 }
 

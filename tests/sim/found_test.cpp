@@ -80,6 +80,16 @@ const std::vector<Found>& all_found() {
   return list;
 }
 
+// What nobody wants any more, with the faults that matter to it: workers die and stand still, news is lost.
+TEST(UnwantedWorkTest, IsTakenAwayByEveryTriggerAtEveryStepWithKillsAndLostPushes) {
+  const SimulatedFaults faults = only([](SimulatedFaults& f) {
+    f.kills = f.pauses = f.lost_wakes = f.store_errors = f.slow_activities = f.interleaved_steps = true;
+  });
+  const auto failure = holdfast::testing::simulate_seeds(scenario_of({unwanted_work}),
+                                                         {.first = 1, .count = 150}, {.faults = faults});
+  EXPECT_FALSE(failure) << failure->text();
+}
+
 class FoundTest : public ::testing::TestWithParam<Found> {};
 
 TEST_P(FoundTest, Holds) {

@@ -132,6 +132,8 @@ struct CancelRecord {
   std::string name{};
   CancelReason reason = CancelReason::dropped;
   State state = State::requested;
+  std::string owner{};  ///< the node that ran it; empty when that is no longer registered
+  Duration age{};       ///< since the commit that took it away
   friend bool operator==(const CancelRecord&, const CancelRecord&) = default;
 };
 

@@ -75,6 +75,7 @@ struct InstanceDetail {
   std::uint32_t delivery = 0;
   std::vector<Address> waits{};
   std::vector<ActivityView> activities{};
+  std::vector<CancelRecord> cancels{};  ///< its activities that were taken away while they ran
   std::vector<NewTimer> timers{};
   std::uint64_t unread = 0;              ///< messages that no turn has consumed
   std::uint32_t workers = 0;             ///< live ones that have its code, and may go on with its build

@@ -78,6 +78,11 @@ void Comparison::perform(const Delete& op) {
 }
 
 void Comparison::perform(const Prune& op) {
+  if (op.one != 0) {
+    ask(op.on, "prune_execution",
+        [&](Store& store) { return store.prune_execution(name(op.id), ExecutionNumber{op.one}); });
+    return;
+  }
   ask(op.on, "prune_executions", [&](Store& store) { return store.prune_executions(name(op.id), op.keep); });
 }
 

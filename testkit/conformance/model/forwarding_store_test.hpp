@@ -118,11 +118,14 @@ class ForwardingStore : public Store {
   StoreResult<std::optional<std::string>> value(std::string_view instance, std::string_view key) override {
     return to_->value(instance, key);
   }
-  StoreResult<void> delete_instance(std::string_view instance, bool force) override {
-    return to_->delete_instance(instance, force);
+  StoreResult<void> delete_instance(std::string_view instance, bool force, InstanceKey life) override {
+    return to_->delete_instance(instance, force, life);
   }
   StoreResult<std::uint64_t> prune_executions(std::string_view instance, std::uint64_t keep) override {
     return to_->prune_executions(instance, keep);
+  }
+  StoreResult<bool> prune_execution(std::string_view instance, ExecutionNumber execution) override {
+    return to_->prune_execution(instance, execution);
   }
   StoreResult<std::vector<store::SetAsideRow>> set_aside(std::uint64_t after, std::size_t limit) override {
     return to_->set_aside(after, limit);

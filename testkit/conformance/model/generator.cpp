@@ -276,7 +276,11 @@ class Generator {
   Operation delete_instance() {
     return Delete{.on = on_, .id = choose_.any_instance(), .force = dice_.chance(50)};
   }
-  Operation prune() { return Prune{.on = on_, .id = choose_.any_instance(), .keep = dice_.below(3)}; }
+  Operation prune() {
+    Prune op{.on = on_, .id = choose_.any_instance(), .keep = dice_.below(3)};
+    if (dice_.chance(50)) op.one = 1 + dice_.below(4);
+    return op;
+  }
   Operation look_around() { return LookAround{.on = on_}; }
 
   Operation doze() {

@@ -397,6 +397,7 @@ struct Prune {
   On on = On::left;
   Id id = Id::a;
   std::uint64_t keep = 0;
+  std::uint64_t one = 0;  ///< if set: the history of this execution, and no other
   friend bool operator==(const Prune&, const Prune&) = default;
 };
 /// Every call that only reads.

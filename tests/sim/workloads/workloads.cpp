@@ -84,7 +84,8 @@ void everything(Simulation& sim) {
                                   oversized_ones,
                                   early_birds,
                                   persistent_children,
-                                  orphans};
+                                  orphans,
+                                  unwanted_work};
   // Few kinds at once keep a failure readable; over many seeds they all meet.
   const std::size_t kinds = 1 + sim.draw(8);
   std::set<std::size_t> chosen;

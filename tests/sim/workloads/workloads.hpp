@@ -119,6 +119,7 @@ void conversations(const Shared& shared);
 // Ends that come from outside, and what others can see.
 void cancellations(const Shared& shared);
 void restless_ones(const Shared& shared);
+void unwanted_work(const Shared& shared);
 void terminations(const Shared& shared);
 void dropped_children(const Shared& shared);
 void values(const Shared& shared);
