@@ -22,7 +22,7 @@
 namespace holdfast::runtime {
 
 /// Thread-safe. An activity runs in a slot; its lock is kept until the store knows how it ended.
-class ActivityDesk {
+class ActivityDesk final : private detail::ActivityHost {
  public:
   ActivityDesk(Worker& worker, InstanceCache& cache, Executor& executor)
       : worker_(worker), cache_(cache), executor_(executor) {}
@@ -79,6 +79,8 @@ class ActivityDesk {
   [[nodiscard]] std::size_t in_hand() const;
   /// Slots in which code runs, or that are reserved.
   [[nodiscard]] std::size_t slots_in_use() const;
+  /// Whether something here comes to its end soon: code that can be ended, or an answer that is on its way.
+  [[nodiscard]] bool settling() const;
   [[nodiscard]] bool any_locks() const { return in_hand() > 0; }
 
   /// When the last activity began that may be what kills its workers, if one is here.
@@ -91,13 +93,13 @@ class ActivityDesk {
     BootTime lease_until{};
     BootTime grace_until = BootTime::max();  ///< after a request to stop
     bool code_runs = true;                   ///< occupies a slot
+    bool told_to_end = false;                ///< grace_until is when it is given up
     bool gone = false;                       ///< nothing to answer
   };
   using Key = std::pair<store::ActivityId, LockToken>;
   using Stops = std::vector<std::pair<CallPointer, CancelReason>>;
 
-  void run(const CallPointer& call);
-  void ended(const CallPointer& call, Result<Payload> result);
+  void ended(const CallPointer& call, Result<Payload> result) override;
   void conclude(const detail::ActivityCall& call, Result<Payload> result);
   void fail_at_once(store::LockedActivity&& locked, LockToken token, Failure failure);
   void queue(store::ActivityResult answer);
@@ -106,6 +108,7 @@ class ActivityDesk {
   std::map<Key, Entry>::iterator abandon(std::map<Key, Entry>::iterator it);
   void note_stop(Entry& entry, CancelReason reason, Stops& stops);
   void stop(const Stops& stops);
+  bool tell_to_end(Entry& entry);
 
   Worker& worker_;
   InstanceCache& cache_;
