@@ -21,13 +21,23 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace holdfast {
 
 namespace detail {
 class ActivityCall;
-}
+
+struct InCoroutine {};
+/// What ActivityContext::cancelled() gives. holdfast/asio.hpp has it.
+template <class Where>
+struct CancelledAwait {
+  static_assert(!std::is_same_v<Where, Where>,
+                "holdfast: ctx.cancelled() is for activities that are coroutines; include holdfast/asio.hpp");
+};
+
+}  // namespace detail
 
 /// One attempt. Valid while the activity's code runs; any of its threads may use it.
 class ActivityContext {
@@ -50,6 +60,11 @@ class ActivityContext {
 
   /// Fires when the result is no longer wanted, or this worker can't keep its hold on the activity.
   [[nodiscard]] std::stop_token stop_token() const noexcept;
+  /// For coroutines: `co_await ctx.cancelled()` goes on when the stop token fires. Needs holdfast/asio.hpp.
+  template <class Where = detail::InCoroutine>
+  [[nodiscard]] auto cancelled() const {
+    return detail::CancelledAwait<Where>::of(stop_token());
+  }
   [[nodiscard]] std::optional<CancelReason> cancel_reason() const noexcept;
   /// How long this attempt may still take; `never` when it has no limit.
   [[nodiscard]] Duration time_left() const noexcept;

@@ -39,7 +39,8 @@ struct RuntimeOptions {
   std::vector<std::string> queues{""};
   /// What it offers to sessions that have requirements.
   std::vector<std::string> capabilities{};
-  /// Activities at once; 0: as many as the machine has threads, at least 4.
+  /// Activities at once; 0: as many as the machine has threads, at least 4. Slots cost nothing, threads are
+  /// made for blocking code when it runs: a worker of coroutines may have thousands.
   std::size_t activity_slots = 0;
   std::size_t turn_threads = 2;
 
@@ -108,7 +109,8 @@ class Runtime {
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
-  /// Code with side effects: R f(ActivityContext&, Inputs...). Called by several threads at once.
+  /// Code with side effects: R f(ActivityContext&, Inputs...). Called by several threads at once. With
+  /// holdfast/asio.hpp it may be a coroutine, which waits without a thread.
   template <class F>
   Runtime& activity(std::string_view name, F function) {
     return add_activity(name, detail::make_activity(std::move(function)));
@@ -116,7 +118,7 @@ class Runtime {
   /// The same under a typed handle.
   template <class R, class... P, class F>
   Runtime& activity(const Activity<R(P...)>& handle, F function) {
-    static_assert(std::is_invocable_r_v<R, const F&, ActivityContext&, P...>,
+    static_assert(detail::fits_handle<F, R, P...>(),
                   "holdfast: this function doesn't fit the signature of the activity's handle");
     return add_activity(handle.name, detail::make_activity(std::move(function)));
   }

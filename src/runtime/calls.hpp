@@ -31,13 +31,17 @@ class ActivityCall {
         clock_(clock),
         started_(started),
         deadline_(deadline_of(scheduled_, started)),
-        payload_limit_(payload_limit) {}
+        payload_limit_(payload_limit),
+        end_(code_->is_coroutine() ? std::stop_source() : std::stop_source(std::nostopstate)) {}
 
   [[nodiscard]] const store::LockedActivity& locked() const noexcept { return locked_; }
   [[nodiscard]] const store::ActivityId& id() const noexcept { return locked_.id; }
   [[nodiscard]] LockToken token() const noexcept { return token_; }
   [[nodiscard]] const ActivityScheduled& scheduled() const noexcept { return scheduled_; }
-  [[nodiscard]] const ActivityCode& code() const noexcept { return *code_; }
+  /// Begins to run the code. `completion` is of this call.
+  void invoke(runtime::Executor& threads, Completion completion) {
+    code_->invoke({context_, scheduled_.input, threads, end_.get_token()}, std::move(completion));
+  }
   [[nodiscard]] BootTime started() const noexcept { return started_; }
   /// When the attempt has taken too long.
   [[nodiscard]] BootTime deadline() const noexcept { return deadline_; }
@@ -58,6 +62,9 @@ class ActivityCall {
     reason_.compare_exchange_strong(none, static_cast<int>(reason));
     stop_.request_stop();
   }
+  /// Ends code that has not stopped in its grace, where that is possible.
+  [[nodiscard]] bool can_be_ended() const noexcept { return end_.stop_possible(); }
+  void end() { end_.request_stop(); }
   [[nodiscard]] std::stop_token stop_token() const noexcept { return stop_.get_token(); }
   [[nodiscard]] std::optional<CancelReason> reason() const noexcept {
     const int reason = reason_.load();
@@ -106,6 +113,8 @@ class ActivityCall {
   std::atomic<bool> answered_{false};
   std::atomic<int> reason_{-1};
   std::stop_source stop_;
+  std::stop_source end_;
+  ActivityContext context_{*this};
   mutable std::mutex mutex_;
   std::optional<std::string> progress_;
   std::optional<std::string> unsent_progress_;

@@ -4,8 +4,6 @@
 #include "client/bodies.hpp"
 #include "runtime/retry.hpp"
 
-#include <holdfast/task.hpp>
-
 #include <algorithm>
 #include <chrono>
 #include <string_view>
@@ -14,6 +12,9 @@
 namespace holdfast::runtime {
 
 namespace {
+
+// A coroutine that was told to end needs no more than a moment for it, unless it ignores that.
+constexpr Duration kMomentToEnd = std::chrono::seconds(1);
 
 // Failures go into history: a text that was meant for a log file is cut, and says so.
 void shorten(Failure& failure, std::uint64_t payload_limit) {
@@ -120,16 +121,7 @@ void ActivityDesk::begin(store::LockedActivity&& locked, LockToken token, BootTi
                             Entry{call, after(asked, worker_.options.activity_lease)});
   }
   worker_.keep_by(std::min(call->deadline(), after(asked, worker_.options.activity_lease / 3)));
-  executor_.post([this, call, owner = owner_.lock()] { run(call); });
-}
-
-void ActivityDesk::run(const CallPointer& call) {
-  ActivityContext context(*call);
-  try {
-    ended(call, call->code().run(context, call->scheduled().input));
-  } catch (...) {
-    ended(call, Unexpected(detail::failure_of(std::current_exception())));
-  }
+  call->invoke(executor_, detail::Completion(*this, call, owner_.lock()));
 }
 
 // The code has returned: its slot is free, and if nobody answered before, this is the answer.
@@ -365,6 +357,7 @@ void ActivityDesk::stop(const Stops& stops) {
 
 void ActivityDesk::enforce_limits() {
   std::vector<CallPointer> timed_out;
+  std::vector<CallPointer> to_end;
   Stops stops;
   bool slots_free = false;
   {
@@ -384,11 +377,17 @@ void ActivityDesk::enforce_limits() {
         }
       }
       const bool grace_over = entry.code_runs && entry.grace_until <= now;
-      slots_free = slots_free || grace_over;
-      it = grace_over ? abandon(it) : std::next(it);
+      if (grace_over && tell_to_end(entry)) {
+        to_end.push_back(entry.call);
+        ++it;
+      } else {
+        slots_free = slots_free || grace_over;
+        it = grace_over ? abandon(it) : std::next(it);
+      }
     }
   }
   stop(stops);
+  for (const CallPointer& call : to_end) call->end();
   if (slots_free) worker_.poke(Step::activities);
   for (const CallPointer& call : timed_out) {
     conclude(*call, Unexpected(Failure{.category = Category::timeout,
@@ -397,7 +396,17 @@ void ActivityDesk::enforce_limits() {
   }
 }
 
-// With the mutex held. The thread goes on, but no longer counts.
+// With the mutex held. False when it can't be ended, or was told before. The caller ends it, without the
+// mutex.
+bool ActivityDesk::tell_to_end(Entry& entry) {
+  if (!entry.call->can_be_ended() || std::exchange(entry.told_to_end, true)) return false;
+  log(*worker_.logger, LogLevel::warn, "activity goes on after its grace; its coroutine is ended",
+      {{"instance", entry.call->locked().instance}, {"activity", entry.call->locked().name}});
+  entry.grace_until = after(worker_.now(), kMomentToEnd);
+  return true;
+}
+
+// With the mutex held. Its code goes on, but no longer counts.
 std::map<ActivityDesk::Key, ActivityDesk::Entry>::iterator ActivityDesk::abandon(
     std::map<Key, Entry>::iterator it) {
   Entry& entry = it->second;
@@ -466,6 +475,14 @@ std::optional<BootTime> ActivityDesk::suspect_since() const {
       since = std::max(since.value_or(BootTime{}), entry.call->started());
   }
   return since;
+}
+
+bool ActivityDesk::settling() const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(calls_, [](const auto& item) {
+    const auto& [key, entry] = item;
+    return entry.code_runs ? entry.call->can_be_ended() : entry.call->answered();
+  });
 }
 
 std::size_t ActivityDesk::in_hand() const {

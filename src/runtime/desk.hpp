@@ -23,7 +23,7 @@
 namespace holdfast::runtime {
 
 /// Thread-safe. An activity runs in a slot; its lock is kept until the store knows how it ended.
-class ActivityDesk {
+class ActivityDesk final : private detail::ActivityHost {
  public:
   ActivityDesk(Worker& worker, InstanceCache& cache, Executor& executor)
       : worker_(worker), cache_(cache), executor_(executor) {}
@@ -82,6 +82,8 @@ class ActivityDesk {
   [[nodiscard]] std::size_t in_hand() const;
   /// Slots in which code runs, or that are reserved.
   [[nodiscard]] std::size_t slots_in_use() const;
+  /// Whether something here comes to its end soon: code that can be ended, or an answer that is on its way.
+  [[nodiscard]] bool settling() const;
   [[nodiscard]] bool any_locks() const { return in_hand() > 0; }
 
   /// When the last activity began that may be what kills its workers, if one is here.
@@ -95,6 +97,7 @@ class ActivityDesk {
     BootTime grace_until = BootTime::max();  ///< after a request to stop
     std::optional<CancelReason> asked{};     ///< to stop, and why
     bool code_runs = true;                   ///< occupies a slot
+    bool told_to_end = false;                ///< grace_until is when it is given up
     bool gone = false;                       ///< nothing to answer
     bool on_record = false;                  ///< taken away: the store wants to know how its code ends
   };
@@ -106,8 +109,7 @@ class ActivityDesk {
   };
   using Stops = std::vector<Stop>;
 
-  void run(const CallPointer& call);
-  void ended(const CallPointer& call, Result<Payload> result);
+  void ended(const CallPointer& call, Result<Payload> result) override;
   void conclude(const detail::ActivityCall& call, Result<Payload> result);
   void fail_at_once(store::LockedActivity&& locked, LockToken token, Failure failure);
   void queue(store::ActivityResult answer);
@@ -120,6 +122,7 @@ class ActivityDesk {
   void acknowledge(const Key& key, const Entry& entry, store::CancelRecord::State state);
   [[nodiscard]] bool refuses() const { return abandoned_.size() >= worker_.options.max_abandoned; }
   bool forget_abandoned(const detail::ActivityCall& call);
+  bool tell_to_end(Entry& entry);
 
   Worker& worker_;
   InstanceCache& cache_;

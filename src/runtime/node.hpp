@@ -45,6 +45,8 @@ class Node {
   void stop_activities();
   /// Nothing runs, and the store knows everything.
   [[nodiscard]] bool quiet() const;
+  /// Not quiet, but will be without anybody's help, as far as this one goes: see ActivityDesk.
+  [[nodiscard]] bool settling() const { return desk_.settling(); }
   [[nodiscard]] std::size_t slots_in_use() const { return desk_.slots_in_use(); }
   /// Gives back what is still locked and leaves. For after the last step.
   void leave();

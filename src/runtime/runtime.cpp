@@ -104,6 +104,9 @@ bool Runtime::drain(Duration deadline) {
   if (!by_itself) {
     impl.node->stop_activities();
     quiet_by(runtime::after(clock.boot_now(), impl.options.cancel_grace));
+    // Then coroutines are ended, which takes a moment, and those that go on all the same are given up.
+    const BootTime given_up = runtime::after(clock.boot_now(), 2s);
+    while (impl.node->settling() && clock.boot_now() < given_up) std::this_thread::sleep_for(1ms);
   }
   impl.driver->stop();
   impl.node->leave();

@@ -26,6 +26,10 @@ std::string SimulationFailure::text() const {
 
 Simulation& Simulation::add_activity(std::string_view name,
                                      std::shared_ptr<const detail::ActivityCode> code) {
+  if (code->is_coroutine()) {
+    throw std::logic_error("activity '" + std::string(name) +
+                           "' is a coroutine, which runs in real time; give the simulation a function");
+  }
   impl_.activities.push_back({std::string(name), std::move(code)});
   return *this;
 }

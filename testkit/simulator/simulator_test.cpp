@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 namespace holdfast::testing {
@@ -101,6 +102,21 @@ TEST(Simulator, ReportsCodeThatDecidesByChance) {
   const SimulationReport report = simulate(scenario, 1, {.faults = SimulatedFaults::none()});
   ASSERT_TRUE(report.failure);
   EXPECT_NE(report.failure->what.find("decides by chance"), std::string::npos);
+}
+
+/// What registers like a coroutine of asio.hpp.
+class Coroutine final : public detail::ActivityCode {
+ public:
+  void invoke(detail::ActivityTask, detail::Completion) const override {}
+  [[nodiscard]] bool is_coroutine() const noexcept override { return true; }
+};
+struct MakesCoroutine {
+  std::shared_ptr<const detail::ActivityCode> activity_code() && { return std::make_shared<Coroutine>(); }
+};
+
+TEST(Simulator, RefusesActivitiesThatRunInRealTime) {
+  const auto scenario = [](Simulation& sim) { sim.activity("wait", MakesCoroutine{}); };
+  EXPECT_THROW(simulate(scenario, 1), std::logic_error);
 }
 
 TEST(Simulator, StopsBeforeAStep) {

@@ -1,4 +1,4 @@
-// The code of one activity without its types: how a worker runs it.
+// The code of one activity without its types: how a worker begins it, and hears of its end.
 #pragma once
 
 #include <holdfast/activity.hpp>
@@ -6,27 +6,84 @@
 #include <holdfast/codec.hpp>
 #include <holdfast/result.hpp>
 
+#include <concepts>
+#include <exception>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
+namespace holdfast::runtime {
+class Executor;
+}
+
 namespace holdfast::detail {
 
-/// One registered activity. Shared by all threads: its function is called by several at once.
+class ActivityCall;
+
+/// Who has an attempt in hand, and wants to know how it ends.
+class ActivityHost {
+ public:
+  /// Any thread, once for each call; what comes later is ignored.
+  virtual void ended(const std::shared_ptr<ActivityCall>& call, Result<Payload> result) = 0;
+
+ protected:
+  ~ActivityHost() = default;
+};
+
+/// How a handler says that an attempt has ended: once, from any thread. Copies are of the same attempt, and
+/// keep alive what its code may use, also after its worker has stopped waiting for it.
+class Completion {
+ public:
+  Completion(ActivityHost& host, std::shared_ptr<ActivityCall> call, std::shared_ptr<const void> owner)
+      : host_(&host), call_(std::move(call)), owner_(std::move(owner)) {}
+
+  void operator()(Result<Payload> result) const { host_->ended(call_, std::move(result)); }
+  /// With what the user's code threw.
+  void fail(const std::exception_ptr& error) const;
+
+ private:
+  ActivityHost* host_;
+  std::shared_ptr<ActivityCall> call_;
+  std::shared_ptr<const void> owner_;
+};
+
+/// One attempt to be run. Its parts are valid as long as a copy of its Completion is.
+struct ActivityTask {
+  ActivityContext& ctx;
+  const Payload& input;
+  runtime::Executor& threads;  ///< for code that blocks
+  std::stop_token end{};       ///< fires when the grace after a request to stop is over; of coroutines only
+};
+
+/// One registered activity. Shared by all threads: several attempts begin and run at once.
 class ActivityCode {
  public:
   virtual ~ActivityCode() = default;
-  /// Runs it to its end. Throws what the user's function throws; an input that can't be decoded is an error.
+  /// Begins an attempt and returns; the code runs elsewhere.
+  virtual void invoke(ActivityTask task, Completion completion) const = 0;
+  /// Whether it waits without a thread, and can be ended by ActivityTask::end.
+  [[nodiscard]] virtual bool is_coroutine() const noexcept { return false; }
+};
+
+/// Code that has a thread of the worker from its begin to its end.
+class BlockingActivity : public ActivityCode {
+ public:
+  void invoke(ActivityTask task, Completion completion) const final;
+
+ private:
+  /// Throws what the user's function throws; an input that can't be decoded is an error.
   virtual Result<Payload> run(ActivityContext& ctx, const Payload& input) const = 0;
 };
 
 template <class F, class R, class... P>
-class FunctionActivity final : public ActivityCode {
+class FunctionActivity final : public BlockingActivity {
  public:
   explicit FunctionActivity(F function) : function_(std::move(function)) {}
 
+ private:
   Result<Payload> run(ActivityContext& ctx, const Payload& input) const override {
     Result<std::tuple<std::remove_cvref_t<P>...>> arguments = decode_args<std::remove_cvref_t<P>...>(input);
     if (!arguments) return Unexpected(std::move(arguments).error());
@@ -42,19 +99,39 @@ class FunctionActivity final : public ActivityCode {
         *arguments);
   }
 
- private:
   F function_;
 };
+
+/// What an activity is whose function returns R, and the value it stands for. asio.hpp adds awaitables.
+template <class R>
+struct ActivityForm {
+  using Value = R;
+  template <class F, class... P>
+  static std::shared_ptr<const ActivityCode> wrap(F function) {
+    return std::make_shared<FunctionActivity<F, R, P...>>(std::move(function));
+  }
+};
+
+/// Whether the function can be registered under a handle with the signature R(P...).
+template <class F, class R, class... P>
+constexpr bool fits_handle() {
+  if constexpr (std::is_invocable_v<const F&, ActivityContext&, P...>) {
+    using Value = typename ActivityForm<std::invoke_result_t<const F&, ActivityContext&, P...>>::Value;
+    return std::is_void_v<R> || std::is_convertible_v<Value, R>;
+  } else {
+    return false;
+  }
+}
 
 template <class Signature>
 struct ActivitySignature;
 template <class R, class... P>
 struct ActivitySignature<R (*)(ActivityContext&, P...)> {
-  template <class F>
-  static std::shared_ptr<const ActivityCode> wrap(F function) {
+  template <class F, class... How>
+  static std::shared_ptr<const ActivityCode> wrap(F function, How... how) {
     static_assert(((!std::is_lvalue_reference_v<P> || std::is_const_v<std::remove_reference_t<P>>) && ...),
                   "holdfast: an activity takes its inputs by value or by const reference");
-    return std::make_shared<FunctionActivity<F, R, P...>>(std::move(function));
+    return ActivityForm<R>::template wrap<F, P...>(std::move(function), std::move(how)...);
   }
 };
 template <class C, class R, class... P>
@@ -71,13 +148,22 @@ inline constexpr bool is_activity<R (*)(ActivityContext&, P...)> = true;
 template <class C, class R, class... P>
 inline constexpr bool is_activity<R (C::*)(ActivityContext&, P...) const> = true;
 
-/// From a function, or an object with one call operator that is const: it runs in several threads at once.
+/// A function that comes with a word on how it is run.
 template <class F>
-std::shared_ptr<const ActivityCode> make_activity(F function) {
-  if constexpr (std::is_pointer_v<F>) {
+concept SaysHowToRun = requires(F f) {
+  { std::move(f).activity_code() } -> std::same_as<std::shared_ptr<const ActivityCode>>;
+};
+
+/// From a function, or an object with one call operator that is const: it runs in several threads at once.
+/// `how` is what the form of its result wants to know.
+template <class F, class... How>
+std::shared_ptr<const ActivityCode> make_activity(F function, How... how) {
+  if constexpr (SaysHowToRun<F>) {
+    return std::move(function).activity_code();
+  } else if constexpr (std::is_pointer_v<F>) {
     static_assert(is_activity<F>,
                   "holdfast: an activity looks like R name(ActivityContext& ctx, Inputs... in)");
-    if constexpr (is_activity<F>) return ActivitySignature<F>::wrap(function);
+    if constexpr (is_activity<F>) return ActivitySignature<F>::wrap(function, std::move(how)...);
   } else {
     constexpr bool callable = requires { &F::operator(); };
     static_assert(
@@ -90,7 +176,8 @@ std::shared_ptr<const ActivityCode> make_activity(F function) {
           fits,
           "holdfast: an activity looks like R(ActivityContext& ctx, Inputs... in), and is not mutable: "
           "several threads call it at once");
-      if constexpr (fits) return ActivitySignature<decltype(&F::operator())>::wrap(std::move(function));
+      if constexpr (fits)
+        return ActivitySignature<decltype(&F::operator())>::wrap(std::move(function), std::move(how)...);
     }
   }
   return nullptr;

@@ -112,7 +112,8 @@ struct SimulatedCode {
 class Simulation {
  public:
   /// As in Runtime. The code of an activity runs at one moment of virtual time, that of its end. Effects that
-  /// the activity has on the world outside happen there.
+  /// the activity has on the world outside happen there. Coroutines, which run in real time, are refused
+  /// with std::logic_error.
   template <class F>
   Simulation& activity(std::string_view name, F function) {
     return add_activity(name, detail::make_activity(std::move(function)));

@@ -1,0 +1,15 @@
+# asio::asio, from a package that defines it or from headers alone, as Debian has them. There is no such target when
+# neither is found.
+if(NOT TARGET asio::asio)
+  find_package(asio QUIET CONFIG GLOBAL)
+endif()
+if(NOT TARGET asio::asio)
+  find_path(HOLDFAST_ASIO_INCLUDE_DIR asio.hpp)
+  mark_as_advanced(HOLDFAST_ASIO_INCLUDE_DIR)
+  if(HOLDFAST_ASIO_INCLUDE_DIR)
+    find_package(Threads QUIET)
+    add_library(asio::asio INTERFACE IMPORTED GLOBAL)
+    target_include_directories(asio::asio INTERFACE "${HOLDFAST_ASIO_INCLUDE_DIR}")
+    target_link_libraries(asio::asio INTERFACE Threads::Threads)
+  endif()
+endif()

@@ -1,0 +1,262 @@
+// Activities that are coroutines of Asio: thousands may wait at once, and none of them holds a thread.
+//
+//   rt.activity("fetch", [](ActivityContext& ctx, std::string url) -> asio::awaitable<std::string> {
+//     Connection connection = co_await connect(url);
+//     co_return co_await connection.read();
+//   });
+//
+// They run in one thread, which all of them share: code in it must not block. To have them run elsewhere, say
+// where: rt.activity("fetch", asio_activity(io_context, fetch)).
+//
+// A request to stop is seen by `co_await ctx.cancelled()` and by ctx.stop_token(). Code that has not ended
+// when the grace is over gets terminal cancellation through its cancellation slot: what it waits for ends
+// with asio::error::operation_aborted, and so does each later co_await. Code that goes on even then is
+// abandoned.
+//
+// Inside a coroutine, ctx and inputs are valid until its end. Each attempt has a strand of its own, so its
+// code runs in one thread at a time on any executor.
+#pragma once
+
+#include <holdfast/activity_context.hpp>
+#include <holdfast/codec.hpp>
+#include <holdfast/detail/activity_code.hpp>
+#include <holdfast/errors.hpp>
+#include <holdfast/result.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/awaitable.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/execution_context.hpp>
+#include <asio/executor_work_guard.hpp>
+#include <asio/io_context.hpp>
+#include <asio/post.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/strand.hpp>
+#include <asio/system_error.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <concepts>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <thread>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#if !defined(ASIO_HAS_CO_AWAIT)
+#error \
+    "holdfast/asio.hpp: this Asio sees no coroutines; link holdfast::asio or compile with -DASIO_HAS_CO_AWAIT"
+#endif
+
+namespace holdfast {
+
+namespace detail {
+
+/// The thread of all coroutine activities of this process that were given no executor. It is there as long as
+/// some worker has such an activity.
+class AsioThread {
+ public:
+  static std::shared_ptr<AsioThread> shared() {
+    static std::mutex mutex;
+    static std::weak_ptr<AsioThread> current;
+    const std::lock_guard lock(mutex);
+    std::shared_ptr<AsioThread> thread = current.lock();
+    if (!thread) current = thread = std::make_shared<AsioThread>();
+    return thread;
+  }
+
+  AsioThread()
+      : context_(std::make_shared<asio::io_context>(1)),
+        work_(context_->get_executor()),
+        thread_([context = context_] { context->run(); }) {}
+  /// The last to know it may be code that was abandoned and ends here at last.
+  ~AsioThread() {
+    work_.reset();
+    context_->stop();
+    if (thread_.get_id() == std::this_thread::get_id()) {
+      thread_.detach();
+    } else {
+      thread_.join();
+    }
+  }
+  AsioThread(const AsioThread&) = delete;
+  AsioThread& operator=(const AsioThread&) = delete;
+
+  [[nodiscard]] asio::any_io_executor executor() const { return context_->get_executor(); }
+
+ private:
+  const std::shared_ptr<asio::io_context> context_;
+  asio::executor_work_guard<asio::io_context::executor_type> work_;
+  std::thread thread_;
+};
+
+/// One attempt that runs as a coroutine. All but begin() is for its strand. Its frames are destroyed before
+/// it.
+class CoroutineAttempt : public std::enable_shared_from_this<CoroutineAttempt> {
+ public:
+  CoroutineAttempt(const ActivityTask& task, Completion completion, const asio::any_io_executor& executor)
+      : task_(task), completion_(std::move(completion)), strand_(asio::make_strand(executor)) {}
+  /// Its coroutine was destroyed while it waited, with the context that it ran in.
+  ~CoroutineAttempt() {
+    if (!completion_) return;
+    (*completion_)(
+        Unexpected(Failure{.type = "coroutine_destroyed",
+                           .message = "the context of the coroutine was destroyed before its end"}));
+  }
+  CoroutineAttempt(const CoroutineAttempt&) = delete;
+  CoroutineAttempt& operator=(const CoroutineAttempt&) = delete;
+
+  [[nodiscard]] ActivityContext& ctx() const noexcept { return task_.ctx; }
+  [[nodiscard]] const Payload& input() const noexcept { return task_.input; }
+  void set_result(Result<Payload> result) { result_ = std::move(result); }
+
+  void begin(asio::awaitable<void> code) {
+    end_.emplace(task_.end, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) asio::post(self->strand_, [self] { self->cancel(); });
+    });
+    asio::co_spawn(
+        strand_, std::move(code),
+        asio::bind_cancellation_slot(
+            signal_.slot(), [self = shared_from_this()](std::exception_ptr error) { self->ended(error); }));
+  }
+
+ private:
+  void cancel() {
+    if (completion_) signal_.emit(asio::cancellation_type::terminal);
+  }
+
+  void ended(const std::exception_ptr& error) {
+    // The outermost frame is still there, and refers to the signal.
+    asio::post(strand_, [self = shared_from_this()] {});
+    const Completion completion = *std::exchange(completion_, std::nullopt);
+    if (error) {
+      completion.fail(error);
+    } else {
+      completion(std::move(result_));
+    }
+  }
+
+  const ActivityTask task_;
+  std::optional<Completion> completion_;  // until it was used
+  const asio::strand<asio::any_io_executor> strand_;
+  asio::cancellation_signal signal_;
+  Result<Payload> result_{Payload{kJsonEncoding, "null"}};
+  std::optional<std::stop_callback<std::function<void()>>> end_;
+};
+
+template <class F, class T, class... P>
+class CoroutineActivity final : public ActivityCode {
+ public:
+  CoroutineActivity(F function, asio::any_io_executor executor, std::shared_ptr<AsioThread> thread)
+      : function_(std::move(function)), thread_(std::move(thread)), executor_(std::move(executor)) {}
+
+  void invoke(ActivityTask task, Completion completion) const override {
+    const auto attempt = std::make_shared<CoroutineAttempt>(task, std::move(completion), executor_);
+    attempt->begin(run(attempt));
+  }
+  [[nodiscard]] bool is_coroutine() const noexcept override { return true; }
+
+ private:
+  asio::awaitable<void> run(std::shared_ptr<CoroutineAttempt> attempt) const {
+    auto arguments = decode_args<std::remove_cvref_t<P>...>(attempt->input());
+    if (!arguments) {
+      attempt->set_result(Unexpected(std::move(arguments).error()));
+      co_return;
+    }
+    asio::awaitable<T> code = std::apply(
+        [&](auto&... p) { return std::invoke(function_, attempt->ctx(), static_cast<P>(std::move(p))...); },
+        *arguments);
+    if constexpr (std::is_void_v<T>) {
+      co_await std::move(code);
+    } else {
+      const T value = co_await std::move(code);
+      attempt->set_result(encode(value));
+    }
+  }
+
+  const F function_;
+  const std::shared_ptr<AsioThread> thread_;  // where it has no other executor
+  const asio::any_io_executor executor_;
+};
+
+template <class T>
+struct ActivityForm<asio::awaitable<T>> {
+  using Value = T;
+  template <class F, class... P>
+  static std::shared_ptr<const ActivityCode> wrap(F function) {
+    auto thread = AsioThread::shared();
+    auto executor = thread->executor();
+    return std::make_shared<CoroutineActivity<F, T, P...>>(std::move(function), std::move(executor),
+                                                           std::move(thread));
+  }
+  template <class F, class... P>
+  static std::shared_ptr<const ActivityCode> wrap(F function, asio::any_io_executor executor) {
+    return std::make_shared<CoroutineActivity<F, T, P...>>(std::move(function), std::move(executor), nullptr);
+  }
+};
+
+template <>
+struct CancelledAwait<InCoroutine> {
+  // The timer never fires; the stop moves it. That happens in the executor of the coroutine, where nothing
+  // else touches the timer at the same time.
+  static asio::awaitable<void> of(std::stop_token token) {
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    const auto timer = std::make_shared<asio::steady_timer>(executor, asio::steady_timer::time_point::max());
+    const std::stop_callback on_stop(token, [timer] {
+      asio::post(timer->get_executor(),
+                 [timer] { timer->expires_at(asio::steady_timer::time_point::min()); });
+    });
+    asio::error_code error;
+    while (!token.stop_requested()) {
+      co_await timer->async_wait(asio::redirect_error(asio::use_awaitable, error));
+      if (error && !token.stop_requested()) throw asio::system_error(error, "ctx.cancelled()");
+    }
+  }
+};
+
+}  // namespace detail
+
+/// A coroutine that runs on an executor of the user's. Made by asio_activity().
+template <class F>
+class AsioActivity {
+ public:
+  AsioActivity(asio::any_io_executor executor, F function)
+      : executor_(std::move(executor)), function_(std::move(function)) {}
+
+  /// What is registered.
+  std::shared_ptr<const detail::ActivityCode> activity_code() && {
+    return detail::make_activity(std::move(function_), std::move(executor_));
+  }
+  /// The coroutine itself.
+  template <class... In>
+    requires std::invocable<const F&, ActivityContext&, In...>
+  auto operator()(ActivityContext& ctx, In&&... in) const {
+    return std::invoke(function_, ctx, std::forward<In>(in)...);
+  }
+
+ private:
+  asio::any_io_executor executor_;
+  F function_;
+};
+
+/// For Runtime::activity: the coroutine runs on this executor, or on that of this context. Somebody has to
+/// run the context for as long as the runtime works, in as many threads as they like; it outlives the
+/// runtime.
+template <class F>
+AsioActivity<F> asio_activity(asio::any_io_executor executor, F function) {
+  return AsioActivity<F>(std::move(executor), std::move(function));
+}
+template <std::derived_from<asio::execution_context> Context, class F>
+AsioActivity<F> asio_activity(Context& context, F function) {
+  return AsioActivity<F>(context.get_executor(), std::move(function));
+}
+
+}  // namespace holdfast
