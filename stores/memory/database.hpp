@@ -1,77 +1,45 @@
-// What the memory store keeps: the tables of each namespace, the indexes over them, and the counters.
+// What the memory store keeps: the rows of each namespace, and the counters.
 #pragma once
 
 #include "contract/wake_bus.hpp"
-#include "rows.hpp"
+#include "stores/rules/source.hpp"
+#include "stores/rules/space.hpp"
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <mutex>
-#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace holdfast::memory_store {
 
 /// The last number given of each kind, over all namespaces.
-struct Counters {
-  std::uint64_t instances = 0;
-  std::uint64_t messages = 0;
-  std::uint64_t workers = 0;
-  std::uint64_t generations = 0;
-  std::uint64_t session_log = 0;
-  std::uint64_t set_aside = 0;
-  std::uint64_t delayed = 0;
+class Counters final : public rules::Numbers {
+ public:
+  InstanceKey next_instance() override { return {++instances_}; }
+  MessageId next_message() override { return {++messages_}; }
+  WorkerKey next_worker() override { return {++workers_}; }
+  Generation next_generation() override { return {++generations_}; }
+  std::uint64_t next_delayed() override { return ++delayed_; }
+  std::uint64_t next_log_entry() override { return ++session_log_; }
+  std::uint64_t next_set_aside() override { return ++set_aside_; }
+
+ private:
+  std::uint64_t instances_ = 0;
+  std::uint64_t messages_ = 0;
+  std::uint64_t workers_ = 0;
+  std::uint64_t generations_ = 0;
+  std::uint64_t session_log_ = 0;
+  std::uint64_t set_aside_ = 0;
+  std::uint64_t delayed_ = 0;
 };
 
-/// The place of an activity among those that may start: higher priority first, then those that waited
-/// longest.
-struct ReadyItem {
-  int rank = 0;  ///< minus the priority
-  BootTime since{};
-  ActivityId id{};
-  friend auto operator<=>(const ReadyItem&, const ReadyItem&) = default;
-};
+/// One namespace: all its rows are in the space, so there is nothing to bring there.
+struct Namespace final : rules::Source {
+  std::string name_of(InstanceKey key) override { return space.instances.at(key).view.instance; }
 
-template <class Row>
-using ByName = std::map<std::string, Row, std::less<>>;
-template <class Time, class Id>
-using ByTime = std::set<std::pair<Time, Id>>;
-
-/// One namespace.
-struct Space {
-  std::map<InstanceKey, Instance> instances{};
-  ByName<InstanceKey> keys{};
-  ByTime<BootTime, InstanceKey> ready{};           ///< some of them later
-  ByTime<BootTime, InstanceKey> instance_locks{};  ///< live ones
-  ByTime<CalendarTime, std::pair<InstanceKey, EventId>> timers{};
-  std::map<DelayedKey, DelayedMessage> delayed{};
-
-  std::map<ActivityId, Activity> activities{};
-  // An activity is in one of these.
-  std::set<ReadyItem> waiting{};  ///< for a worker
-  ByTime<BootTime, ActivityId> backing_off{};
-  ByName<std::set<ActivityId>> without_session{};  ///< wait for a session of this name
-  ByTime<BootTime, ActivityId> activity_locks{};   ///< live ones
-  // And all but the last kind are in this one too, unless they may wait for ever.
-  ByTime<BootTime, ActivityId> deadlines{};
-
-  ByName<Session> sessions{};
-  std::map<WorkerKey, std::set<std::string>> owned{};  ///< sessions; also when the lease is over
-  ByName<std::set<InstanceKey>> watchers{};            ///< of sessions, whether there or not
-  std::vector<SessionLogEntry> session_log{};
-
-  std::map<WorkerKey, Worker> workers{};
-  std::map<std::pair<ActivityId, LockToken>, Cancel> cancels{};
-  ByName<std::vector<Early>> early{};
-  std::map<RequestId, Request> requests{};
-  std::vector<SetAsideRow> set_aside{};
-
-  /// When a sweep was promised to be needed next: whoever makes it sooner says so.
-  BootTime next_sweep = kNever;
-  std::vector<WakeBus*> buses{};  ///< of the open stores
+  rules::Space space{};
+  std::vector<store::WakeBus*> buses{};  ///< of the open stores
 };
 
 }  // namespace holdfast::memory_store
@@ -82,7 +50,7 @@ class MemoryDatabase {
  public:
   std::mutex mutex{};  ///< of everything in it
   memory_store::Counters counters{};
-  std::map<std::string, memory_store::Space> spaces{};
+  std::map<std::string, memory_store::Namespace> namespaces{};
   /// Lease time never steps, not even between stores with clocks of their own.
   BootTime latest{};
 };

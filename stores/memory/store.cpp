@@ -1,5 +1,7 @@
 #include "store.hpp"
 
+#include "stores/rules/views.hpp"
+
 #include <algorithm>
 
 namespace holdfast {
@@ -12,6 +14,8 @@ std::shared_ptr<Store> memory(MemoryOptions options) {
 
 namespace memory_store {
 
+using rules::Instance;
+
 MemoryStore::MemoryStore(MemoryOptions options)
     : ns_(std::move(options.ns)),
       database_(options.database ? std::move(options.database) : memory_database()),
@@ -19,13 +23,13 @@ MemoryStore::MemoryStore(MemoryOptions options)
       faults_(options.faults),
       bus_(clock_) {
   const std::lock_guard lock(database_->mutex);
-  space_ = &database_->spaces[ns_];
-  space_->buses.push_back(&bus_);
+  namespace_ = &database_->namespaces[ns_];
+  namespace_->buses.push_back(&bus_);
 }
 
 MemoryStore::~MemoryStore() {
   const std::lock_guard lock(database_->mutex);
-  std::erase(space_->buses, &bus_);
+  std::erase(namespace_->buses, &bus_);
 }
 
 std::string MemoryStore::description() const { return "memory (namespace " + ns_ + ")"; }
@@ -36,22 +40,260 @@ std::unique_ptr<Listener> MemoryStore::listen(WorkMask mask, WorkerKey worker) {
 
 Transaction MemoryStore::begin_transaction() {
   database_->latest = std::max(database_->latest, clock_.boot_now());
-  Transaction tx{.space = *space_,
-                 .counters = database_->counters,
+  Transaction tx{.space = namespace_->space,
+                 .rows = *namespace_,
+                 .numbers = database_->counters,
                  .now = database_->latest,
                  .calendar = clock_.calendar_now()};
-  settle(tx);
+  rules::settle(tx);
   return tx;
 }
 
 void MemoryStore::publish(const News& news) {
   if (news.work.empty() && news.cancelled.empty() && news.instances.empty()) return;
-  for (WakeBus* const bus : space_->buses) bus->publish(news);
+  for (WakeBus* const bus : namespace_->buses) bus->publish(news);
 }
 
 Unexpected<StoreError> MemoryStore::unavailable(std::string_view point) {
   lapses_.clear();
-  return refuse(StoreError::Kind::unavailable, "the answer of " + std::string(point) + " is not known");
+  return rules::refuse(StoreError::Kind::unavailable,
+                       "the answer of " + std::string(point) + " is not known");
+}
+
+// ---- workers -------------------------------------------------------------------------------------
+
+StoreResult<WorkerKey> MemoryStore::join(const WorkerInfo& info) {
+  return answer<WorkerKey>("memory.join", [&](Transaction& tx) { return rules::join(tx, info); });
+}
+StoreResult<void> MemoryStore::refresh(WorkerKey worker, bool draining) {
+  return answer<void>("memory.refresh",
+                      [=](Transaction& tx) { return rules::refresh(tx, worker, draining); });
+}
+StoreResult<void> MemoryStore::leave(WorkerKey worker) {
+  return answer<void>("memory.leave", [=](Transaction& tx) { return rules::leave(tx, worker); });
+}
+StoreResult<std::vector<WorkerView>> MemoryStore::workers() {
+  return answer<std::vector<WorkerView>>("memory.workers",
+                                         [](Transaction& tx) { return rules::workers(tx); });
+}
+
+// ---- turns ---------------------------------------------------------------------------------------
+
+StoreResult<FetchedTurns> MemoryStore::fetch_turns(const TurnRequest& request) {
+  return answer<FetchedTurns>("memory.fetch_turns",
+                              [&](Transaction& tx) { return rules::fetch_turns(tx, request); });
+}
+std::vector<StoreResult<Committed>> MemoryStore::commit_turns(const CommitRequest& request,
+                                                              std::span<const TurnCommit> commits) {
+  return answer_each<Committed>(
+      "memory.commit_turns", commits,
+      [&](Transaction& tx, const TurnCommit& commit) { return rules::commit_turn(tx, request, commit); });
+}
+std::vector<StoreResult<void>> MemoryStore::release_turns(std::span<const TurnRelease> releases) {
+  return answer_each<void>("memory.release_turns", releases, rules::release_turn);
+}
+std::vector<StoreResult<void>> MemoryStore::renew_turns(WorkerKey worker, Duration lease,
+                                                        std::span<const TurnRenewal> turns) {
+  return answer_each<void>("memory.renew_turns", turns, [=](Transaction& tx, const TurnRenewal& item) {
+    return rules::renew_turn(tx, worker, lease, item);
+  });
+}
+
+StoreResult<std::vector<Segment>> MemoryStore::read_history(InstanceKey key, ExecutionNumber execution,
+                                                            EventId after, std::size_t max_bytes) {
+  using Segments = std::vector<Segment>;
+  return answer<Segments>("memory.read_history", [&](Transaction& tx) -> StoreResult<Segments> {
+    const Instance* const instance = find_instance(tx, key);
+    if (instance == nullptr) return rules::no_instance(key);
+    Segments segments;
+    const auto history = instance->history.find(execution);
+    if (history == instance->history.end()) return segments;
+    std::size_t bytes = 0;
+    for (auto next = history->second.upper_bound(after); next != history->second.end(); ++next) {
+      bytes += next->second.size();
+      if (!segments.empty() && bytes > max_bytes) break;
+      segments.push_back({.first_event = next->first, .bytes = next->second});
+    }
+    return segments;
+  });
+}
+StoreResult<std::uint64_t> MemoryStore::wake_parked(const Code& code) {
+  return answer<std::uint64_t>("memory.wake_parked",
+                               [&](Transaction& tx) { return rules::wake_parked(tx, code); });
+}
+
+// ---- activities ----------------------------------------------------------------------------------
+
+StoreResult<FetchedActivities> MemoryStore::fetch_activities(const ActivityRequest& request) {
+  return answer<FetchedActivities>("memory.fetch_activities",
+                                   [&](Transaction& tx) { return rules::fetch_activities(tx, request); });
+}
+std::vector<StoreResult<void>> MemoryStore::finish_activities(std::span<const ActivityResult> results) {
+  return answer_each<void>("memory.finish_activities", results, rules::finish_activity);
+}
+std::vector<StoreResult<void>> MemoryStore::renew_activities(WorkerKey worker, Duration lease,
+                                                             std::span<const ActivityRenewal> activities) {
+  return answer_each<void>("memory.renew_activities", activities,
+                           [=](Transaction& tx, const ActivityRenewal& item) {
+                             return rules::renew_activity(tx, worker, lease, item);
+                           });
+}
+StoreResult<std::vector<CancelRecord>> MemoryStore::cancel_records(WorkerKey worker) {
+  return answer<std::vector<CancelRecord>>(
+      "memory.cancel_records", [=](Transaction& tx) { return rules::cancel_records(tx, worker); });
+}
+StoreResult<void> MemoryStore::acknowledge_cancels(std::span<const CancelAcknowledgement> cancels) {
+  return answer<void>("memory.acknowledge_cancels", [=](Transaction& tx) -> StoreResult<void> {
+    for (const CancelAcknowledgement& item : cancels) rules::acknowledge_cancel(tx, item);
+    return {};
+  });
+}
+StoreResult<std::vector<QueueDepth>> MemoryStore::queue_depths() {
+  return answer<std::vector<QueueDepth>>("memory.queue_depths",
+                                         [](Transaction& tx) { return rules::queue_depths(tx); });
+}
+
+// ---- sessions ------------------------------------------------------------------------------------
+
+StoreResult<Acquired> MemoryStore::acquire_session(WorkerKey worker, const Abilities& abilities,
+                                                   std::string_view id, const SessionPolicy& policy) {
+  return answer<Acquired>("memory.acquire_session", [&](Transaction& tx) {
+    return rules::acquire_session(tx, worker, abilities, id, policy);
+  });
+}
+std::vector<StoreResult<void>> MemoryStore::renew_sessions(WorkerKey worker,
+                                                           std::span<const SessionRenewal> holds) {
+  return answer_each<void>("memory.renew_sessions", holds, [=](Transaction& tx, const SessionRenewal& item) {
+    return rules::renew_session(tx, worker, item);
+  });
+}
+std::vector<StoreResult<void>> MemoryStore::release_sessions(WorkerKey worker,
+                                                             std::span<const SessionRelease> releases) {
+  return answer_each<void>(
+      "memory.release_sessions", releases,
+      [=](Transaction& tx, const SessionRelease& item) { return rules::release_session(tx, worker, item); });
+}
+StoreResult<bool> MemoryStore::close_session(std::string_view id, SessionReason reason) {
+  return answer<bool>("memory.close_session",
+                      [=](Transaction& tx) { return rules::close_session(tx, id, reason); });
+}
+StoreResult<void> MemoryStore::fail_session(WorkerKey worker, const SessionHold& hold, SessionReason reason) {
+  return answer<void>("memory.fail_session",
+                      [&](Transaction& tx) { return rules::fail_session(tx, worker, hold, reason); });
+}
+StoreResult<SessionView> MemoryStore::session(std::string_view id) {
+  return answer<SessionView>("memory.session", [=](Transaction& tx) { return rules::session(tx, id); });
+}
+StoreResult<std::vector<SessionView>> MemoryStore::sessions(std::string_view after, std::size_t limit) {
+  using Views = std::vector<SessionView>;
+  return answer<Views>("memory.sessions", [=](Transaction& tx) -> StoreResult<Views> {
+    Views views;
+    for (auto next = tx.space.sessions.upper_bound(after);
+         next != tx.space.sessions.end() && views.size() < limit; ++next) {
+      views.push_back(view(tx, next->second));
+    }
+    return views;
+  });
+}
+StoreResult<std::vector<SessionLogEntry>> MemoryStore::session_log(std::string_view id, std::uint64_t after,
+                                                                   std::size_t limit) {
+  using Entries = std::vector<SessionLogEntry>;
+  return answer<Entries>("memory.session_log", [=](Transaction& tx) -> StoreResult<Entries> {
+    Entries entries;
+    const auto& log = tx.space.session_log;
+    for (auto next = std::ranges::upper_bound(log, after, {}, &SessionLogEntry::number);
+         next != log.end() && entries.size() < limit; ++next) {
+      if (id.empty() || next->session == id) entries.push_back(*next);
+    }
+    return entries;
+  });
+}
+
+// ---- clients -------------------------------------------------------------------------------------
+
+std::vector<StoreResult<StartAnswer>> MemoryStore::start(std::span<const StartRequest> requests) {
+  return answer_each<StartAnswer>("memory.start", requests, rules::start);
+}
+std::vector<StoreResult<InstanceKey>> MemoryStore::send(std::span<const ClientMessage> messages) {
+  return answer_each<InstanceKey>("memory.send", messages, rules::send);
+}
+StoreResult<InstanceView> MemoryStore::find(std::string_view instance) {
+  return answer<InstanceView>("memory.find", [=](Transaction& tx) { return rules::find(tx, instance); });
+}
+StoreResult<std::vector<std::optional<InstanceView>>> MemoryStore::look(std::span<const InstanceKey> keys) {
+  using Views = std::vector<std::optional<InstanceView>>;
+  return answer<Views>("memory.look", [=](Transaction& tx) -> StoreResult<Views> {
+    Views views;
+    for (const InstanceKey key : keys) views.push_back(rules::look(tx, key));
+    return views;
+  });
+}
+StoreResult<InstanceDetail> MemoryStore::describe(std::string_view instance) {
+  return answer<InstanceDetail>("memory.describe",
+                                [=](Transaction& tx) { return rules::describe(tx, instance); });
+}
+StoreResult<InstancePage> MemoryStore::list(const InstanceFilter& filter) {
+  return answer<InstancePage>("memory.list", [&](Transaction& tx) -> StoreResult<InstancePage> {
+    const auto& instances = tx.space.instances;
+    InstancePage page;
+    for (auto next = instances.upper_bound(filter.after); next != instances.end(); ++next) {
+      const InstanceView& view = next->second.view;
+      if (!rules::matches(view, filter)) continue;
+      if (page.instances.size() == filter.limit) {
+        if (!page.instances.empty()) page.next = page.instances.back().key;
+        break;
+      }
+      page.instances.push_back(view);
+    }
+    return page;
+  });
+}
+StoreResult<std::vector<ExecutionView>> MemoryStore::executions(InstanceKey key) {
+  return answer<std::vector<ExecutionView>>("memory.executions",
+                                            [=](Transaction& tx) { return rules::executions(tx, key); });
+}
+StoreResult<std::optional<std::string>> MemoryStore::value(std::string_view instance, std::string_view key) {
+  return answer<std::optional<std::string>>("memory.value",
+                                            [=](Transaction& tx) { return rules::value(tx, instance, key); });
+}
+StoreResult<void> MemoryStore::delete_instance(std::string_view instance, bool force, InstanceKey life) {
+  return answer<void>("memory.delete_instance",
+                      [=](Transaction& tx) { return rules::delete_instance(tx, instance, force, life); });
+}
+StoreResult<std::uint64_t> MemoryStore::prune_executions(std::string_view instance, std::uint64_t keep) {
+  return answer<std::uint64_t>("memory.prune_executions", [=](Transaction& tx) -> StoreResult<std::uint64_t> {
+    Instance* const found = find_instance(tx, instance);
+    if (found == nullptr) return rules::no_instance(instance);
+    const ExecutionNumber first = rules::first_kept(*found, keep);
+    return std::erase_if(found->history, [&](const auto& entry) { return entry.first < first; });
+  });
+}
+StoreResult<bool> MemoryStore::prune_execution(std::string_view instance, ExecutionNumber execution) {
+  return answer<bool>("memory.prune_execution", [=](Transaction& tx) -> StoreResult<bool> {
+    Instance* const found = find_instance(tx, instance);
+    if (found == nullptr) return rules::no_instance(instance);
+    if (auto refused = rules::keeps_execution(*found, execution)) return Unexpected(*std::move(refused));
+    return found->history.erase(execution) > 0;
+  });
+}
+StoreResult<std::vector<SetAsideRow>> MemoryStore::set_aside(std::uint64_t after, std::size_t limit) {
+  using Rows = std::vector<SetAsideRow>;
+  return answer<Rows>("memory.set_aside", [=](Transaction& tx) -> StoreResult<Rows> {
+    Rows rows;
+    for (const SetAsideRow& row : tx.space.set_aside) {
+      if (row.number > after && rows.size() < limit) rows.push_back(row);
+    }
+    return rows;
+  });
+}
+
+// ---- keeping order -------------------------------------------------------------------------------
+
+StoreResult<Swept> MemoryStore::sweep(const SweepRequest& request) {
+  return answer<Swept>("memory.sweep", [&](Transaction& tx) { return rules::sweep(tx, request, lapses_); });
+}
+StoreResult<StoreState> MemoryStore::state() {
+  return answer<StoreState>("memory.state", [](Transaction& tx) { return rules::state(tx); });
 }
 
 }  // namespace memory_store

@@ -1,11 +1,10 @@
 // MemoryStore: the calls of the contract. Each is one transaction under the mutex of the database; what they
-// do stands in the files named after it.
+// do stands in the rules.
 #pragma once
 
-#include "admission.hpp"
 #include "contract/wake_bus.hpp"
 #include "database.hpp"
-#include "transaction.hpp"
+#include "stores/rules/calls.hpp"
 
 #include <holdfast/fault.hpp>
 #include <holdfast/memory.hpp>
@@ -21,13 +20,8 @@
 
 namespace holdfast::memory_store {
 
-/// What the sweeps of one store know of a `fail` session whose lease is over.
-struct Lapse {
-  Generation generation{};
-  BootTime lease_until{};
-  BootTime seen_since{};
-};
-using Lapses = std::map<std::string, Lapse, std::less<>>;
+using namespace holdfast::store;
+using rules::Transaction;
 
 class MemoryStore final : public Store {
  public:
@@ -40,13 +34,11 @@ class MemoryStore final : public Store {
   [[nodiscard]] const Clock& clock() const noexcept override { return clock_; }
   [[nodiscard]] std::string description() const override;
 
-  // workers.cpp
   StoreResult<WorkerKey> join(const WorkerInfo& info) override;
   StoreResult<void> refresh(WorkerKey worker, bool draining) override;
   StoreResult<void> leave(WorkerKey worker) override;
   StoreResult<std::vector<WorkerView>> workers() override;
 
-  // turns.cpp
   StoreResult<FetchedTurns> fetch_turns(const TurnRequest& request) override;
   std::vector<StoreResult<void>> release_turns(std::span<const TurnRelease> releases) override;
   std::vector<StoreResult<void>> renew_turns(WorkerKey worker, Duration lease,
@@ -55,14 +47,11 @@ class MemoryStore final : public Store {
                                                  std::size_t max_bytes) override;
   StoreResult<std::uint64_t> wake_parked(const Code& code) override;
 
-  // commit.cpp
   std::vector<StoreResult<Committed>> commit_turns(const CommitRequest& request,
                                                    std::span<const TurnCommit> commits) override;
 
-  // fetch_activities.cpp
   StoreResult<FetchedActivities> fetch_activities(const ActivityRequest& request) override;
 
-  // activity_calls.cpp
   std::vector<StoreResult<void>> finish_activities(std::span<const ActivityResult> results) override;
   std::vector<StoreResult<void>> renew_activities(WorkerKey worker, Duration lease,
                                                   std::span<const ActivityRenewal> activities) override;
@@ -70,7 +59,6 @@ class MemoryStore final : public Store {
   StoreResult<void> acknowledge_cancels(std::span<const CancelAcknowledgement> cancels) override;
   StoreResult<std::vector<QueueDepth>> queue_depths() override;
 
-  // session_calls.cpp
   StoreResult<Acquired> acquire_session(WorkerKey worker, const Abilities& abilities, std::string_view id,
                                         const SessionPolicy& policy) override;
   std::vector<StoreResult<void>> renew_sessions(WorkerKey worker,
@@ -84,7 +72,6 @@ class MemoryStore final : public Store {
   StoreResult<std::vector<SessionLogEntry>> session_log(std::string_view id, std::uint64_t after,
                                                         std::size_t limit) override;
 
-  // clients.cpp
   std::vector<StoreResult<StartAnswer>> start(std::span<const StartRequest> requests) override;
   std::vector<StoreResult<InstanceKey>> send(std::span<const ClientMessage> messages) override;
   StoreResult<InstanceView> find(std::string_view instance) override;
@@ -98,10 +85,8 @@ class MemoryStore final : public Store {
   StoreResult<bool> prune_execution(std::string_view instance, ExecutionNumber execution) override;
   StoreResult<std::vector<SetAsideRow>> set_aside(std::uint64_t after, std::size_t limit) override;
 
-  // sweep.cpp
   StoreResult<Swept> sweep(const SweepRequest& request) override;
 
-  // views.cpp
   StoreResult<StoreState> state() override;
 
   std::unique_ptr<Listener> listen(WorkMask mask, WorkerKey worker) override;
@@ -153,9 +138,9 @@ class MemoryStore final : public Store {
   const std::shared_ptr<MemoryDatabase> database_;
   const Clock& clock_;
   FaultPlan* const faults_;
-  Space* space_ = nullptr;
+  Namespace* namespace_ = nullptr;
   WakeBus bus_;
-  Lapses lapses_{};  ///< under the mutex of the database
+  rules::Lapses lapses_{};  ///< under the mutex of the database
 };
 
 }  // namespace holdfast::memory_store

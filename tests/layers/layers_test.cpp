@@ -105,7 +105,7 @@ TEST(Layers, PublicHeadersHaveALayerToo) {
 TEST(Layers, StoresDoNotKnowEachOther) {
   EXPECT_TRUE(says(violations({{"stores/sqlite/file.hpp", ""},
                                {"stores/postgres/pg.cpp", "#include \"stores/sqlite/file.hpp\"\n"}}),
-                   "layer store-postgres may include base, codec, contract only"));
+                   "layer store-postgres may include base, codec, contract, store-rules only"));
   EXPECT_TRUE(says(violations({{"stores/sqlite/file.hpp", ""},
                                {"stores/memory/m.cpp", "#include \"../sqlite/file.hpp\"\n"}}),
                    "stores/memory/m.cpp:1: includes stores/sqlite/file.hpp"));

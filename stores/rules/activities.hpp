@@ -1,0 +1,34 @@
+// The life of an activity: queued, locked by a worker, answered or taken away.
+#pragma once
+
+#include "transaction.hpp"
+
+#include <optional>
+
+namespace holdfast::rules {
+
+/// Queues what a turn has scheduled. Null when its session has ended: its instance was told, and that is all.
+Activity* schedule(Transaction& tx, Instance& instance, const NewActivity& wanted);
+
+/// Locks it for a worker. Its session, if it has one, is the worker's.
+LockedActivity lock(Transaction& tx, Activity& activity, WorkerKey worker, LockToken token, Duration lease);
+
+/// The row that `token` locks, or why there is none.
+StoreResult<Activity*> locked(Transaction& tx, const ActivityId& id, LockToken token);
+
+/// It was answered: the row goes, without a trace.
+void remove(Transaction& tx, Activity& activity);
+/// It was answered, and stays: nobody runs it any more who would have to be told what becomes of it.
+void unlock(Transaction& tx, Activity& activity);
+/// It is to be tried again; or not, if its session has ended in the meantime.
+void queue_again(Transaction& tx, Activity& activity, Duration delay);
+
+/// The row goes, and whoever runs it is told. For the instance's own turn, and with the instance.
+void take_away(Transaction& tx, Activity& activity, CancelReason reason);
+/// The same by others: the instance is told too.
+void fail(Transaction& tx, Activity& activity, CancelReason reason);
+
+/// Attempts begun so far.
+[[nodiscard]] std::uint32_t attempts_begun(const Activity& activity);
+
+}  // namespace holdfast::rules

@@ -1,0 +1,100 @@
+// The calls of the contract, as far as they are the same for every store that keeps its rows in a Space. Each
+// works inside the caller's transaction; what they do stands in the files named after it.
+#pragma once
+
+#include "admission.hpp"
+#include "transaction.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::rules {
+
+// ---- workers.cpp ---------------------------------------------------------------------------------
+
+WorkerKey join(Transaction& tx, const WorkerInfo& info);
+StoreResult<void> refresh(Transaction& tx, WorkerKey worker, bool draining);
+StoreResult<void> leave(Transaction& tx, WorkerKey worker);
+/// Of those in the space.
+std::vector<WorkerView> workers(Transaction& tx);
+
+// ---- turns.cpp -----------------------------------------------------------------------------------
+
+/// Due timers and messages, held and ready instances are those in the space.
+StoreResult<FetchedTurns> fetch_turns(Transaction& tx, const TurnRequest& request);
+StoreResult<void> release_turn(Transaction& tx, const TurnRelease& item);
+StoreResult<void> renew_turn(Transaction& tx, WorkerKey worker, Duration lease, const TurnRenewal& item);
+std::uint64_t wake_parked(Transaction& tx, const Code& code);
+
+// ---- commit.cpp ----------------------------------------------------------------------------------
+
+StoreResult<Committed> commit_turn(Transaction& tx, const CommitRequest& request, const TurnCommit& commit);
+
+// ---- fetch_activities.cpp ------------------------------------------------------------------------
+
+/// Of those in the space.
+StoreResult<FetchedActivities> fetch_activities(Transaction& tx, const ActivityRequest& request);
+
+// ---- activity_calls.cpp --------------------------------------------------------------------------
+
+StoreResult<void> finish_activity(Transaction& tx, const ActivityResult& item);
+StoreResult<void> renew_activity(Transaction& tx, WorkerKey worker, Duration lease,
+                                 const ActivityRenewal& item);
+/// Of those in the space, like the next two.
+std::vector<CancelRecord> cancel_records(Transaction& tx, WorkerKey worker);
+void acknowledge_cancel(Transaction& tx, const CancelAcknowledgement& item);
+std::vector<QueueDepth> queue_depths(Transaction& tx);
+
+// ---- session_calls.cpp ---------------------------------------------------------------------------
+
+StoreResult<Acquired> acquire_session(Transaction& tx, WorkerKey worker, const Abilities& abilities,
+                                      std::string_view id, const SessionPolicy& policy);
+StoreResult<void> renew_session(Transaction& tx, WorkerKey worker, const SessionRenewal& item);
+StoreResult<void> release_session(Transaction& tx, WorkerKey worker, const SessionRelease& item);
+StoreResult<bool> close_session(Transaction& tx, std::string_view id, SessionReason reason);
+StoreResult<void> fail_session(Transaction& tx, WorkerKey worker, const SessionHold& hold,
+                               SessionReason reason);
+StoreResult<SessionView> session(Transaction& tx, std::string_view id);
+
+// ---- clients.cpp ---------------------------------------------------------------------------------
+
+StoreResult<StartAnswer> start(Transaction& tx, const StartRequest& request);
+StoreResult<InstanceKey> send(Transaction& tx, const ClientMessage& item);
+StoreResult<InstanceView> find(Transaction& tx, std::string_view instance);
+std::optional<InstanceView> look(Transaction& tx, InstanceKey key);
+/// Its activities, cancel records and children are those in the space.
+StoreResult<InstanceDetail> describe(Transaction& tx, std::string_view instance);
+[[nodiscard]] bool matches(const InstanceView& view, const InstanceFilter& filter);
+/// By the history in the space.
+StoreResult<std::vector<ExecutionView>> executions(Transaction& tx, InstanceKey key);
+StoreResult<std::optional<std::string>> value(Transaction& tx, std::string_view instance,
+                                              std::string_view key);
+StoreResult<void> delete_instance(Transaction& tx, std::string_view instance, bool force, InstanceKey life);
+/// The oldest execution whose history stays when the last `keep` do.
+[[nodiscard]] ExecutionNumber first_kept(const Instance& instance, std::uint64_t keep);
+/// Why the history of that execution has to stay, if so.
+[[nodiscard]] std::optional<StoreError> keeps_execution(const Instance& instance, ExecutionNumber execution);
+
+// ---- sweep.cpp -----------------------------------------------------------------------------------
+
+/// What the sweeps of one store know of a `fail` session whose lease is over.
+struct Lapse {
+  Generation generation{};
+  BootTime lease_until{};
+  BootTime seen_since{};
+};
+using Lapses = std::map<std::string, Lapse, std::less<>>;
+
+/// Of what is in the space.
+Swept sweep(Transaction& tx, const SweepRequest& request, Lapses& lapses);
+
+// ---- views.cpp -----------------------------------------------------------------------------------
+
+/// All that is in the space.
+StoreState state(Transaction& tx);
+
+}  // namespace holdfast::rules

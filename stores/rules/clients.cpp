@@ -1,0 +1,181 @@
+// What clients ask for: instances are started, sent to, looked at and deleted.
+#include "calls.hpp"
+#include "instances.hpp"
+#include "messages.hpp"
+#include "views.hpp"
+
+#include <algorithm>
+
+namespace holdfast::rules {
+
+namespace {
+
+// ---- starting ------------------------------------------------------------------------------------
+
+bool may_begin_anew(const InstanceView& former, Reuse reuse) {
+  if (reuse == Reuse::never || !has_ended(former.status)) return false;
+  return reuse == Reuse::after_end || former.status != InstanceStatus::completed;
+}
+
+StartAnswer begin_life(Transaction& tx, const StartRequest& request) {
+  Instance& instance = create(tx, {.id = request.instance,
+                                   .code = request.code,
+                                   .request = request.request,
+                                   .fingerprint = request.fingerprint});
+  const NewMessage message{
+      .kind = MessageKind::start, .execution = instance.view.execution, .body = request.body};
+  if (request.delay > Duration{}) {
+    deliver_at(tx, instance, after(tx.now, request.delay), message);
+  } else {
+    deliver(tx, instance, message);
+  }
+  deliver_early(tx, instance);
+  return {.key = instance.view.key, .is_new = true};
+}
+
+// ---- sending -------------------------------------------------------------------------------------
+
+StoreResult<InstanceKey> keep_early(Transaction& tx, const ClientMessage& item) {
+  if (item.message.kind != MessageKind::delivery || item.keep_early <= Duration{}) {
+    return no_instance(item.instance);
+  }
+  const BootTime until = after(tx.now, item.keep_early);
+  tx.rows.early(item.instance);
+  tx.space.early[item.instance].push_back(
+      {.message = item.message, .visible = after(tx.now, item.delay), .until = until});
+  tx.sweep_by(until);
+  return InstanceKey{};
+}
+
+StoreResult<InstanceKey> send_anew(Transaction& tx, const ClientMessage& item) {
+  if (item.message.kind != MessageKind::control && item.message.kind != MessageKind::delivery) {
+    return refuse(StoreError::Kind::invalid, "clients send control messages and deliveries only");
+  }
+  Instance* instance = find_instance(tx, item.instance);
+  if (instance == nullptr) {
+    tx.rows.reserve(item.instance);
+    instance = find_instance(tx, item.instance);
+  }
+  if (instance == nullptr) return keep_early(tx, item);
+  if (has_ended(instance->view.status)) {
+    return refuse(StoreError::Kind::conflict, "instance '" + item.instance + "' has ended");
+  }
+  if (item.cancels && !instance->view.cancel_requested_at) {
+    instance->view.cancel_requested_at = tx.calendar;
+  }
+  if (item.delay > Duration{}) {
+    deliver_at(tx, *instance, after(tx.now, item.delay), item.message);
+  } else {
+    deliver(tx, *instance, item.message);
+  }
+  return instance->view.key;
+}
+
+// ---- looking -------------------------------------------------------------------------------------
+
+std::vector<ExecutionView> executions_of(const Instance& instance) {
+  std::vector<ExecutionView> views;
+  for (const auto& [execution, segments] : instance.history) {
+    ExecutionView& view = views.emplace_back(ExecutionView{.execution = execution});
+    view.segments = segments.size();
+    for (const auto& [event, bytes] : segments) view.bytes += bytes.size();
+  }
+  // The current one is there from its first moment on.
+  if (!instance.history.contains(instance.view.execution)) {
+    views.push_back({.execution = instance.view.execution});
+  }
+  return views;
+}
+
+}  // namespace
+
+bool matches(const InstanceView& view, const InstanceFilter& filter) {
+  return (filter.statuses.empty() || filter.statuses.contains(view.status)) &&
+         (filter.orchestration.empty() || filter.orchestration == view.code.name) &&
+         view.instance.starts_with(filter.prefix) && (!filter.parent || *filter.parent == view.parent) &&
+         (!filter.created_from || view.created_at >= *filter.created_from) &&
+         (!filter.created_before || view.created_at < *filter.created_before);
+}
+
+StoreResult<StartAnswer> start(Transaction& tx, const StartRequest& request) {
+  tx.rows.reserve(request.instance);
+  Instance* const former = find_instance(tx, request.instance);
+  if (former == nullptr) return begin_life(tx, request);
+  const StartAnswer there{.key = former->view.key, .is_new = false};
+  if (!request.request.empty() && request.request == former->request) return there;
+  if (may_begin_anew(former->view, request.reuse)) {
+    remove(tx, *former);
+    return begin_life(tx, request);
+  }
+  if (request.fingerprint == former->fingerprint) return there;
+  return refuse(StoreError::Kind::conflict,
+                "instance '" + request.instance + "' exists, and was started with something else");
+}
+
+StoreResult<InstanceKey> send(Transaction& tx, const ClientMessage& item) {
+  if (!item.request.empty()) {
+    const Request* const known = find_request(tx, item.request);
+    if (known != nullptr && tx.now - known->at < Request::kKept) return known->answer;
+  }
+  StoreResult<InstanceKey> sent = send_anew(tx, item);
+  if (sent && !item.request.empty()) {
+    tx.space.requests.insert_or_assign(item.request, Request{.answer = *sent, .at = tx.now});
+    tx.sweep_by(after(tx.now, Request::kKept));
+  }
+  return sent;
+}
+
+StoreResult<InstanceView> find(Transaction& tx, std::string_view instance) {
+  const Instance* const found = find_instance(tx, instance);
+  if (found == nullptr) return no_instance(instance);
+  return found->view;
+}
+
+std::optional<InstanceView> look(Transaction& tx, InstanceKey key) {
+  const Instance* const found = find_instance(tx, key);
+  return found == nullptr ? std::nullopt : std::optional(found->view);
+}
+
+StoreResult<InstanceDetail> describe(Transaction& tx, std::string_view instance) {
+  const Instance* const found = find_instance(tx, instance);
+  if (found == nullptr) return no_instance(instance);
+  return detail_of(tx, *found);
+}
+
+StoreResult<std::vector<ExecutionView>> executions(Transaction& tx, InstanceKey key) {
+  const Instance* const found = find_instance(tx, key);
+  if (found == nullptr) return no_instance(key);
+  return executions_of(*found);
+}
+
+StoreResult<std::optional<std::string>> value(Transaction& tx, std::string_view instance,
+                                              std::string_view key) {
+  Instance* const found = find_instance(tx, instance);
+  if (found == nullptr) return no_instance(instance);
+  return find_value(tx, *found, std::string(key));
+}
+
+StoreResult<void> delete_instance(Transaction& tx, std::string_view instance, bool force, InstanceKey life) {
+  Instance* const found = find_instance(tx, instance);
+  if (found == nullptr || (life != InstanceKey{} && found->view.key != life)) return no_instance(instance);
+  if (!force && !has_ended(found->view.status)) {
+    return refuse(StoreError::Kind::conflict,
+                  "instance '" + std::string(instance) + "' has not ended: end it first, or force it");
+  }
+  remove(tx, *found);
+  return {};
+}
+
+ExecutionNumber first_kept(const Instance& instance, std::uint64_t keep) {
+  const std::uint64_t current = instance.view.execution.value;
+  return {current - std::clamp<std::uint64_t>(keep, 1, current) + 1};
+}
+
+std::optional<StoreError> keeps_execution(const Instance& instance, ExecutionNumber execution) {
+  if (execution < instance.view.execution) return std::nullopt;
+  return StoreError{.kind = StoreError::Kind::conflict,
+                    .message = "execution " + to_string(execution) + " of instance '" +
+                               instance.view.instance + "' is not over: it stays"};
+}
+
+}  // namespace holdfast::rules

@@ -1,0 +1,169 @@
+// Activities are fetched: free ones, those of sessions that the worker holds, and those of sessions that it
+// claims with them.
+#include "activities.hpp"
+#include "calls.hpp"
+#include "sessions.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+namespace holdfast::rules {
+
+namespace {
+
+class Fetch {
+ public:
+  Fetch(Transaction& tx, const ActivityRequest& request)
+      : tx_(tx), request_(request), abilities_(*request.abilities) {}
+
+  FetchedActivities run() {
+    for (auto next = tx_.space.waiting.begin(); next != tx_.space.waiting.end();) {
+      Activity& activity = tx_.space.activities.at((next++)->id);
+      consider(activity);
+      // Beyond that, only what waits for a session is of interest, and only to a worker at its limit.
+      if (fetched_.left_behind && !at_limit()) break;
+    }
+    note_due();
+    note_hand_overs();
+    return std::move(fetched_);
+  }
+
+ private:
+  void consider(Activity& activity) {
+    const Admission admission = admit(tx_, request_.worker, abilities_, activity);
+    if (admission == Admission::no) {
+      note_lapse(activity);
+    } else if (admission == Admission::by_claim && at_limit()) {
+      note_waiting(activity);
+    } else if (admission == Admission::by_claim && claims_ >= share()) {
+      // The others get a chance, and then this worker may ask again.
+      fetched_.next_due = {};
+    } else if (fetched_.activities.size() == request_.max) {
+      fetched_.left_behind = true;
+    } else {
+      take(activity, admission == Admission::by_claim);
+    }
+  }
+
+  void take(Activity& activity, bool by_claim) {
+    Claim claimed;
+    if (by_claim) {
+      claimed = claim(tx_, *find_session(tx_, *activity.session), *find_worker(tx_, request_.worker),
+                      abilities_, SessionReason::work);
+      ++claims_;
+    }
+    LockedActivity locked = lock(tx_, activity, request_.worker, request_.token, request_.lease);
+    if (by_claim) {
+      locked.session->claimed = true;
+      locked.session->same_owner = claimed.same_owner;
+      locked.session->saved = claimed.saved;
+    }
+    fetched_.activities.push_back(std::move(locked));
+  }
+
+  [[nodiscard]] bool at_limit() const {
+    return sessions_held(tx_, request_.worker) >= abilities_.session_limit;
+  }
+
+  /// How many sessions it may claim now: those that it could, divided among the live workers.
+  std::size_t share() {
+    if (share_) return *share_;
+    std::set<std::string> claimable;
+    for (const ReadyItem& item : tx_.space.waiting) {
+      const Activity& activity = tx_.space.activities.at(item.id);
+      if (admit(tx_, request_.worker, abilities_, activity) == Admission::by_claim) {
+        claimable.insert(*activity.session);
+      }
+    }
+    const auto workers = static_cast<std::size_t>(
+        std::ranges::count_if(tx_.space.workers, [](const auto& entry) { return is_live(entry.second); }));
+    const std::size_t among = std::max<std::size_t>(workers, 1);
+    share_ = (claimable.size() + among - 1) / among;
+    return *share_;
+  }
+
+  /// An item of a session that another worker holds may be taken when that lease is over.
+  void note_lapse(const Activity& activity) {
+    if (!activity.session || !can_run(abilities_, activity)) return;
+    const Session* const session = find_session(tx_, *activity.session);
+    if (session == nullptr || !is_held(tx_, *session) || session->worker == request_.worker) return;
+    if (session->policy.when_lost == SessionPolicy::WhenLost::fail) return;
+    due_at(session->lease_until);
+  }
+
+  void note_waiting(const Activity& activity) {
+    if (abilities_.session_limit == 0) return;
+    const Duration waits = tx_.now - activity.ready_since;
+    fetched_.wants_capacity = std::max(fetched_.wants_capacity.value_or(Duration{}), waits);
+    // There is room once a lease of its own is over.
+    const auto owned = tx_.space.owned.find(request_.worker);
+    if (owned == tx_.space.owned.end()) return;
+    for (const std::string& id : owned->second) {
+      const Session& session = *find_session(tx_, id);
+      if (is_held(tx_, session)) due_at(session.lease_until);
+    }
+  }
+
+  void due_at(BootTime moment) { fetched_.next_due = std::min(fetched_.next_due, left(moment, tx_.now)); }
+
+  void note_due() {
+    for (const auto& [since, id] : tx_.space.backing_off) {
+      if (left(since, tx_.now) >= fetched_.next_due) break;
+      note_backing_off(tx_.space.activities.at(id));
+    }
+    if (!tx_.space.activity_locks.empty()) due_at(tx_.space.activity_locks.begin()->first);
+  }
+
+  /// When it may be taken by this worker, unless something else happens first.
+  void note_backing_off(const Activity& activity) {
+    if (!can_run(abilities_, activity)) return;
+    const Session* const session = activity.session ? find_session(tx_, *activity.session) : nullptr;
+    if (activity.session && (session == nullptr || !covers(abilities_, session->policy))) return;
+    if (session == nullptr || is_held_by(tx_, *session, request_.worker) || is_claimable(tx_, *session)) {
+      due_at(activity.ready_since);
+    } else if (session->policy.when_lost == SessionPolicy::WhenLost::reclaim) {
+      due_at(std::max(activity.ready_since, session->lease_until));
+    }
+  }
+
+  void note_hand_overs() {
+    const auto owned = tx_.space.owned.find(request_.worker);
+    if (owned == tx_.space.owned.end()) return;
+    for (const std::string& id : owned->second) {
+      const Session& session = *find_session(tx_, id);
+      if (is_held(tx_, session) && session.in_flight.empty() && belongs_elsewhere(session)) {
+        fetched_.to_hand_over.push_back({id, session.generation});
+      }
+    }
+  }
+
+  /// It has a ready item that this worker can't run and another can.
+  [[nodiscard]] bool belongs_elsewhere(const Session& session) const {
+    return std::ranges::any_of(session.queued, [&](const ActivityId& id) {
+      const Activity& activity = tx_.space.activities.at(id);
+      if (activity.ready_since > tx_.now || can_run(abilities_, activity)) return false;
+      return std::ranges::any_of(tx_.space.workers, [&](const auto& entry) {
+        const Abilities& others = entry.second.info.abilities;
+        return is_live(entry.second) && others.session_limit > 0 && can_run(others, activity) &&
+               covers(others, session.policy);
+      });
+    });
+  }
+
+  Transaction& tx_;
+  const ActivityRequest& request_;
+  const Abilities& abilities_;
+  FetchedActivities fetched_{};
+  std::size_t claims_ = 0;
+  std::optional<std::size_t> share_{};
+};
+
+}  // namespace
+
+StoreResult<FetchedActivities> fetch_activities(Transaction& tx, const ActivityRequest& request) {
+  if (auto refused = refusal(tx, request.worker, Call::takes_work)) return Unexpected(*refused);
+  return Fetch(tx, request).run();
+}
+
+}  // namespace holdfast::rules

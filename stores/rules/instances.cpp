@@ -1,0 +1,129 @@
+#include "instances.hpp"
+
+#include "activities.hpp"
+#include "messages.hpp"
+#include "placing.hpp"
+#include "sessions.hpp"
+
+#include <utility>
+
+namespace holdfast::rules {
+
+Instance& create(Transaction& tx, const Birth& birth) {
+  const InstanceKey key = tx.numbers.next_instance();
+  Instance& instance = tx.space.instances[key];
+  instance.view = {.key = key,
+                   .instance = birth.id,
+                   .code = birth.code,
+                   .execution = ExecutionNumber{1},
+                   .parent = birth.parent,
+                   .created_at = tx.calendar,
+                   .updated_at = tx.calendar};
+  instance.request = birth.request;
+  instance.fingerprint = birth.fingerprint;
+  tx.space.keys.emplace(birth.id, key);
+  return instance;
+}
+
+void deliver_early(Transaction& tx, Instance& instance) {
+  tx.rows.early(instance.view.instance);
+  const auto found = tx.space.early.find(instance.view.instance);
+  if (found == tx.space.early.end()) return;
+  for (const Early& early : found->second) {
+    if (early.until <= tx.now) continue;
+    if (early.visible > tx.now) {
+      deliver_at(tx, instance, early.visible, early.message);
+    } else {
+      deliver(tx, instance, early.message);
+    }
+  }
+  tx.space.early.erase(found);
+}
+
+void end_execution(Transaction& tx, Instance& instance, CancelReason reason) {
+  tx.rows.activities_of(instance);
+  const ActivityId first{.instance = instance.view.key};
+  for (auto next = tx.space.activities.lower_bound(first);
+       next != tx.space.activities.end() && next->first.instance == instance.view.key;) {
+    take_away(tx, (next++)->second, reason);
+  }
+  cancel_timers(tx, instance);
+}
+
+namespace {
+
+CancelReason reason_of(InstanceStatus end) {
+  switch (end) {
+    case InstanceStatus::failed:
+      return CancelReason::execution_failed;
+    case InstanceStatus::cancelled:
+      return CancelReason::execution_cancelled;
+    case InstanceStatus::terminated:
+      return CancelReason::execution_terminated;
+    case InstanceStatus::running:
+    case InstanceStatus::suspended:
+    case InstanceStatus::parked:
+    case InstanceStatus::completed:
+      break;
+  }
+  return CancelReason::execution_completed;
+}
+
+void leave_sessions(Transaction& tx, Instance& instance) {
+  tx.rows.sessions_of(instance);
+  for (const std::string& id : std::exchange(instance.opened, {})) {
+    Session* const session = find_session(tx, id);
+    if (session == nullptr || session->ended || session->opener != instance.view.key) continue;
+    if (!session->policy.outlives_opener) close(tx, *session, SessionReason::opener_ended);
+  }
+  while (!instance.watched.empty()) unwatch(tx, instance, *instance.watched.begin());
+}
+
+bool belongs_to_execution(MessageKind kind) {
+  return kind == MessageKind::outcome || kind == MessageKind::timer || kind == MessageKind::taken ||
+         kind == MessageKind::value || kind == MessageKind::session;
+}
+
+}  // namespace
+
+void end(Transaction& tx, Instance& instance, const InstanceEnd& how) {
+  end_execution(tx, instance, reason_of(how.status));
+  leave_sessions(tx, instance);
+  drop_all_but_starts(tx, instance);
+  instance.view.status = how.status;
+  instance.view.output = how.output;
+  instance.view.parked_because.clear();
+  instance.waits.clear();
+  touch(tx, instance);
+}
+
+void continue_as_new(Transaction& tx, Instance& instance, const NextExecution& next) {
+  end_execution(tx, instance, CancelReason::continued_as_new);
+  tx.rows.drops(instance, Source::Dropped::of_execution);
+  std::erase_if(instance.messages, [](const auto& entry) { return belongs_to_execution(entry.second.kind); });
+  ++instance.view.execution.value;
+  instance.view.code.version = next.version;
+  instance.waits.clear();
+  instance.seen = {};  // the new frame was given nothing
+  deliver(tx, instance,
+          NewMessage{.kind = MessageKind::start, .execution = instance.view.execution, .body = next.body});
+  touch(tx, instance);
+}
+
+void remove(Transaction& tx, Instance& instance) {
+  end_execution(tx, instance, CancelReason::instance_deleted);
+  leave_sessions(tx, instance);
+  drop_delayed(tx, instance);
+  unplace(tx, instance);
+  touch(tx, instance);
+  tx.space.keys.erase(instance.view.instance);
+  const InstanceKey key = instance.view.key;
+  tx.space.instances.erase(key);
+}
+
+void touch(Transaction& tx, Instance& instance) {
+  instance.view.updated_at = tx.calendar;
+  tx.news.instances.push_back(instance.view.key);
+}
+
+}  // namespace holdfast::rules

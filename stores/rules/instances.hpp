@@ -1,0 +1,35 @@
+// The life of an instance: its beginning, its end, and its removal.
+#pragma once
+
+#include "transaction.hpp"
+
+#include <string>
+
+namespace holdfast::rules {
+
+struct Birth {
+  const std::string& id;
+  const CodeVersion& code;
+  InstanceKey parent{};
+  RequestId request{};
+  Fingerprint fingerprint{};
+};
+
+/// Makes the row. The start message comes next, then deliver_early().
+Instance& create(Transaction& tx, const Birth& birth);
+/// What was sent to the id before it existed.
+void deliver_early(Transaction& tx, Instance& instance);
+
+/// Takes the activities and timers of its execution away.
+void end_execution(Transaction& tx, Instance& instance, CancelReason reason);
+/// Ends it. The row is not placed by this.
+void end(Transaction& tx, Instance& instance, const InstanceEnd& how);
+/// Begins its next execution. The row is not placed by this.
+void continue_as_new(Transaction& tx, Instance& instance, const NextExecution& next);
+/// Removes it and all that belongs to it.
+void remove(Transaction& tx, Instance& instance);
+
+/// What people see of its status has changed.
+void touch(Transaction& tx, Instance& instance);
+
+}  // namespace holdfast::rules

@@ -1,0 +1,19 @@
+// What makes an instance ready for a turn.
+#pragma once
+
+#include "transaction.hpp"
+
+namespace holdfast::rules {
+
+/// Whether this message makes its instance ready, which was given deliveries up to `seen` already.
+[[nodiscard]] bool makes_ready(const Instance& instance, const Message& message, MessageId seen);
+
+/// Whether any of its messages does, or somebody woke it.
+[[nodiscard]] bool needs_turn(const Transaction& tx, Instance& instance);
+/// The same once its lock is over: nobody is left then who was given anything. Of the messages in the space.
+[[nodiscard]] bool needs_turn_once_unlocked(const Instance& instance);
+
+/// Whether a worker that has `code` may run it.
+[[nodiscard]] bool suits(const Code& code, const Instance& instance);
+
+}  // namespace holdfast::rules

@@ -1,0 +1,165 @@
+// Sessions are acquired, kept, given up and ended.
+#include "calls.hpp"
+#include "sessions.hpp"
+#include "views.hpp"
+
+#include <algorithm>
+
+namespace holdfast::rules {
+
+namespace {
+
+using WhenLost = SessionPolicy::WhenLost;
+
+// ---- acquiring -----------------------------------------------------------------------------------
+
+Acquired answer_with(const Transaction& tx, const Session& session, Acquired::Kind kind) {
+  return {.kind = kind, .session = view(tx, session)};
+}
+
+/// Why this worker may not claim any session with that policy, if so.
+std::optional<Acquired::Kind> not_for(const Transaction& tx, WorkerKey worker, const Abilities& abilities,
+                                      const SessionPolicy& policy) {
+  if (!covers(abilities, policy)) return Acquired::Kind::requirements_not_met;
+  if (sessions_held(tx, worker) >= abilities.session_limit) return Acquired::Kind::limit_exceeded;
+  return std::nullopt;
+}
+
+Acquired acquire_new(Transaction& tx, const Worker& worker, const Abilities& abilities, std::string_view id,
+                     const SessionPolicy& policy) {
+  if (!policy.create_if_missing) return {.kind = Acquired::Kind::missing};
+  if (const auto refused = not_for(tx, worker.key, abilities, policy)) return {.kind = *refused};
+  Session& session = begin(tx, std::string(id), policy, nullptr);
+  claim(tx, session, worker, abilities, SessionReason::acquired);
+  return answer_with(tx, session, Acquired::Kind::created);
+}
+
+/// What stands in the way of claiming a session that exists, if anything does.
+std::optional<Acquired::Kind> obstacle(const Transaction& tx, const Session& session) {
+  if (session.ended == SessionState::closed || session.ended == SessionState::expired ||
+      session.ttl_until <= tx.now) {
+    return Acquired::Kind::closed;
+  }
+  if (session.ended && session.policy.when_lost == WhenLost::fail) {
+    return Acquired::Kind::reacquire_not_allowed;
+  }
+  if (is_held(tx, session)) return Acquired::Kind::owned_by_another;
+  if (!session.ended && !is_claimable(tx, session)) return Acquired::Kind::reacquire_not_allowed;
+  return std::nullopt;
+}
+
+Acquired acquire_again(Transaction& tx, const Worker& worker, const Abilities& abilities, Session& session) {
+  // Under `fail` nobody else may ever claim it, so its owner goes on with it also when the lease is over.
+  const bool goes_on = !session.ended && session.worker == worker.key &&
+                       (is_held(tx, session) || session.policy.when_lost == WhenLost::fail);
+  if (goes_on) {
+    extend(tx, session);
+    return answer_with(tx, session, Acquired::Kind::reused);
+  }
+  if (const auto stops = obstacle(tx, session)) return answer_with(tx, session, *stops);
+  if (const auto refused = not_for(tx, worker.key, abilities, session.policy)) {
+    return answer_with(tx, session, *refused);
+  }
+  if (session.ended) revive(session);
+  claim(tx, session, worker, abilities, SessionReason::acquired);
+  return answer_with(tx, session, Acquired::Kind::reacquired);
+}
+
+// ---- holding -------------------------------------------------------------------------------------
+
+StoreResult<Session*> held(Transaction& tx, WorkerKey worker, const SessionHold& hold) {
+  Session* const session = session_now(tx, hold.id);
+  if (session != nullptr && session->ended) {
+    return gone(reason_of(*session), "session '" + hold.id + "' has ended");
+  }
+  const bool current = session != nullptr && is_current(*session, worker, hold.generation);
+  if (current && (is_held(tx, *session) || session->policy.when_lost == WhenLost::fail)) return session;
+  return refuse(
+      StoreError::Kind::lost,
+      "session '" + hold.id + "' is not held by this worker in generation " + to_string(hold.generation));
+}
+
+/// Why a session may not be given up now, if so.
+std::optional<std::string> hindrance(const Session& session, const SessionRelease& release) {
+  const bool must_be_idle =
+      release.reason == SessionReason::idle || release.reason == SessionReason::displaced;
+  const bool must_be_still = must_be_idle || release.reason == SessionReason::drained ||
+                             release.reason == SessionReason::handed_over;
+  if (must_be_still && !session.in_flight.empty()) return "an activity of it runs";
+  if (must_be_idle && !session.queued.empty()) return "an activity of it is queued";
+  if (session.policy.when_lost == WhenLost::fail) {
+    if (release.reason == SessionReason::displaced) return "it may not be displaced";
+    if (session.ran && !release.save) return "it has run an activity, and its state was not saved";
+  }
+  return std::nullopt;
+}
+
+StoreResult<void> release_one(Transaction& tx, WorkerKey worker, const SessionRelease& item) {
+  const auto found = held(tx, worker, item.hold);
+  if (!found) return Unexpected(found.error());
+  Session& session = **found;
+  if (const auto why = hindrance(session, item)) {
+    return refuse(StoreError::Kind::conflict, "session '" + session.id + "' is not released: " + *why);
+  }
+  if (item.save) save(tx, session, *item.save);
+  release(tx, session, item.reason);
+  return {};
+}
+
+Unexpected<StoreError> no_session(std::string_view id) {
+  return refuse(StoreError::Kind::not_found, "there is no session '" + std::string(id) + "'");
+}
+
+}  // namespace
+
+StoreResult<Acquired> acquire_session(Transaction& tx, WorkerKey worker, const Abilities& abilities,
+                                      std::string_view id, const SessionPolicy& policy) {
+  if (auto refused = refusal(tx, worker, Call::takes_work)) return Unexpected(*refused);
+  const Worker& row = *find_worker(tx, worker);
+  Session* const session = session_now(tx, id);
+  if (session == nullptr) return acquire_new(tx, row, abilities, id, policy);
+  return acquire_again(tx, row, abilities, *session);
+}
+
+StoreResult<void> renew_session(Transaction& tx, WorkerKey worker, const SessionRenewal& item) {
+  if (auto refused = refusal(tx, worker, Call::keeps_what_it_has)) return Unexpected(*refused);
+  const auto session = held(tx, worker, item.hold);
+  if (!session) return Unexpected(session.error());
+  if (!is_held(tx, **session)) tx.news.work |= kActivities;
+  extend(tx, **session);
+  (*session)->last_activity = tx.now - item.quiet_for;
+  return {};
+}
+
+StoreResult<void> release_session(Transaction& tx, WorkerKey worker, const SessionRelease& item) {
+  if (auto refused = refusal(tx, worker, Call::keeps_what_it_has)) return Unexpected(*refused);
+  return release_one(tx, worker, item);
+}
+
+StoreResult<bool> close_session(Transaction& tx, std::string_view id, SessionReason reason) {
+  Session* const session = session_now(tx, id);
+  if (session == nullptr) return no_session(id);
+  if (session->ended) return false;
+  close(tx, *session, reason);
+  return true;
+}
+
+StoreResult<void> fail_session(Transaction& tx, WorkerKey worker, const SessionHold& hold,
+                               SessionReason reason) {
+  if (auto refused = refusal(tx, worker, Call::keeps_what_it_has)) return Unexpected(*refused);
+  const auto session = held(tx, worker, hold);
+  if (!session) return Unexpected(session.error());
+  if ((*session)->policy.when_lost != WhenLost::fail) {
+    return refuse(StoreError::Kind::invalid, "session '" + hold.id + "' may be re-claimed: release it");
+  }
+  lose(tx, **session, reason);
+  return {};
+}
+
+StoreResult<SessionView> session(Transaction& tx, std::string_view id) {
+  const Session* const session = find_session(tx, id);
+  if (session == nullptr) return no_session(id);
+  return view(tx, *session);
+}
+
+}  // namespace holdfast::rules

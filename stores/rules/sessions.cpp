@@ -1,0 +1,322 @@
+#include "sessions.hpp"
+
+#include "activities.hpp"
+#include "messages.hpp"
+#include "placing.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace holdfast::rules {
+
+// ---- what it is ----------------------------------------------------------------------------------
+
+bool is_held(const Transaction& tx, const Session& session) {
+  return !session.ended && session.worker != WorkerKey{} && session.lease_until > tx.now;
+}
+
+bool is_held_by(const Transaction& tx, const Session& session, WorkerKey worker) {
+  return session.worker == worker && is_held(tx, session);
+}
+
+bool is_claimable(const Transaction& tx, const Session& session) {
+  if (session.ended || session.ttl_until <= tx.now || is_held(tx, session)) return false;
+  return session.worker == WorkerKey{} || session.policy.when_lost == SessionPolicy::WhenLost::reclaim;
+}
+
+bool is_full(const Session& session) {
+  return session.policy.max_concurrent != 0 && session.in_flight.size() >= session.policy.max_concurrent;
+}
+
+bool is_current(const Session& session, WorkerKey worker, Generation generation) {
+  return !session.ended && session.worker == worker && session.generation == generation;
+}
+
+SessionState state_of(const Transaction& tx, const Session& session) {
+  if (session.ended) return *session.ended;
+  if (session.worker == WorkerKey{}) return SessionState::unclaimed;
+  return is_held(tx, session) ? SessionState::active : SessionState::lapsed;
+}
+
+CancelReason reason_of(const Session& session) {
+  if (session.ended == SessionState::expired) return CancelReason::session_expired;
+  if (session.ended == SessionState::closed) return CancelReason::session_closed;
+  return session.reason == SessionReason::aborted ? CancelReason::session_aborted
+                                                  : CancelReason::session_lost;
+}
+
+std::uint32_t sessions_held(const Transaction& tx, WorkerKey worker) {
+  tx.rows.owned(worker);
+  const auto found = tx.space.owned.find(worker);
+  if (found == tx.space.owned.end()) return 0;
+  return static_cast<std::uint32_t>(std::ranges::count_if(found->second, [&](const std::string& id) {
+    return is_held_by(tx, tx.space.sessions.find(id)->second, worker);
+  }));
+}
+
+Session* session_now(Transaction& tx, std::string_view id) {
+  Session* const session = find_session(tx, id);
+  if (session != nullptr && !session->ended && session->ttl_until <= tx.now) expire(tx, *session);
+  return session;
+}
+
+// ---- telling -------------------------------------------------------------------------------------
+
+namespace {
+
+void write_log(Transaction& tx, const Session& session, SessionLogEntry::Kind kind, SessionReason reason,
+               const std::string& owner, const std::string& previous_owner) {
+  tx.space.session_log.push_back({.number = tx.numbers.next_log_entry(),
+                                  .session = session.id,
+                                  .kind = kind,
+                                  .reason = reason,
+                                  .owner = owner,
+                                  .previous_owner = previous_owner,
+                                  .generation = session.generation,
+                                  .at = tx.calendar,
+                                  .quiet_for = tx.now - session.last_activity});
+}
+
+void tell_watchers(Transaction& tx, const Session& session, const SessionNews& news) {
+  tx.rows.watchers(session.id);
+  const auto found = tx.space.watchers.find(session.id);
+  if (found == tx.space.watchers.end()) return;
+  for (const InstanceKey key : found->second) {
+    deliver(
+        tx, *find_instance(tx, key),
+        Message{.kind = MessageKind::news, .address = {Address::Kind::session, session.id}, .body = news});
+  }
+}
+
+void changed(Transaction& tx, Session& session, SessionReason reason) {
+  session.reason = reason;
+  session.changed = tx.now;
+  session.updated_at = tx.calendar;
+}
+
+void disown(Transaction& tx, Session& session) {
+  const auto found = tx.space.owned.find(session.worker);
+  if (found == tx.space.owned.end()) return;
+  found->second.erase(session.id);
+  if (found->second.empty()) tx.space.owned.erase(found);
+}
+
+/// Nobody owns it any more, and whoever waits for it may claim it.
+void make_unclaimed(Transaction& tx, Session& session) {
+  disown(tx, session);
+  session.owner.clear();
+  session.worker = {};
+  session.lease_until = {};
+  if (!session.queued.empty()) tx.news.work |= kActivities;
+}
+
+}  // namespace
+
+// ---- beginning -----------------------------------------------------------------------------------
+
+namespace {
+
+/// Items that waited for a session of this id are its own now.
+void adopt_waiting(Transaction& tx, const Session& session) {
+  const auto found = tx.space.without_session.find(session.id);
+  if (found == tx.space.without_session.end()) return;
+  const std::set<ActivityId> waiting = found->second;
+  for (const ActivityId& id : waiting) {
+    Activity& activity = tx.space.activities.at(id);
+    unplace(tx, activity);
+    activity.queue = activity.own_queue.empty() ? session.policy.queue : activity.own_queue;
+    place(tx, activity);
+  }
+  tx.news.work |= kActivities;
+}
+
+}  // namespace
+
+Session& begin(Transaction& tx, const std::string& id, const SessionPolicy& policy, Instance* opener) {
+  Session& session = tx.space.sessions[id];
+  session = Session{.id = id,
+                    .policy = policy,
+                    .last_activity = tx.now,
+                    .changed = tx.now,
+                    .ttl_until = after(tx.now, policy.ttl),
+                    .created_at = tx.calendar,
+                    .updated_at = tx.calendar,
+                    .queued = std::move(session.queued),
+                    .in_flight = std::move(session.in_flight)};
+  if (opener != nullptr) {
+    session.opener = opener->view.key;
+    session.opened_by = opener->view.instance;
+    opener->opened.insert(id);
+  }
+  if (session.ttl_until != kNever) tx.sweep_by(session.ttl_until);
+  adopt_waiting(tx, session);
+  return session;
+}
+
+void revive(Session& session) {
+  session.ended.reset();
+  session.note.clear();
+  session.saved.reset();
+  session.owner.clear();
+  session.worker = {};
+}
+
+// ---- owners --------------------------------------------------------------------------------------
+
+Claim claim(Transaction& tx, Session& session, const Worker& worker, const Abilities& abilities,
+            SessionReason reason) {
+  using Kind = SessionLogEntry::Kind;
+  if (session.restarted && session.last_owner == worker.info.node) reason = SessionReason::taken_back;
+  const Claim found{.same_owner = session.last_worker == worker.key, .saved = session.saved};
+  const bool hands_over = !found.same_owner && (session.planned || session.saved);
+  const Kind kind = session.generation == Generation{} ? Kind::claimed
+                    : hands_over                       ? Kind::moved
+                                                       : Kind::reclaimed;
+  const std::string from = session.last_owner;
+  // Whoever hears that it moved wants to know why it left; the rest is plain.
+  const SessionReason why = session.planned && kind == Kind::moved ? session.reason : reason;
+
+  disown(tx, session);
+  session.generation = tx.numbers.next_generation();
+  session.owner = session.last_owner = worker.info.node;
+  session.worker = session.last_worker = worker.key;
+  session.lease = session.policy.lease.value_or(abilities.session_lease);
+  session.idle_timeout = session.policy.idle_timeout.value_or(abilities.session_idle);
+  session.planned = session.restarted = session.ran = false;
+  tx.space.owned[worker.key].insert(session.id);
+  extend(tx, session);
+  changed(tx, session, reason);
+  write_log(tx, session, kind, reason, worker.info.node, from);
+  session.last_activity = tx.now;
+  tell_watchers(tx, session,
+                {.kind = kind == Kind::claimed ? SessionNews::Kind::claimed
+                         : kind == Kind::moved ? SessionNews::Kind::moved
+                                               : SessionNews::Kind::restored,
+                 .from = from,
+                 .to = worker.info.node,
+                 .reason = std::string(to_string(why)),
+                 .generation = session.generation});
+  return found;
+}
+
+void extend(Transaction& tx, Session& session) {
+  session.lease_until = std::min(after(tx.now, session.lease), session.ttl_until);
+  if (session.policy.when_lost == SessionPolicy::WhenLost::fail) tx.sweep_by(session.lease_until);
+}
+
+void save(Transaction& tx, Session& session, const SessionSave& save) {
+  session.saved = save.bytes;
+  ++session.saved_version;
+  session.changed = tx.now;
+  session.updated_at = tx.calendar;
+}
+
+void release(Transaction& tx, Session& session, SessionReason reason) {
+  using Kind = SessionLogEntry::Kind;
+  changed(tx, session, reason);
+  const Kind kind = reason == SessionReason::displaced ? Kind::displaced : Kind::released;
+  write_log(tx, session, kind, reason, "", session.owner);
+  session.planned = true;
+  make_unclaimed(tx, session);
+}
+
+void owner_restarted(Transaction& tx, Session& session) {
+  if (session.policy.when_lost == SessionPolicy::WhenLost::fail) {
+    lose(tx, session, SessionReason::owner_restarted);
+    return;
+  }
+  changed(tx, session, SessionReason::owner_restarted);
+  write_log(tx, session, SessionLogEntry::Kind::released, SessionReason::owner_restarted, "", session.owner);
+  session.restarted = true;
+  make_unclaimed(tx, session);
+}
+
+// ---- ends ----------------------------------------------------------------------------------------
+
+namespace {
+
+/// Takes a copy: those that fail leave their session.
+void fail_items(Transaction& tx, std::set<ActivityId> items, CancelReason reason) {
+  for (const ActivityId& id : items) fail(tx, tx.space.activities.at(id), reason);
+}
+
+/// The record keeps its last owner, for those who look at it.
+void end(Transaction& tx, Session& session, SessionState state, SessionReason reason,
+         SessionLogEntry::Kind kind) {
+  changed(tx, session, reason);
+  session.ended = state;
+  disown(tx, session);
+  write_log(tx, session, kind, reason, "", session.owner);
+}
+
+void fail_queued(Transaction& tx, Session& session) {
+  const CancelReason reason = reason_of(session);
+  fail_items(tx, session.queued, reason);
+  for (const ActivityId& id : session.in_flight) {
+    Activity& activity = tx.space.activities.at(id);
+    activity.session_over = reason;
+    tx.sweep_by(activity.lock.until);
+  }
+}
+
+void fail_all(Transaction& tx, Session& session, const std::string& why) {
+  const CancelReason reason = reason_of(session);
+  fail_items(tx, session.queued, reason);
+  fail_items(tx, session.in_flight, reason);
+  tell_watchers(tx, session,
+                {.kind = SessionNews::Kind::lost,
+                 .from = session.owner,
+                 .reason = why,
+                 .generation = session.generation});
+}
+
+}  // namespace
+
+void close(Transaction& tx, Session& session, SessionReason reason) {
+  end(tx, session, SessionState::closed, reason, SessionLogEntry::Kind::closed);
+  fail_queued(tx, session);
+}
+
+void expire(Transaction& tx, Session& session) {
+  end(tx, session, SessionState::expired, SessionReason::ttl, SessionLogEntry::Kind::expired);
+  fail_queued(tx, session);
+}
+
+void lose(Transaction& tx, Session& session, SessionReason reason) {
+  end(tx, session, SessionState::failed, reason, SessionLogEntry::Kind::lost);
+  fail_all(tx, session, std::string(to_string(reason)));
+}
+
+void abort(Transaction& tx, Session& session, const std::string& note) {
+  end(tx, session, SessionState::failed, SessionReason::aborted, SessionLogEntry::Kind::aborted);
+  session.note = note;
+  fail_all(tx, session, std::string(to_string(SessionReason::aborted)));
+}
+
+void remove(Transaction& tx, Session& session) {
+  disown(tx, session);
+  write_log(tx, session, SessionLogEntry::Kind::swept, SessionReason::swept, "", session.owner);
+  const auto found = tx.space.sessions.find(session.id);
+  tx.space.sessions.erase(found);
+}
+
+// ---- watching ------------------------------------------------------------------------------------
+
+void watch(Transaction& tx, Instance& instance, const std::string& session) {
+  instance.watched.insert(session);
+  tx.space.watchers[session].insert(instance.view.key);
+}
+
+void unwatch(Transaction& tx, Instance& instance, const std::string& session) {
+  const auto found = tx.space.watchers.find(session);
+  if (found != tx.space.watchers.end()) {
+    found->second.erase(instance.view.key);
+    if (found->second.empty()) tx.space.watchers.erase(found);
+  }
+  if (const auto watched = instance.watched.find(session); watched != instance.watched.end()) {
+    instance.watched.erase(watched);
+  }
+}
+
+}  // namespace holdfast::rules

@@ -1,0 +1,64 @@
+// The life of a session: begun, claimed, given up or lost, ended. Each of these is written to the log, and
+// told to the instances that watch it.
+#pragma once
+
+#include "transaction.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace holdfast::rules {
+
+/// Its owner's lease is not over.
+[[nodiscard]] bool is_held(const Transaction& tx, const Session& session);
+[[nodiscard]] bool is_held_by(const Transaction& tx, const Session& session, WorkerKey worker);
+/// Somebody who meets its requirements may claim it.
+[[nodiscard]] bool is_claimable(const Transaction& tx, const Session& session);
+/// No more of its activities may run at once.
+[[nodiscard]] bool is_full(const Session& session);
+/// Whether this was its owner, in its current generation, and it has not ended.
+[[nodiscard]] bool is_current(const Session& session, WorkerKey worker, Generation generation);
+[[nodiscard]] SessionState state_of(const Transaction& tx, const Session& session);
+/// Why the activities of a session that has ended don't run.
+[[nodiscard]] CancelReason reason_of(const Session& session);
+/// How many sessions the worker holds.
+[[nodiscard]] std::uint32_t sessions_held(const Transaction& tx, WorkerKey worker);
+
+/// The session of that id as it is now: one whose time to live has passed is expired by this.
+Session* session_now(Transaction& tx, std::string_view id);
+
+/// Begins a session; one of that id that has ended begins anew. Items that waited for it are queued.
+Session& begin(Transaction& tx, const std::string& id, const SessionPolicy& policy, Instance* opener);
+
+/// One that was aborted may be claimed again, with nothing of what it had.
+void revive(Session& session);
+
+/// What a claim found.
+struct Claim {
+  bool same_owner = false;
+  std::optional<std::string> saved{};
+};
+Claim claim(Transaction& tx, Session& session, const Worker& worker, const Abilities& abilities,
+            SessionReason reason);
+/// The lease begins anew; it never outlasts the session's time to live.
+void extend(Transaction& tx, Session& session);
+void save(Transaction& tx, Session& session, const SessionSave& save);
+/// Its owner gives it up.
+void release(Transaction& tx, Session& session, SessionReason reason);
+/// A newer incarnation of its owner's node has joined.
+void owner_restarted(Transaction& tx, Session& session);
+
+/// Ends it: queued items fail, what is in flight may finish.
+void close(Transaction& tx, Session& session, SessionReason reason);
+void expire(Transaction& tx, Session& session);
+/// Ends it: all items fail, also those in flight.
+void lose(Transaction& tx, Session& session, SessionReason reason);
+void abort(Transaction& tx, Session& session, const std::string& note);
+/// Removes the record.
+void remove(Transaction& tx, Session& session);
+
+void watch(Transaction& tx, Instance& instance, const std::string& session);
+void unwatch(Transaction& tx, Instance& instance, const std::string& session);
+
+}  // namespace holdfast::rules

@@ -1,0 +1,173 @@
+// The sweep: what is due and nobody else does.
+#include "activities.hpp"
+#include "calls.hpp"
+#include "sessions.hpp"
+
+#include <algorithm>
+
+namespace holdfast::rules {
+
+namespace {
+
+using WhenLost = SessionPolicy::WhenLost;
+
+class Sweep {
+ public:
+  Sweep(Transaction& tx, const SweepRequest& request, Lapses& lapses)
+      : tx_(tx), request_(request), lapses_(lapses) {}
+
+  Swept run() {
+    fail_overdue_activities();
+    remove_workers();  // before sessions: those that they owned are orphaned from now on
+    end_sessions();
+    remove_sessions();
+    drop_early();
+    drop_requests();
+    drop_cancels();
+    swept_.next_due = left(next_, tx_.now);
+    tx_.space.next_sweep = next_;
+    return swept_;
+  }
+
+ private:
+  void due_at(BootTime moment) { next_ = std::min(next_, moment); }
+
+  /// Whether something due at `moment` is to be done now; otherwise it is remembered when it will be.
+  bool is_due(BootTime moment, std::uint64_t done) {
+    if (moment <= tx_.now && done < request_.max) return true;
+    due_at(moment);
+    return false;
+  }
+
+  // ---- activities
+
+  [[nodiscard]] static CancelReason overdue(const Activity& activity) {
+    if (activity.session_over) return *activity.session_over;
+    return activity.total_until <= activity.deadline() ? CancelReason::total_deadline
+                                                       : CancelReason::schedule_to_start;
+  }
+
+  void fail_overdue_activities() {
+    auto& deadlines = tx_.space.deadlines;
+    while (!deadlines.empty() && is_due(deadlines.begin()->first, swept_.activities_timed_out)) {
+      Activity& activity = tx_.space.activities.at(deadlines.begin()->second);
+      fail(tx_, activity, overdue(activity));
+      ++swept_.activities_timed_out;
+    }
+    // Those that run fail once their locks are over: with the session that ended under them, or when nobody
+    // takes them again in time.
+    for (const auto& [until, id] : tx_.space.activity_locks) {
+      if (until >= next_) break;
+      Activity lapsed = tx_.space.activities.at(id);
+      lapsed.ready_since = until;
+      due_at(std::max(until, lapsed.deadline()));
+    }
+  }
+
+  // ---- sessions
+
+  void end_sessions() {
+    for (auto& [id, session] : tx_.space.sessions) {
+      if (session.ended) continue;
+      if (session.ttl_until != kNever && is_due(session.ttl_until, swept_.sessions_expired)) {
+        expire(tx_, session);
+        ++swept_.sessions_expired;
+      } else if (is_due(lost_at(session), swept_.sessions_lost)) {
+        lose(tx_, session, SessionReason::owner_lost);
+        ++swept_.sessions_lost;
+      }
+    }
+    std::erase_if(lapses_, [&](const auto& entry) { return !is_lapsed(entry.first); });
+  }
+
+  [[nodiscard]] bool is_lapsed(const std::string& id) const {
+    const Session* const session = find_session(tx_, id);
+    return session != nullptr && state_of(tx_, *session) == SessionState::lapsed;
+  }
+
+  /// When a `fail` session is to be declared lost, or to be looked at for that. Not before its lease was seen
+  /// to be over for half its length: its owner may be as late as this sweep is.
+  BootTime lost_at(const Session& session) {
+    if (session.policy.when_lost != WhenLost::fail || session.worker == WorkerKey{}) return kNever;
+    if (is_held(tx_, session)) return session.lease_until;
+    Lapse& seen = lapses_[session.id];
+    if (seen.generation != session.generation || seen.lease_until != session.lease_until) {
+      seen = {session.generation, session.lease_until, tx_.now};
+    }
+    return after(seen.seen_since, session.lease / 2);
+  }
+
+  /// When the record of a session that is of no more use may go.
+  [[nodiscard]] BootTime removable_at(const Session& session) const {
+    if (!session.queued.empty() || !session.in_flight.empty()) return kNever;
+    if (session.ended) return after(session.changed, request_.session_record_retention);
+    const bool owned = session.worker != WorkerKey{};
+    const BootTime left_at = owned ? session.lease_until : session.changed;
+    if (session.policy.on_record) {
+      const bool orphaned = owned && !tx_.space.workers.contains(session.worker);
+      return orphaned ? after(left_at, request_.session_record_retention) : kNever;
+    }
+    if (owned && session.policy.when_lost == WhenLost::fail) return kNever;  // it is lost first
+    return session.saved ? after(left_at, request_.session_state_retention) : left_at;
+  }
+
+  void remove_sessions() {
+    for (auto next = tx_.space.sessions.begin(); next != tx_.space.sessions.end();) {
+      Session& session = (next++)->second;
+      if (!is_due(removable_at(session), swept_.sessions_removed)) continue;
+      remove(tx_, session);
+      ++swept_.sessions_removed;
+    }
+  }
+
+  // ---- the rest
+
+  void remove_workers() {
+    std::erase_if(tx_.space.workers, [&](const auto& entry) {
+      if (!is_due(after(entry.second.seen, request_.worker_stale_after), swept_.workers_removed))
+        return false;
+      ++swept_.workers_removed;
+      return true;
+    });
+  }
+
+  void drop_early() {
+    for (auto& [instance, messages] : tx_.space.early) {
+      std::erase_if(messages, [&](const Early& early) {
+        if (!is_due(early.until, swept_.early_dropped)) return false;
+        ++swept_.early_dropped;
+        return true;
+      });
+    }
+    std::erase_if(tx_.space.early, [](const auto& entry) { return entry.second.empty(); });
+  }
+
+  void drop_requests() {
+    std::erase_if(tx_.space.requests,
+                  [&](const auto& entry) { return drop_remains(after(entry.second.at, Request::kKept)); });
+  }
+
+  void drop_cancels() {
+    std::erase_if(tx_.space.cancels, [&](const auto& entry) { return drop_remains(entry.second.until); });
+  }
+
+  bool drop_remains(BootTime moment) {
+    if (!is_due(moment, swept_.remains_removed)) return false;
+    ++swept_.remains_removed;
+    return true;
+  }
+
+  Transaction& tx_;
+  const SweepRequest& request_;
+  Lapses& lapses_;
+  Swept swept_{};
+  BootTime next_ = kNever;
+};
+
+}  // namespace
+
+Swept sweep(Transaction& tx, const SweepRequest& request, Lapses& lapses) {
+  return Sweep(tx, request, lapses).run();
+}
+
+}  // namespace holdfast::rules

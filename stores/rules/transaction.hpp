@@ -1,0 +1,54 @@
+// Transaction: what the rules of a store work with, inside one call. Time stands still in it, and what it has
+// to tell to those who wait is told when it is over.
+#pragma once
+
+#include "contract/wake_bus.hpp"
+#include "source.hpp"
+#include "space.hpp"
+
+#include <holdfast/store/error.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace holdfast::rules {
+
+struct Transaction {
+  Space& space;
+  Source& rows;      ///< brings into the space what the rules ask for
+  Numbers& numbers;  ///< gives the next number of each kind
+  BootTime now;
+  CalendarTime calendar;
+  News news{};
+
+  /// A sweep has something to do at `moment`.
+  void sweep_by(BootTime moment);
+};
+
+/// What time alone has done: locks lapse, delays end. Comes before all else.
+void settle(Transaction& tx);
+/// The same for one row, which has just come into the space and is not placed yet.
+void settle_and_place(Transaction& tx, Instance& instance);
+void settle_and_place(Transaction& tx, Activity& activity);
+
+// ---- rows, or null -------------------------------------------------------------------------------
+
+Instance* find_instance(const Transaction& tx, InstanceKey key);
+Instance* find_instance(const Transaction& tx, std::string_view id);
+Activity* find_activity(const Transaction& tx, const ActivityId& id);
+Session* find_session(const Transaction& tx, std::string_view id);
+Worker* find_worker(const Transaction& tx, WorkerKey key);
+Cancel* find_cancel(const Transaction& tx, const ActivityId& id, LockToken token);
+Request* find_request(const Transaction& tx, RequestId id);
+std::optional<std::string> find_value(const Transaction& tx, Instance& instance, const std::string& key);
+
+/// The name of a worker's node; empty when it is not registered.
+std::string node_of(const Transaction& tx, WorkerKey worker);
+
+Unexpected<StoreError> refuse(StoreError::Kind kind, std::string message);
+Unexpected<StoreError> gone(CancelReason reason, std::string message);
+Unexpected<StoreError> no_instance(std::string_view id);
+Unexpected<StoreError> no_instance(InstanceKey key);
+
+}  // namespace holdfast::rules

@@ -1,0 +1,164 @@
+// Turns are fetched, kept and given back.
+#include "calls.hpp"
+#include "instances.hpp"
+#include "messages.hpp"
+#include "placing.hpp"
+#include "readiness.hpp"
+
+#include <algorithm>
+
+namespace holdfast::rules {
+
+namespace {
+
+/// Hands an instance out, with its messages after `seen`.
+LockedTurn hand_out(Transaction& tx, Instance& instance, const TurnRequest& request, LockToken token,
+                    MessageId seen) {
+  const bool held = instance.lock.is(token);
+  unplace(tx, instance);
+  const BootTime until = after(tx.now, request.lease);
+  instance.lock = {.worker = request.worker, .token = token, .until = until, .live = until > tx.now};
+  instance.woken = false;
+  instance.not_before = {};
+  // What comes while it is held already is no other hand-out.
+  instance.delivery = held ? std::max(instance.delivery, 1U) : instance.delivery + 1;
+  place(tx, instance);
+  LockedTurn turn{.key = instance.view.key,
+                  .instance = instance.view.instance,
+                  .token = token,
+                  .stamp = instance.stamp,
+                  .code = instance.view.code,
+                  .build = instance.view.build,
+                  .execution = instance.view.execution,
+                  .status = instance.view.status,
+                  .delivery = instance.delivery};
+  tx.rows.messages_after(instance, seen);
+  for (auto next = instance.messages.upper_bound(seen); next != instance.messages.end(); ++next) {
+    turn.messages.push_back(next->second);
+  }
+  return turn;
+}
+
+bool has_news(const Transaction& tx, Instance& instance, MessageId seen) {
+  tx.rows.messages_after(instance, seen);
+  return std::any_of(instance.messages.upper_bound(seen), instance.messages.end(),
+                     [&](const auto& entry) { return makes_ready(instance, entry.second, seen); });
+}
+
+void fetch_held(Transaction& tx, const TurnRequest& request, FetchedTurns& fetched) {
+  for (const HeldInstance& held : request.held) {
+    Instance* const instance = find_instance(tx, held.key);
+    if (instance == nullptr || !instance->lock.is(held.token) || !has_news(tx, *instance, held.seen))
+      continue;
+    fetched.turns.push_back(hand_out(tx, *instance, request, held.token, held.seen));
+    fetched.turns.back().held = true;
+  }
+}
+
+void fetch_ready(Transaction& tx, const TurnRequest& request, FetchedTurns& fetched) {
+  std::vector<Instance*> chosen;
+  for (const auto& [since, key] : tx.space.ready) {
+    if (since > tx.now) break;
+    Instance& instance = tx.space.instances.at(key);
+    if (!suits(*request.code, instance)) continue;
+    if (chosen.size() == request.max) {
+      fetched.left_behind = true;
+      break;
+    }
+    chosen.push_back(&instance);
+  }
+  for (Instance* const instance : chosen) {
+    fetched.turns.push_back(hand_out(tx, *instance, request, request.token, {}));
+  }
+}
+
+Duration next_turn_due(const Transaction& tx, const Code& code) {
+  Duration due = next_delivery(tx);
+  if (!tx.space.instance_locks.empty()) {
+    due = std::min(due, left(tx.space.instance_locks.begin()->first, tx.now));
+  }
+  for (auto later = tx.space.ready.lower_bound({tx.now + Duration(1), InstanceKey{}});
+       later != tx.space.ready.end(); ++later) {
+    if (!suits(code, tx.space.instances.at(later->second))) continue;
+    return std::min(due, left(later->first, tx.now));
+  }
+  return due;
+}
+
+StoreResult<Instance*> locked(Transaction& tx, InstanceKey key, LockToken token) {
+  Instance* const instance = find_instance(tx, key);
+  if (instance != nullptr && instance->lock.is(token)) return instance;
+  return refuse(StoreError::Kind::lost,
+                "instance " + to_string(key) + " is not locked by this token: read it again");
+}
+
+void park(Transaction& tx, Instance& instance, const std::string& why) {
+  if (has_ended(instance.view.status)) return;
+  instance.view.status = InstanceStatus::parked;
+  instance.view.parked_because = why;
+  touch(tx, instance);
+}
+
+void release(Transaction& tx, Instance& instance, const TurnRelease& release) {
+  unplace(tx, instance);
+  instance.lock = {};
+  if (!release.counts && instance.delivery > 0) --instance.delivery;
+  if (release.park) park(tx, instance, *release.park);
+  instance.seen = {};
+  instance.not_before = after(tx.now, release.delay);
+  instance.ready_since.reset();
+  place(tx, instance);
+  if (instance.ready_since) tx.news.work |= kTurns;
+}
+
+}  // namespace
+
+StoreResult<FetchedTurns> fetch_turns(Transaction& tx, const TurnRequest& request) {
+  if (auto refused = refusal(tx, request.worker, Call::takes_work)) return Unexpected(*refused);
+  deliver_due(tx);
+  FetchedTurns fetched{.now = tx.calendar};
+  fetch_held(tx, request, fetched);
+  fetch_ready(tx, request, fetched);
+  fetched.next_due = next_turn_due(tx, *request.code);
+  return fetched;
+}
+
+StoreResult<void> release_turn(Transaction& tx, const TurnRelease& item) {
+  const auto instance = locked(tx, item.key, item.token);
+  if (!instance) return Unexpected(instance.error());
+  release(tx, **instance, item);
+  return {};
+}
+
+StoreResult<void> renew_turn(Transaction& tx, WorkerKey worker, Duration lease, const TurnRenewal& item) {
+  if (auto refused = refusal(tx, worker, Call::keeps_what_it_has)) return Unexpected(*refused);
+  const auto found = locked(tx, item.key, item.token);
+  if (!found) return Unexpected(found.error());
+  Instance& instance = **found;
+  unplace(tx, instance);
+  instance.lock.until = after(tx.now, lease);
+  instance.lock.live = instance.lock.until > tx.now;
+  place(tx, instance);
+  return {};
+}
+
+std::uint64_t wake_parked(Transaction& tx, const Code& code) {
+  tx.rows.parked();
+  std::uint64_t woken = 0;
+  for (auto& [key, instance] : tx.space.instances) {
+    if (instance.view.status != InstanceStatus::parked || !suits(code, instance)) continue;
+    unplace(tx, instance);
+    instance.view.status = InstanceStatus::running;
+    instance.view.parked_because.clear();
+    instance.woken = true;
+    instance.not_before = {};
+    instance.ready_since.reset();
+    place(tx, instance);
+    touch(tx, instance);
+    tx.news.work |= kTurns;
+    ++woken;
+  }
+  return woken;
+}
+
+}  // namespace holdfast::rules
