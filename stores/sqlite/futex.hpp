@@ -22,16 +22,6 @@ inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen,
   syscall(SYS_futex, &word, FUTEX_WAIT, seen, &timeout, nullptr, 0);
 }
 
-/// The same, for threads of this process, and for as long as it takes.
-inline void futex_wait_here(std::atomic<std::uint32_t>& word, std::uint32_t seen) {
-  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
-}
-
-/// For one thread of this process. The word itself is not looked at: it may be gone.
-inline void futex_wake_here(std::atomic<std::uint32_t>& word) {
-  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
-}
-
 inline void futex_wake_all(std::atomic<std::uint32_t>& word) {
   syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }

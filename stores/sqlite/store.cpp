@@ -15,47 +15,6 @@
 namespace holdfast::sqlite_store {
 namespace {
 
-/// A call with one answer.
-template <class Answer, class Call>
-class OneAnswer final : public Job {
- public:
-  OneAnswer(Call call, Place place) : Job(1, place), call_(std::move(call)) {}
-  void run(Transaction& tx, std::size_t) override { answer_.emplace(call_(tx)); }
-  void fail(std::size_t, const StoreError& error) override { answer_.emplace(Unexpected(error)); }
-  StoreResult<Answer> take() { return *std::move(answer_); }
-
- private:
-  Call call_;
-  std::optional<StoreResult<Answer>> answer_{};
-};
-
-/// A call with an answer for each of its items.
-template <class Answer, class Item, class Call>
-class ManyAnswers final : public Job {
- public:
-  ManyAnswers(std::span<const Item> items, Call call, Place place)
-      : Job(items.size(), place), items_(items), call_(std::move(call)) {
-    answers_.reserve(items.size());
-  }
-  // Items run in their order, so each answer is the next one, or replaces one after a rollback.
-  void run(Transaction& tx, std::size_t item) override { keep(item, call_(tx, items_[item])); }
-  void fail(std::size_t item, const StoreError& error) override { keep(item, Unexpected(error)); }
-  std::vector<StoreResult<Answer>> take() { return std::move(answers_); }
-
- private:
-  void keep(std::size_t item, StoreResult<Answer> answer) {
-    if (item < answers_.size()) {
-      answers_[item] = std::move(answer);
-    } else {
-      answers_.push_back(std::move(answer));
-    }
-  }
-
-  std::span<const Item> items_;
-  Call call_;
-  std::vector<StoreResult<Answer>> answers_{};
-};
-
 /// Also reads the lease clock once, for those who only look at it.
 std::int64_t intern_namespace(Connection& connection, LeaseClock& clock, const std::string& name) {
   Statements sql;
@@ -118,7 +77,7 @@ std::string SqliteStore::description() const {
 
 template <class Answer, class Call>
 StoreResult<Answer> SqliteStore::write(Call call, Place place) {
-  OneAnswer<Answer, Call> job(std::move(call), place);
+  store::OneAnswer<Transaction, Answer, Call> job(std::move(call), place);
   writer_->run(job);
   return job.take();
 }
@@ -126,7 +85,7 @@ StoreResult<Answer> SqliteStore::write(Call call, Place place) {
 template <class Answer, class Item, class Call>
 std::vector<StoreResult<Answer>> SqliteStore::write_each(std::span<const Item> items, Place place,
                                                          Call call) {
-  ManyAnswers<Answer, Item, Call> job(items, std::move(call), place);
+  store::ManyAnswers<Transaction, Answer, Item, Call> job(items, std::move(call), place);
   writer_->run(job);
   return job.take();
 }

@@ -1,17 +1,14 @@
 #include "writer.hpp"
 
 #include "damaged_row.hpp"
-#include "futex.hpp"
 
 #include <algorithm>
 #include <exception>
 #include <utility>
+#include <vector>
 
 namespace holdfast::sqlite_store {
 namespace {
-
-// Keeps a transaction well below 50 ms: an item takes 10 to 50 microseconds.
-constexpr std::size_t kItemsPerTransaction = 500;
 
 bool concerns_everybody(const SqlError& error) noexcept {
   switch (error.primary()) {
@@ -36,69 +33,16 @@ StoreError explain(const SqlError& error) {
 
 }  // namespace
 
-Job::State Job::wait() noexcept {
-  for (;;) {
-    const std::uint32_t state = state_.load(std::memory_order_acquire);
-    if (state != kWaits) return static_cast<State>(state);
-    futex_wait_here(state_, kWaits);
-  }
-}
-
-void Job::tell(State state) noexcept {
-  state_.store(state, std::memory_order_release);
-  futex_wake_here(state_);
-}
-
-// The next group goes first: its commit takes longer than all that its callers do with their answers.
 void Writer::run(Job& job) {
-  if (job.size() == 0) return;
-  enqueue(job);
-  if (job.wait() == Job::kDone) return;
-  const std::vector<Job*> group = take_group();
-  lead(group);
-  const bool log_is_long = hooks_.log_is_long();
-  if (!log_is_long) pass_on();
-  for (Job* done : group) {
-    if (done != &job) done->tell(Job::kDone);
-  }
-  if (!log_is_long) return;
-  hooks_.shorten_log();
-  pass_on();
+  queue_.run(job, [this](std::span<store::GroupedCall* const> group) -> store::CallQueue::Afterwards {
+    lead(group);
+    if (hooks_.log_is_long()) return hooks_.shorten_log;
+    return {};
+  });
 }
 
-void Writer::enqueue(Job& job) {
-  const std::lock_guard lock(mutex_);
-  queue_.push_back(&job);
-  if (std::exchange(leading_, true)) return;
-  job.state_.store(Job::kLeads, std::memory_order_relaxed);  // nobody waits for it yet
-}
-
-void Writer::pass_on() {
-  const std::lock_guard lock(mutex_);
-  leading_ = !queue_.empty();
-  if (leading_) queue_.front()->tell(Job::kLeads);
-}
-
-// Its own job is the first of it.
-std::vector<Job*> Writer::take_group() {
-  const std::lock_guard lock(mutex_);
-  std::vector<Job*> group;
-  std::size_t items = 0;
-  while (!queue_.empty() && (items == 0 || items + queue_.front()->size() <= kItemsPerTransaction)) {
-    items += queue_.front()->size();
-    group.push_back(queue_.front());
-    queue_.pop_front();
-  }
-  return group;
-}
-
-void Writer::lead(std::span<Job* const> group) {
-  std::vector<Item> items;
-  for (const Place place : {Place::first, Place::middle, Place::last}) {
-    for (Job* job : group) {
-      for (std::size_t i = 0; job->place() == place && i < job->size(); ++i) items.push_back({job, i});
-    }
-  }
+void Writer::lead(std::span<store::GroupedCall* const> group) {
+  const std::vector<Item> items = store::items_of<Job>(group);
   // A single call may bring more than one transaction should hold.
   for (std::size_t begin = 0; begin < items.size(); begin += kItemsPerTransaction) {
     const std::size_t count = std::min(kItemsPerTransaction, items.size() - begin);
@@ -122,11 +66,11 @@ void Writer::commit_alone(const Item& item) {
   try {
     commit(std::span(&item, 1));
   } catch (const Unavailable& unavailable) {
-    item.job->fail(item.index, unavailable.error);
+    item.call->fail(item.index, unavailable.error);
   } catch (const SqlError& error) {
-    item.job->fail(item.index, explain(error));
+    item.call->fail(item.index, explain(error));
   } catch (const std::exception& error) {
-    item.job->fail(item.index, store_error(StoreError::Kind::unavailable, error.what()));
+    item.call->fail(item.index, store_error(StoreError::Kind::unavailable, error.what()));
   }
 }
 
@@ -150,7 +94,7 @@ void Writer::commit(std::span<const Item> items) {
 
 void Writer::run_transaction(std::span<const Item> items) {
   hooks_.wait_for_disk(
-      std::ranges::any_of(items, [](const Item& i) { return i.job->place() == Place::middle; }));
+      std::ranges::any_of(items, [](const Item& i) { return i.call->place() == Place::middle; }));
   hooks_.begin();
   if (const std::int64_t version = link_.connection.data_version(); version != data_version_) {
     link_.memo = Memo{};
@@ -158,7 +102,7 @@ void Writer::run_transaction(std::span<const Item> items) {
   }
   Transaction tx(link_, hooks_.lease_now(), clock_.calendar_now());
   hooks_.settle(tx);
-  for (const Item& item : items) item.job->run(tx, item.index);
+  for (const Item& item : items) item.call->run(tx, item.index);
   tx.finish();
   const Fault fault = fault_at(link_.faults, "sqlite.commit");
   if (fault == Fault::fail_before) throw InjectedFault{};
@@ -175,7 +119,7 @@ void Writer::undo() noexcept {
 }
 
 void Writer::fail_all(std::span<const Item> items, const StoreError& error) {
-  for (const Item& item : items) item.job->fail(item.index, error);
+  for (const Item& item : items) item.call->fail(item.index, error);
 }
 
 }  // namespace holdfast::sqlite_store

@@ -1,0 +1,168 @@
+// Group commit: calls that come while a transaction is on its way are gathered, and share the next one.
+#pragma once
+
+#include <holdfast/store/error.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace holdfast::store {
+
+/// Where a call stands in its group, and what it needs.
+enum class Place : std::uint8_t {
+  first,  ///< renewals: nothing may make them late
+  middle,
+  last,  ///< fetches of turns: they find what the rest of the group has made ready
+};
+
+/// A call that waits for its transaction: one item or several. It lives on the stack of the thread that
+/// called.
+class GroupedCall {
+ public:
+  explicit GroupedCall(std::size_t size, Place place) noexcept : size_(size), place_(place) {}
+  virtual ~GroupedCall() = default;
+  GroupedCall(const GroupedCall&) = delete;
+  GroupedCall& operator=(const GroupedCall&) = delete;
+
+  /// The item has failed, or nobody knows what became of it.
+  virtual void fail(std::size_t item, const StoreError& error) = 0;
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] Place place() const noexcept { return place_; }
+
+ private:
+  friend class CallQueue;
+  enum State : std::uint32_t { kWaits, kLeads, kDone };
+
+  /// Returns when it leads or is done. With a word of its own, whoever is woken finds nobody in its way.
+  State wait() noexcept;
+  /// It may be gone as soon as it knows.
+  void tell(State state) noexcept;
+
+  std::size_t size_;
+  Place place_;
+  std::atomic<std::uint32_t> state_{kWaits};
+};
+
+/// Whoever finds nobody leading leads: it takes all calls that queued up, and answers them together. There is
+/// no timer: the last transaction is the window in which the next group gathers, so a caller that is alone
+/// pays nothing.
+class CallQueue {
+ public:
+  /// What is left to do when everybody was answered, before the next group is led.
+  using Afterwards = std::function<void()>;
+  /// Answers all items of all calls.
+  using Lead = std::function<Afterwards(std::span<GroupedCall* const> group)>;
+
+  /// A group has about so many items at most, a call of more is a group of its own. So many groups are led at
+  /// once at most.
+  CallQueue(std::size_t items, std::size_t leaders) : items_(items), leaders_(leaders) {}
+
+  /// Returns when every item has its answer.
+  void run(GroupedCall& call, const Lead& lead);
+
+ private:
+  void enqueue(GroupedCall& call);
+  void pass_on();
+  std::vector<GroupedCall*> take_group(GroupedCall& leader);
+
+  const std::size_t items_;
+  const std::size_t leaders_;
+  std::mutex mutex_;
+  std::deque<GroupedCall*> queue_;
+  std::size_t leading_ = 0;
+};
+
+/// One item of a call.
+template <class Call>
+struct ItemOf {
+  Call* call = nullptr;
+  std::size_t index = 0;
+};
+
+/// All items of a group, in their places.
+template <class Call>
+std::vector<ItemOf<Call>> items_of(std::span<GroupedCall* const> group) {
+  std::vector<ItemOf<Call>> items;
+  for (const Place place : {Place::first, Place::middle, Place::last}) {
+    for (GroupedCall* call : group) {
+      if (call->place() != place) continue;
+      for (std::size_t i = 0; i < call->size(); ++i) items.push_back({static_cast<Call*>(call), i});
+    }
+  }
+  return items;
+}
+
+/// A call whose items are done one by one inside a transaction.
+template <class Transaction>
+class Job : public GroupedCall {
+ public:
+  using GroupedCall::GroupedCall;
+  /// Says what the item will need. Called for all items before the first one runs.
+  virtual void prepare(Transaction& tx, std::size_t item) = 0;
+  /// Does one item and keeps its answer. May be called again for the same item after a rollback: then what it
+  /// kept before counts no more. Throws when the transaction can't go on.
+  virtual void run(Transaction& tx, std::size_t item) = 0;
+};
+
+/// A call with one answer.
+template <class Transaction, class Answer, class Call>
+class OneAnswer final : public Job<Transaction> {
+ public:
+  OneAnswer(Call call, Place place) : Job<Transaction>(1, place), call_(std::move(call)) {}
+  void prepare(Transaction&, std::size_t) override {}
+  void run(Transaction& tx, std::size_t) override { answer_.emplace(call_(tx)); }
+  void fail(std::size_t, const StoreError& error) override { answer_.emplace(Unexpected(error)); }
+  StoreResult<Answer> take() { return *std::move(answer_); }
+
+ private:
+  Call call_;
+  std::optional<StoreResult<Answer>> answer_{};
+};
+
+/// Nothing is needed.
+struct NeedsNothing {
+  void operator()(auto&, const auto&) const {}
+};
+
+/// A call with an answer for each of its items.
+template <class Transaction, class Answer, class Item, class Call, class Needs = NeedsNothing>
+class ManyAnswers final : public Job<Transaction> {
+ public:
+  ManyAnswers(std::span<const Item> items, Call call, Place place, Needs needs = {})
+      : Job<Transaction>(items.size(), place),
+        items_(items),
+        call_(std::move(call)),
+        needs_(std::move(needs)) {
+    answers_.reserve(items.size());
+  }
+  void prepare(Transaction& tx, std::size_t item) override { needs_(tx, items_[item]); }
+  // Items run in their order, so each answer is the next one, or replaces one after a rollback.
+  void run(Transaction& tx, std::size_t item) override { keep(item, call_(tx, items_[item])); }
+  void fail(std::size_t item, const StoreError& error) override { keep(item, Unexpected(error)); }
+  std::vector<StoreResult<Answer>> take() { return std::move(answers_); }
+
+ private:
+  void keep(std::size_t item, StoreResult<Answer> answer) {
+    if (item < answers_.size()) {
+      answers_[item] = std::move(answer);
+    } else {
+      answers_.push_back(std::move(answer));
+    }
+  }
+
+  std::span<const Item> items_;
+  Call call_;
+  Needs needs_;
+  std::vector<StoreResult<Answer>> answers_{};
+};
+
+}  // namespace holdfast::store
