@@ -59,3 +59,14 @@ function(holdfast_rejects file)
     ${ARG_DEFINITIONS})
   set_tests_properties("${name}" PROPERTIES LABELS "${folder};slow" TIMEOUT 120)
 endfunction()
+
+# holdfast_test_needs_postgres(<binary>...)
+# These run while the PostgreSQL server of the test run is there. Without one they fail.
+function(holdfast_test_needs_postgres)
+  foreach(name ${ARGN})
+    if(TEST ${name})
+      set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED postgres_server
+        ENVIRONMENT "HOLDFAST_TEST_POSTGRES=${PROJECT_BINARY_DIR}/stores/postgres/server")
+    endif()
+  endforeach()
+endfunction()

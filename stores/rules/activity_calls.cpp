@@ -61,12 +61,6 @@ void renew(Transaction& tx, Activity& activity, Duration lease, const ActivityRe
   session->last_activity = tx.now;
 }
 
-std::uint32_t workers_for(const Space& space, const Activity& activity) {
-  return static_cast<std::uint32_t>(std::ranges::count_if(space.workers, [&](const auto& entry) {
-    return is_live(entry.second) && can_run(entry.second.info.abilities, activity);
-  }));
-}
-
 }  // namespace
 
 StoreResult<void> finish_activity(Transaction& tx, const ActivityResult& item) {
@@ -110,7 +104,7 @@ std::vector<QueueDepth> queue_depths(Transaction& tx) {
     if (is_new) {
       depth.queue = activity.queue;
       depth.name = activity.name;
-      depth.workers = workers_for(tx.space, activity);
+      depth.workers = workers_for(tx, activity.queue, activity.name);
     }
     if (activity.lock.live) {
       ++depth.running;

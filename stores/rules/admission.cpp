@@ -25,6 +25,13 @@ bool can_run(const Abilities& abilities, const Activity& activity) {
   return abilities.handlers.contains(activity.name) && abilities.queues.serve(activity.queue);
 }
 
+std::uint32_t workers_for(const Transaction& tx, std::string_view queue, std::string_view name) {
+  return static_cast<std::uint32_t>(std::ranges::count_if(tx.space.workers, [&](const auto& entry) {
+    const Abilities& abilities = entry.second.info.abilities;
+    return is_live(entry.second) && abilities.handlers.contains(name) && abilities.queues.serve(queue);
+  }));
+}
+
 bool covers(const Abilities& abilities, const SessionPolicy& policy) {
   return std::ranges::all_of(policy.requirements, [&](const std::string& requirement) {
     return abilities.capabilities.contains(requirement);

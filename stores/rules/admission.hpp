@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 namespace holdfast::rules {
 
@@ -17,6 +18,8 @@ std::optional<StoreError> refusal(const Transaction& tx, WorkerKey worker, Call 
 /// A worker that may take new work.
 [[nodiscard]] bool is_live(const Worker& worker);
 [[nodiscard]] bool can_run(const Abilities& abilities, const Activity& activity);
+/// How many live workers in the space can run such activities.
+[[nodiscard]] std::uint32_t workers_for(const Transaction& tx, std::string_view queue, std::string_view name);
 [[nodiscard]] bool covers(const Abilities& abilities, const SessionPolicy& policy);
 
 enum class Admission : std::uint8_t {

@@ -27,6 +27,7 @@ class Turn {
     unplace(tx_, instance_);
     instance_.ready_since.reset();
     instance_.lock.live = true;
+    tx_.rows.commits(instance_, commit_);
     record();
     consume();
     complete();

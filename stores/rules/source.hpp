@@ -40,6 +40,8 @@ class Source {
   /// What was sent to the id before it existed.
   virtual void early(std::string_view /*id*/) {}
 
+  /// A turn of it is about to be applied. Messages that it consumes need not be in the space.
+  virtual void commits(Instance&, const TurnCommit&) {}
   /// Which of its messages the instance is about to drop, those included that are not in the space.
   enum class Dropped : std::uint8_t {
     all_but_starts,  ///< delayed ones too

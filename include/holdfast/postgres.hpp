@@ -1,0 +1,42 @@
+// The PostgreSQL store: for programs that run on several machines. Link holdfast::postgres.
+#pragma once
+
+#include <holdfast/store.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace holdfast {
+
+class Clock;
+class FaultPlan;
+class Logger;
+
+struct PostgresOptions {
+  std::string ns = "default";
+  /// Where the tables are. It is made if it doesn't exist, and brought up to date if it is older than this
+  /// library, as far as the role may do so; see docs/postgres.md for one that may not.
+  std::string schema = "holdfast";
+  /// Connections for calls that only read; one more writes, and one listens. A call waits for a free one.
+  std::size_t readers = 4;
+  /// False: `synchronous_commit=off`. A crash of the server may take the last commits, all of them from some
+  /// moment on; a crash of this process alone loses nothing.
+  bool wait_for_disk = true;
+  /// How long a statement may take, and how long a call waits for a free connection, before it answers
+  /// `unavailable`.
+  std::chrono::milliseconds timeout{30'000};
+  /// For tests: tells both times instead of the server's clock.
+  const Clock* clock = nullptr;
+  FaultPlan* faults = nullptr;
+  Logger* logger = nullptr;
+};
+
+/// Connects to a server, version 15 or later. `uri` is all that libpq understands ("postgresql://host/db",
+/// "host=... dbname=..."), TLS and passwords included; it is never logged. Throws StoreOpenError when the
+/// database can't be used, having changed nothing.
+std::shared_ptr<Store> postgres(std::string_view uri, PostgresOptions options = {});
+
+}  // namespace holdfast

@@ -1,0 +1,52 @@
+// Calls that look for rows in their own way: what is fetched, swept and shown.
+#pragma once
+
+#include "stores/rules/calls.hpp"
+#include "working_set.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::postgres_store {
+
+// ---- in transactions that write ------------------------------------------------------------------
+
+/// What a commit will ask for.
+void want_for_commit(WorkingSet& set, const store::CommitRequest& request, const store::TurnCommit& commit);
+void want_for_start(WorkingSet& set, const store::StartRequest& request);
+void want_for_send(WorkingSet& set, const store::ClientMessage& message);
+void want_for_finish(WorkingSet& set, const store::ActivityResult& result);
+
+// These begin with an empty set, and leave it written and empty.
+StoreResult<store::FetchedTurns> fetch_turns(WorkingSet& set, const store::TurnRequest& request);
+StoreResult<store::FetchedActivities> fetch_activities(WorkingSet& set,
+                                                       const store::ActivityRequest& request);
+store::Swept sweep(WorkingSet& set, const store::SweepRequest& request, rules::Lapses& lapses);
+
+StoreResult<std::uint64_t> prune_executions(WorkingSet& set, std::string_view instance, std::uint64_t keep);
+StoreResult<bool> prune_execution(WorkingSet& set, std::string_view instance, ExecutionNumber execution);
+
+// ---- in transactions that read -------------------------------------------------------------------
+
+std::vector<store::WorkerView> view_workers(WorkingSet& set);
+StoreResult<std::vector<store::Segment>> read_history(WorkingSet& set, InstanceKey key,
+                                                      ExecutionNumber execution, EventId after,
+                                                      std::size_t max_bytes);
+std::vector<store::CancelRecord> view_cancels(WorkingSet& set, WorkerKey worker);
+std::vector<store::QueueDepth> view_queues(WorkingSet& set);
+std::vector<store::SessionView> view_sessions(WorkingSet& set, std::string_view after, std::size_t limit);
+std::vector<store::SessionLogEntry> view_session_log(WorkingSet& set, std::string_view id,
+                                                     std::uint64_t after, std::size_t limit);
+StoreResult<store::InstanceView> find(WorkingSet& set, std::string_view instance);
+std::vector<std::optional<store::InstanceView>> look(WorkingSet& set, std::span<const InstanceKey> keys);
+StoreResult<store::InstanceDetail> describe(WorkingSet& set, std::string_view instance);
+store::InstancePage list(WorkingSet& set, const store::InstanceFilter& filter);
+StoreResult<std::vector<store::ExecutionView>> executions(WorkingSet& set, InstanceKey key);
+std::vector<store::SetAsideRow> view_set_aside(WorkingSet& set, std::uint64_t after, std::size_t limit);
+store::StoreState state(WorkingSet& set);
+
+}  // namespace holdfast::postgres_store

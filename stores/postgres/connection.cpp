@@ -1,0 +1,217 @@
+#include "connection.hpp"
+
+#include <libpq-fe.h>
+
+#include <charconv>
+#include <utility>
+
+namespace holdfast::postgres_store {
+
+namespace {
+
+std::string without_newline(const char* text) {
+  std::string message = text == nullptr ? "" : text;
+  while (!message.empty() && message.back() == '\n') message.pop_back();
+  return message;
+}
+
+SqlError error_of(const PGresult* result) {
+  const char* const state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  const char* const primary = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+  return {state == nullptr ? "" : state,
+          primary != nullptr ? primary : without_newline(PQresultErrorMessage(result))};
+}
+
+std::string quoted(std::string_view name) {
+  std::string text = "\"";
+  for (const char c : name) text += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return text + '"';
+}
+
+}  // namespace
+
+bool SqlError::is_passing() const noexcept { return state == "40001" || state == "40P01"; }
+
+bool SqlError::is_about_values() const noexcept {
+  return state.starts_with("22") || state.starts_with("23") || state.starts_with("54");
+}
+
+// ---- answers -------------------------------------------------------------------------------------
+
+Answer::Answer(pg_result* result) : result_(result), rows_(PQntuples(result)) {}
+
+void Answer::Free::operator()(pg_result* result) const noexcept { PQclear(result); }
+
+std::uint64_t Answer::changed() const {
+  const std::string_view text = PQcmdTuples(result_.get());
+  std::uint64_t count = 0;
+  std::from_chars(text.data(), text.data() + text.size(), count);
+  return count;
+}
+
+bool Answer::is_null(int row, int column) const { return PQgetisnull(result_.get(), row, column) != 0; }
+
+std::string_view Answer::bytes(int row, int column) const {
+  return {PQgetvalue(result_.get(), row, column),
+          static_cast<std::size_t>(PQgetlength(result_.get(), row, column))};
+}
+
+// Integers of all sizes and truth values are the same to those who read them.
+std::int64_t Answer::integer(int row, int column) const {
+  const std::string_view raw = bytes(row, column);
+  if (raw.empty()) return 0;
+  std::uint64_t value = static_cast<signed char>(raw[0]) < 0 ? ~std::uint64_t{0} : 0;
+  for (const char c : raw) value = (value << 8U) | static_cast<unsigned char>(c);
+  return static_cast<std::int64_t>(value);
+}
+
+std::pair<std::uint64_t, std::uint64_t> halves(std::string_view bytes) {
+  std::pair<std::uint64_t, std::uint64_t> both;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    std::uint64_t& half = i < 8 ? both.first : both.second;
+    half = (half << 8U) | static_cast<unsigned char>(bytes[i]);
+  }
+  return both;
+}
+
+// ---- the connection ------------------------------------------------------------------------------
+
+void Connection::Close::operator()(pg_conn* connection) const noexcept { PQfinish(connection); }
+
+// A server that went away without a word must not hold up a call for hours: keep-alives are on unless the
+// user says otherwise, whose words come last.
+Connection::Connection(const ConnectionSetup& setup) {
+  const char* const names[] = {"application_name",
+                               "keepalives_idle",
+                               "keepalives_interval",
+                               "connect_timeout",
+                               "client_encoding",
+                               "dbname",
+                               nullptr};
+  const char* const values[] = {"holdfast", "10", "5", "10", "UTF8", setup.uri.c_str(), nullptr};
+  connection_.reset(PQconnectdbParams(names, values, 1));
+  if (PQstatus(connection_.get()) != CONNECTION_OK) {
+    throw SqlError("", without_newline(PQerrorMessage(connection_.get())));
+  }
+  run("SET search_path TO " + quoted(setup.schema) + ", pg_temp;" + setup.settings);
+  PQenterPipelineMode(connection_.get());
+}
+
+Connection::~Connection() = default;
+
+void Connection::queue(const Statement& statement, const Parameters& parameters) {
+  if (!prepared_.contains(statement.name)) {
+    if (PQsendPrepare(connection_.get(), statement.name, statement.sql, 0, nullptr) == 0) fail();
+    prepared_.insert(statement.name);
+    preparing_.push_back(statement.name);
+    pending_.push_back(false);
+  }
+  const auto& values = parameters.values();
+  std::vector<const char*> pointers;
+  std::vector<int> lengths;
+  for (const auto& value : values) {
+    pointers.push_back(value ? value->data() : nullptr);
+    lengths.push_back(value ? static_cast<int>(value->size()) : 0);
+  }
+  const std::vector<int> formats(values.size(), 1);
+  if (PQsendQueryPrepared(connection_.get(), statement.name, static_cast<int>(values.size()), pointers.data(),
+                          lengths.data(), formats.data(), 1) == 0) {
+    fail();
+  }
+  pending_.push_back(true);
+}
+
+void Connection::fail() {
+  SqlError error("", without_newline(PQerrorMessage(connection_.get())));
+  drain();
+  throw error;
+}
+
+void Connection::drain() noexcept {
+  pending_.clear();
+  for (const char* name : preparing_) {
+    if (name != nullptr) prepared_.erase(name);
+  }
+  preparing_.clear();
+}
+
+std::vector<Answer> Connection::exchange() {
+  if (pending_.empty()) return {};
+  if (PQpipelineSync(connection_.get()) == 0) fail();
+  std::vector<Answer> answers;
+  std::optional<SqlError> error;
+  auto preparing = preparing_.begin();
+  for (const bool counts : pending_) {
+    PGresult* const result = PQgetResult(connection_.get());
+    if (result == nullptr) fail();
+    const ExecStatusType status = PQresultStatus(result);
+    if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) {
+      Answer answer(result);
+      if (counts) answers.push_back(std::move(answer));
+      if (!counts) *preparing++ = nullptr;  // it stays prepared, whatever becomes of the transaction
+    } else {
+      if (!counts) ++preparing;
+      if (!error && status != PGRES_PIPELINE_ABORTED) error = error_of(result);
+      PQclear(result);
+    }
+    if (PQstatus(connection_.get()) != CONNECTION_OK) fail();
+    while (PGresult* const rest = PQgetResult(connection_.get())) PQclear(rest);
+  }
+  if (PGresult* const sync = PQgetResult(connection_.get())) PQclear(sync);
+  if (PQstatus(connection_.get()) != CONNECTION_OK) fail();
+  if (error) {
+    drain();
+    throw *error;
+  }
+  pending_.clear();
+  preparing_.clear();
+  return answers;
+}
+
+void Connection::run(const std::string& sql) {
+  const bool pipelines = PQpipelineStatus(connection_.get()) != PQ_PIPELINE_OFF;
+  if (pipelines) PQexitPipelineMode(connection_.get());
+  PGresult* const result = PQexec(connection_.get(), sql.c_str());
+  const ExecStatusType status = PQresultStatus(result);
+  const bool done = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK || status == PGRES_EMPTY_QUERY;
+  SqlError error = done ? SqlError("", "") : error_of(result);
+  PQclear(result);
+  if (pipelines) PQenterPipelineMode(connection_.get());
+  if (!done) throw error;
+}
+
+bool Connection::rollback() noexcept {
+  try {
+    if (!is_usable()) return false;
+    if (!pending_.empty()) {
+      // Queued and never sent: the way out is the way through.
+      try {
+        exchange();
+      } catch (const SqlError&) {
+        if (!is_usable()) return false;
+      }
+    }
+    if (PQtransactionStatus(connection_.get()) != PQTRANS_IDLE) run("ROLLBACK");
+    return is_usable();
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+bool Connection::is_usable() const noexcept { return PQstatus(connection_.get()) == CONNECTION_OK; }
+
+int Connection::socket() const noexcept { return PQsocket(connection_.get()); }
+int Connection::backend() const noexcept { return PQbackendPID(connection_.get()); }
+
+std::vector<std::string> Connection::notifications() {
+  if (PQconsumeInput(connection_.get()) == 0)
+    throw SqlError("", without_newline(PQerrorMessage(connection_.get())));
+  std::vector<std::string> payloads;
+  while (PGnotify* const notify = PQnotifies(connection_.get())) {
+    payloads.emplace_back(notify->extra);
+    PQfreemem(notify);
+  }
+  return payloads;
+}
+
+}  // namespace holdfast::postgres_store

@@ -1,0 +1,169 @@
+// Connection: one connection to a server, used in pipelines. Statements are queued, and what they answered is
+// read together: however many there are, they cost one way there and back.
+#pragma once
+
+#include "parameters.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+struct pg_conn;
+struct pg_result;
+
+namespace holdfast::postgres_store {
+
+/// A statement with a name: under it, it is prepared, and tests make it fail.
+struct Statement {
+  const char* name = "";
+  const char* sql = "";
+};
+
+/// What the server, or the way to it, has to say. `state` is the SQLSTATE; empty when the connection broke.
+struct SqlError : std::runtime_error {
+  SqlError(std::string sql_state, const std::string& message)
+      : std::runtime_error(message), state(std::move(sql_state)) {}
+  std::string state;
+
+  /// The same transaction may succeed when it is tried again: deadlocks, and what could not be serialised.
+  [[nodiscard]] bool is_passing() const noexcept;
+  /// It depends on what was asked for: others are not concerned.
+  [[nodiscard]] bool is_about_values() const noexcept;
+};
+
+/// The rows that a statement answered.
+class Answer {
+ public:
+  explicit Answer(pg_result* result);
+  [[nodiscard]] int rows() const noexcept { return rows_; }
+  [[nodiscard]] std::uint64_t changed() const;
+
+  [[nodiscard]] bool is_null(int row, int column) const;
+  [[nodiscard]] std::string_view bytes(int row, int column) const;
+  [[nodiscard]] std::int64_t integer(int row, int column) const;
+
+ private:
+  struct Free {
+    void operator()(pg_result* result) const noexcept;
+  };
+  std::unique_ptr<pg_result, Free> result_;
+  int rows_ = 0;
+};
+
+/// One row, read column by column.
+class Row {
+ public:
+  Row(const Answer& answer, int row) : answer_(answer), row_(row) {}
+
+  template <class T>
+  T next() {
+    const int column = column_++;
+    return read<T>(column);
+  }
+  void skip() { ++column_; }
+
+ private:
+  template <class T>
+  T read(int column) const;
+
+  const Answer& answer_;
+  int row_;
+  int column_ = 0;
+};
+
+template <class T>
+struct IsOptional : std::false_type {};
+template <class T>
+struct IsOptional<std::optional<T>> : std::true_type {};
+template <class T>
+struct IsToken : std::false_type {};
+template <class Tag>
+struct IsToken<Token<Tag>> : std::true_type {};
+template <class T>
+struct IsNumber : std::false_type {};
+template <class Tag>
+struct IsNumber<Number<Tag>> : std::true_type {};
+template <class T>
+struct IsTime : std::false_type {};
+template <class Clock, class Duration>
+struct IsTime<std::chrono::time_point<Clock, Duration>> : std::true_type {};
+
+/// Two numbers of 64 bits from 16 bytes.
+std::pair<std::uint64_t, std::uint64_t> halves(std::string_view bytes);
+
+template <class T>
+T Row::read(int column) const {
+  if constexpr (IsOptional<T>::value) {
+    if (answer_.is_null(row_, column)) return std::nullopt;
+    return read<typename T::value_type>(column);
+  } else if constexpr (IsToken<T>::value) {
+    if (answer_.is_null(row_, column)) return T{};
+    const auto [high, low] = halves(answer_.bytes(row_, column));
+    return T{high, low};
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    return std::string(answer_.bytes(row_, column));
+  } else if constexpr (IsNumber<T>::value) {
+    return T{static_cast<std::uint64_t>(answer_.integer(row_, column))};
+  } else if constexpr (IsTime<T>::value) {
+    return T(std::chrono::microseconds(answer_.integer(row_, column)));
+  } else if constexpr (std::is_same_v<T, std::chrono::microseconds>) {
+    return T(answer_.integer(row_, column));
+  } else {
+    return static_cast<T>(answer_.integer(row_, column));
+  }
+}
+
+/// How connections of a store are made.
+struct ConnectionSetup {
+  std::string uri{};       ///< all that libpq understands
+  std::string schema{};    ///< where the tables are
+  std::string settings{};  ///< statements that are run first
+};
+
+/// One thread at a time.
+class Connection {
+ public:
+  /// Throws SqlError.
+  explicit Connection(const ConnectionSetup& setup);
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  ~Connection();
+
+  /// Adds a statement to the pipeline.
+  void queue(const Statement& statement, const Parameters& parameters);
+  /// Sends what was queued, and returns one answer for each statement. Throws the first error, after which
+  /// the rest of the pipeline was not run; a transaction that was open must be rolled back.
+  std::vector<Answer> exchange();
+
+  /// Statements without parameters, one after the other; for set-up and transactions.
+  void run(const std::string& sql);
+  /// Ends a transaction, if one is open. False when the connection is of no more use.
+  bool rollback() noexcept;
+  [[nodiscard]] bool is_usable() const noexcept;
+
+  /// For those who wait on it.
+  [[nodiscard]] int socket() const noexcept;
+  [[nodiscard]] int backend() const noexcept;
+  /// Payloads of notifications that have come.
+  std::vector<std::string> notifications();
+
+ private:
+  struct Close {
+    void operator()(pg_conn* connection) const noexcept;
+  };
+  [[noreturn]] void fail();
+  void drain() noexcept;
+
+  std::unique_ptr<pg_conn, Close> connection_;
+  std::unordered_set<const char*> prepared_{};
+  std::vector<bool> pending_{};  // for each that is queued: whether its answer counts, or it only prepares
+  std::vector<const char*> preparing_{};
+};
+
+}  // namespace holdfast::postgres_store

@@ -1,0 +1,108 @@
+// Turns are fetched: what is due becomes messages, then held instances with news and ready ones are handed
+// out. Nothing here waits for a lock: what others have locked is left to them.
+#include "calls.hpp"
+#include "statements.hpp"
+#include "stores/rules/readiness.hpp"
+
+#include <algorithm>
+
+namespace holdfast::postgres_store {
+
+using store::FetchedTurns;
+using store::TurnRequest;
+
+namespace {
+
+/// Numbers without a sign in the order of numbers with one.
+std::int64_t ordered(std::uint64_t build) {
+  return static_cast<std::int64_t>(build ^ (std::uint64_t{1} << 63U));
+}
+
+Parameters for_code(const WorkingSet& set, const store::Code& code, BootTime now) {
+  std::vector<std::string> names;
+  std::vector<std::string> versions;
+  for (const store::CodeVersion& orchestration : code.orchestrations) {
+    names.push_back(orchestration.name);
+    versions.push_back(orchestration.version);
+  }
+  Parameters all(set.ns());
+  all.add_all(names).add_all(versions);
+  return all.add(ordered(code.oldest_build)).add(ordered(code.newest_build)).add(now);
+}
+
+/// Timers and delayed messages that are due come into the set, with the ids of the messages that they become.
+void bring_due(WorkingSet& set, const std::vector<InstanceKey>& due) {
+  if (due.empty()) return;
+  set.want_free_instances(due);
+  if (set.asked()) set.bring();
+  std::vector<InstanceKey> locked;
+  for (const InstanceKey key : due) {
+    if (set.tx().space.instances.contains(key)) locked.push_back(key);
+  }
+  set.want_timers(locked);
+  set.want_delayed(locked);
+  if (set.asked()) set.bring();
+  const rules::Transaction& tx = set.tx();
+  const auto timers =
+      std::ranges::count_if(tx.space.timers, [&](const auto& timer) { return timer.first <= tx.calendar; });
+  const auto delayed =
+      std::ranges::count_if(tx.space.delayed, [&](const auto& entry) { return entry.first.first <= tx.now; });
+  set.number_next_messages(static_cast<std::size_t>(timers + delayed));
+}
+
+void bring_candidates(WorkingSet& set, const TurnRequest& request) {
+  const BootTime now = set.tx().now;
+  std::vector<InstanceKey> due;
+  std::vector<InstanceKey> held;
+  for (const store::HeldInstance& instance : request.held) held.push_back(instance.key);
+  const auto keys = [](const Answer& answer) {
+    std::vector<InstanceKey> all;
+    for (int i = 0; i < answer.rows(); ++i) all.push_back(Row(answer, i).next<InstanceKey>());
+    return all;
+  };
+  set.want_worker(request.worker);
+  set.ask(sql::kDueKeys, Parameters(set.ns(), set.tx().calendar, now),
+          [&](const Answer& answer) { due = keys(answer); });
+  set.want_free_instances(held);
+  Parameters ready = for_code(set, *request.code, now);
+  ready.add(static_cast<std::int64_t>(request.max + 1));
+  // Messages come before the instances are placed: whether one whose lock is over is ready depends on them.
+  set.ask(sql::kReadyInstances, ready, [&](const Answer& answer) {
+    set.take_instances(answer);
+    std::vector<std::pair<InstanceKey, MessageId>> wanted;
+    for (const InstanceKey key : keys(answer)) wanted.emplace_back(key, MessageId{});
+    for (const store::HeldInstance& instance : request.held) {
+      if (set.tx().space.instances.contains(instance.key)) wanted.emplace_back(instance.key, instance.seen);
+    }
+    set.want_messages_after(wanted);
+    if (set.asked()) set.bring();
+  });
+  set.bring();
+  bring_due(set, due);
+}
+
+}  // namespace
+
+StoreResult<FetchedTurns> fetch_turns(WorkingSet& set, const TurnRequest& request) {
+  bring_candidates(set, request);
+  const rules::Transaction& tx = set.tx();
+  StoreResult<FetchedTurns> fetched = rules::fetch_turns(set.tx(), request);
+  if (!fetched) return fetched;
+  set.write_back();
+  const auto due_at = [&](Duration due) { fetched->next_due = std::min(fetched->next_due, due); };
+  fetched->next_due = never;
+  set.ask(sql::kNextTurn, for_code(set, *request.code, tx.now), [&](const Answer& answer) {
+    if (!answer.is_null(0, 0)) due_at(rules::left(Row(answer, 0).next<BootTime>(), tx.now));
+  });
+  set.ask(sql::kNextTimer, Parameters(set.ns()), [&](const Answer& answer) {
+    if (answer.rows() > 0) due_at(rules::left(Row(answer, 0).next<CalendarTime>(), tx.calendar));
+  });
+  set.ask(sql::kNextDelayed, Parameters(set.ns()), [&](const Answer& answer) {
+    if (answer.rows() > 0) due_at(rules::left(Row(answer, 0).next<BootTime>(), tx.now));
+  });
+  set.bring();
+  set.clear();
+  return fetched;
+}
+
+}  // namespace holdfast::postgres_store

@@ -1,0 +1,159 @@
+// A group of calls in one transaction: what they need is brought, each is done, what has changed is written,
+// and one commit makes all of it true.
+#include "statements.hpp"
+#include "store.hpp"
+
+#include <algorithm>
+#include <exception>
+
+namespace holdfast::postgres_store {
+
+namespace {
+
+/// How often a transaction is tried that others were in the way of.
+constexpr int kTries = 10;
+
+/// An error that doesn't depend on what was asked for: trying the items one by one would not help.
+struct Unavailable {
+  StoreError error{};
+};
+
+}  // namespace
+
+StoreError PostgresStore::unavailable(std::string why) {
+  in_doubt_ = true;
+  return {.kind = StoreError::Kind::unavailable, .message = std::move(why)};
+}
+
+std::unique_ptr<Link> PostgresStore::make_link() {
+  // Another server may answer now: what it has to be told comes first.
+  if (was_away_.exchange(false)) {
+    try {
+      open_schema(setup_, options_, migrations());
+    } catch (const StoreOpenError& error) {
+      was_away_ = true;
+      throw SqlError("", error.what());
+    }
+  }
+  return std::make_unique<Link>(setup_, ns_number_, options_.faults);
+}
+
+Link& PostgresStore::writer_link() {
+  if (!writer_) writer_ = make_link();
+  return *writer_;
+}
+
+void PostgresStore::lead(std::span<store::GroupedCall* const> group) {
+  const std::vector<Item> items = store::items_of<Job>(group);
+  // A single call may bring more than one transaction should hold.
+  for (std::size_t begin = 0; begin < items.size(); begin += kItemsPerTransaction) {
+    const std::size_t count = std::min(kItemsPerTransaction, items.size() - begin);
+    commit_together(std::span(items).subspan(begin, count));
+  }
+}
+
+void PostgresStore::commit_together(std::span<const Item> items) {
+  try {
+    commit(items);
+  } catch (const Unavailable& unavailable) {
+    for (const Item& item : items) item.call->fail(item.index, unavailable.error);
+  } catch (const std::exception&) {
+    // Something about one of the items: each by itself, so that only the offender gets the error.
+    for (const Item& item : items) commit_alone(item);
+  }
+}
+
+void PostgresStore::commit_alone(const Item& item) {
+  try {
+    commit(std::span(&item, 1));
+  } catch (const Unavailable& unavailable) {
+    item.call->fail(item.index, unavailable.error);
+  } catch (const SqlError& error) {
+    item.call->fail(item.index, {.kind = StoreError::Kind::invalid,
+                                 .message = "the database refuses it: " + std::string(error.what())});
+  } catch (const std::exception& error) {
+    item.call->fail(item.index, unavailable(error.what()));
+  }
+}
+
+void PostgresStore::commit(std::span<const Item> items) {
+  for (int tries = 1;; ++tries) {
+    try {
+      return run_transaction(items);
+    } catch (const InjectedFault&) {
+      if (writer_ && !writer_->connection.rollback()) writer_.reset();
+      throw Unavailable{unavailable("an injected fault")};
+    } catch (const SqlError& error) {
+      if (writer_ && !writer_->connection.rollback()) writer_.reset();
+      if (!writer_) was_away_ = true;
+      if (error.is_passing() && tries < kTries) continue;
+      if (error.is_about_values()) throw;
+      throw Unavailable{unavailable(error.what())};
+    } catch (...) {
+      if (writer_ && !writer_->connection.rollback()) writer_.reset();
+      throw;
+    }
+  }
+}
+
+void PostgresStore::begin(WorkingSet& set, const Statement& how) {
+  set.ask(how, Parameters());
+  set.ask(sql::kTime, Parameters(), [&](const Answer& answer) {
+    const Moment now = lease_clock_.read(answer);
+    set.begin(now.lease, now.calendar, next_sweep_);
+  });
+}
+
+void PostgresStore::run_transaction(std::span<const Item> items) {
+  WorkingSet set(writer_link(), Access::writes);
+  begin(set, sql::kBegin);
+  const auto looks_around = [](const Item& item) { return item.call->place() == Place::last; };
+  for (const Item& item : items) {
+    if (!looks_around(item)) item.call->prepare(set, item.index);
+  }
+  set.bring_needed();
+  for (const Item& item : items) {
+    if (looks_around(item)) {
+      // It looks into the tables, so what the others did has to be there.
+      set.write_back();
+      if (set.asked()) set.bring();
+      set.clear();
+    }
+    item.call->run(set, item.index);
+  }
+  finish_transaction(set);
+}
+
+void PostgresStore::finish_transaction(WorkingSet& set) {
+  set.write_back();
+  if (const auto mark = lease_clock_.mark(set.tx().now)) {
+    set.ask(sql::kSaveTime, Parameters(mark->offset, mark->high));
+  }
+  const Fault fault = fault_at(options_.faults, sql::kCommit.name);
+  if (fault == Fault::fail_before) throw InjectedFault{};
+  // Who listens is looked for after the commit: one that comes later finds what was committed.
+  bool others_listen = false;
+  set.commit(sql::kCommit);
+  set.commit(sql::kListeners, Parameters(ns_number_, wakes_->id()),
+             [&](const Answer& answer) { others_listen = answer.rows() > 0; });
+  set.bring();
+  set.keep_names();
+  next_sweep_ = set.tx().space.next_sweep;
+  tell(set.tx().news, others_listen);
+  if (fault == Fault::lose_answer) throw InjectedFault{};
+}
+
+void PostgresStore::tell(const store::News& news, bool others_listen) {
+  if (news.work.empty() && news.cancelled.empty() && news.instances.empty() && !news.any_instance) return;
+  wakes_->publish(news);
+  if (!others_listen) return;
+  try {
+    writer_->connection.queue(sql::kNotify, Parameters(wakes_->channel(), wakes_->encode(news)));
+    writer_->connection.exchange();
+  } catch (const SqlError&) {
+    // They look again by themselves; the next transaction finds out about the connection.
+    if (!writer_->connection.rollback()) writer_.reset();
+  }
+}
+
+}  // namespace holdfast::postgres_store

@@ -1,0 +1,45 @@
+// LeaseClock: what time it is, by the clock of the server, or by a clock that tests move.
+#pragma once
+
+#include "connection.hpp"
+
+#include <holdfast/clock.hpp>
+
+#include <mutex>
+#include <optional>
+
+namespace holdfast::postgres_store {
+
+/// Both times of a transaction.
+struct Moment {
+  BootTime lease{};
+  CalendarTime calendar{};
+};
+
+/// Lease time is the server's clock plus an offset that is kept in the database, so that it never steps back:
+/// when the server's clock does, the offset grows. What has been told is written down from time to time.
+/// Any thread.
+class LeaseClock {
+ public:
+  /// `clock`: none for the server's.
+  explicit LeaseClock(const Clock* clock) : clock_(clock) {}
+
+  /// The time, from the answer to sql::kTime.
+  Moment read(const Answer& answer);
+  /// What is to be written with the transaction of that moment, if anything.
+  struct Mark {
+    std::int64_t offset = 0;
+    BootTime high{};
+  };
+  std::optional<Mark> mark(BootTime now);
+
+ private:
+  const Clock* clock_;
+  std::mutex mutex_{};
+  BootTime latest_{};
+  std::int64_t offset_ = 0;
+  std::int64_t stored_offset_ = 0;
+  BootTime stored_high_{};
+};
+
+}  // namespace holdfast::postgres_store

@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# A throw-away PostgreSQL server for tests and benchmarks. It lives in a temporary folder, listens on a socket there and
+# nowhere else, and goes when it is told to, or when the process that it belongs to is gone.
+#
+#   server.sh start <state> [--watch <pid>] [--durable]   returns when it answers; <state>/uri says where
+#   server.sh stop <state>                                returns when it is gone, with its files
+#   server.sh restart <state> [fast|immediate]            stops it, as a crash does if `immediate`, and starts it again
+#
+# --watch: the process that it belongs to; who called this otherwise. --durable: commits wait for the disk.
+set -euo pipefail
+
+die() { printf 'server.sh: %s\n' "$*" >&2; exit 1; }
+
+binaries() {
+  local found
+  found=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1 || true)
+  [ -x "$found/initdb" ] || found=$(dirname "$(command -v initdb || echo /none/initdb)")
+  [ -x "$found/initdb" ] || die "there is no PostgreSQL server on this machine, and tests of the PostgreSQL store need one: install the Debian package postgresql"
+  echo "$found"
+}
+
+# The server refuses to run as root.
+unprivileged() {
+  if [ "$(id -u)" -ne 0 ]; then "$@"; else setpriv --reuid="$user" --regid="$(id -g "$user")" --clear-groups "$@"; fi
+}
+if [ "$(id -u)" -ne 0 ]; then user=$(id -un); elif id postgres >/dev/null 2>&1; then user=postgres; else user=nobody; fi
+
+launch() {
+  local folder=$1 durable=$2 bin
+  bin=$(binaries)
+  local settings=(-c listen_addresses= -c unix_socket_directories="$folder" -c max_connections=300 -c shared_buffers=128MB
+    -c max_prepared_transactions=0 -c log_min_messages=warning -c wal_level=replica -c max_wal_senders=4)
+  if [ "$durable" = no ]; then settings+=(-c fsync=off -c synchronous_commit=off -c full_page_writes=off); fi
+  (cd "$folder" && unprivileged "$bin/postgres" -D "$folder/data" "${settings[@]}" >>"$folder/log" 2>&1 &)
+  for _ in $(seq 300); do
+    if unprivileged "$bin/pg_isready" -q -h "$folder" 2>/dev/null; then return 0; fi
+    sleep 0.1
+  done
+  cat "$folder/log" >&2
+  die "the server does not answer"
+}
+
+halt() {
+  local folder=$1 how=$2
+  [ -e "$folder/data/postmaster.pid" ] || return 0
+  unprivileged "$(binaries)/pg_ctl" -D "$folder/data" -m "$how" -w stop >/dev/null 2>&1 || true
+}
+
+start() {
+  local state=$1 watched=$PPID durable=no
+  shift
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --watch) watched=$2; shift 2 ;;
+      --durable) durable=yes; shift ;;
+      *) die "start does not take '$1'" ;;
+    esac
+  done
+  rm -rf "$state"
+  mkdir -p "$state"
+  local folder bin
+  bin=$(binaries)
+  folder=$(mktemp -d /tmp/holdfast-postgres-XXXXXX)
+  chown "$user" "$folder"
+  (cd "$folder" && unprivileged "$bin/initdb" -D "$folder/data" -U holdfast --auth=trust --no-sync -E UTF8 --locale=C >"$folder/log" 2>&1) ||
+    { cat "$folder/log" >&2; rm -rf "$folder"; die "initdb failed"; }
+  launch "$folder" "$durable"
+  echo "$folder" >"$state/folder"
+  echo "$durable" >"$state/durable"
+  setsid bash -c 'while kill -0 "$1" 2>/dev/null && [ -e "$2/folder" ]; do sleep 0.5; done; exec "$0" stop "$2"' "$self" "$watched" "$state" >/dev/null 2>&1 </dev/null &
+  echo "host=$folder user=holdfast dbname=postgres" >"$state/uri"
+}
+
+stop() {
+  local state=$1 folder
+  folder=$(cat "$state/folder" 2>/dev/null) || return 0
+  halt "$folder" immediate
+  rm -rf "$folder" "$state"
+}
+
+restart() {
+  local state=$1 folder
+  folder=$(cat "$state/folder")
+  halt "$folder" "${2:-fast}"
+  launch "$folder" "$(cat "$state/durable")"
+}
+
+self=$(readlink -f "$0")
+command=${1:-}
+shift || true
+case $command in
+  start | stop | restart) "$command" "$@" ;;
+  *) sed -n '2,9p' "$self"; exit 2 ;;
+esac

@@ -1,0 +1,622 @@
+// All SQL of the calls, by name. Rows go there as one array per column.
+#pragma once
+
+#include "connection.hpp"
+
+namespace holdfast::postgres_store::sql {
+
+// ---- transactions and time -----------------------------------------------------------------------
+
+inline constexpr Statement kBegin{"postgres.begin", "BEGIN"};
+inline constexpr Statement kBeginRead{"postgres.begin_read",
+                                      "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"};
+inline constexpr Statement kCommit{"postgres.commit", "COMMIT"};
+inline constexpr Statement kTime{
+    "postgres.time",
+    "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, lease_offset, lease_high"
+    " FROM deployment WHERE id = 1"};
+inline constexpr Statement kSaveTime{
+    "postgres.save_time",
+    "UPDATE deployment SET lease_offset = $1, lease_high = greatest(lease_high, $2) WHERE id = 1"};
+inline constexpr Statement kListeners{"postgres.listeners",
+                                      "SELECT 1 FROM listeners WHERE ns = $1 AND id <> $2 LIMIT 1"};
+inline constexpr Statement kNotify{"postgres.notify", "SELECT pg_notify($1, $2)"};
+
+// ---- numbers and interned names ------------------------------------------------------------------
+
+inline constexpr Statement kNextInstances{
+    "postgres.next_instances", "SELECT nextval('instance_keys') FROM generate_series(1, $1::integer)"};
+inline constexpr Statement kNextMessages{
+    "postgres.next_messages", "SELECT nextval('message_ids') FROM generate_series(1, $1::integer)"};
+inline constexpr Statement kNextWorker{"postgres.next_worker", "SELECT nextval('worker_keys')"};
+inline constexpr Statement kNextGeneration{"postgres.next_generation", "SELECT nextval('generations')"};
+inline constexpr Statement kInternNamespace{
+    "postgres.intern_namespace",
+    "WITH added AS (INSERT INTO namespaces (name) VALUES ($1) ON CONFLICT DO NOTHING RETURNING id)"
+    " SELECT id FROM added UNION ALL SELECT id FROM namespaces WHERE name = $1 LIMIT 1"};
+inline constexpr Statement kRoutes{"postgres.routes",
+                                   "SELECT id, name, version, build FROM routes WHERE ns = $1"};
+inline constexpr Statement kInternRoute{
+    "postgres.intern_route",
+    "INSERT INTO routes (ns, name, version, build) VALUES ($1, $2, $3, $4)"
+    " ON CONFLICT (ns, name, version, build) DO UPDATE SET build = EXCLUDED.build RETURNING id"};
+inline constexpr Statement kKinds{"postgres.kinds", "SELECT id, queue, name FROM kinds WHERE ns = $1"};
+inline constexpr Statement kInternKind{
+    "postgres.intern_kind",
+    "INSERT INTO kinds (ns, queue, name) VALUES ($1, $2, $3)"
+    " ON CONFLICT (ns, queue, name) DO UPDATE SET name = EXCLUDED.name RETURNING id"};
+
+// ---- instances -----------------------------------------------------------------------------------
+
+#define HOLDFAST_INSTANCE_COLUMNS                                                                    \
+  "i.key, i.name, i.route, i.execution, i.status, i.locked, i.woken, i.delivery, i.due_at, i.until," \
+  " i.worker, i.seen, i.not_before, i.created_at, i.updated_at, i.token, i.stamp, i.request,"        \
+  " i.fingerprint, i.parent, i.cancel_requested_at, i.waits, i.parked_because, i.output"
+
+/// Nobody else gives these ids to new instances, or keeps anything for them, until the transaction is over.
+inline constexpr Statement kReserve{
+    "postgres.reserve",
+    "SELECT pg_advisory_xact_lock($1, hashtext(n)) FROM unnest($2::text[]) AS n ORDER BY hashtext(n)"};
+inline constexpr Statement kInstances{"postgres.instances",
+                                      "SELECT " HOLDFAST_INSTANCE_COLUMNS
+                                      " FROM instances AS i WHERE i.ns = $1 AND i.key = ANY($2::bigint[])"
+                                      " ORDER BY i.key FOR UPDATE"};
+inline constexpr Statement kInstancesNow{"postgres.instances_now",
+                                         "SELECT " HOLDFAST_INSTANCE_COLUMNS
+                                         " FROM instances AS i WHERE i.ns = $1 AND i.key = ANY($2::bigint[])"
+                                         " ORDER BY i.key FOR UPDATE SKIP LOCKED"};
+inline constexpr Statement kInstancesByName{
+    "postgres.instances_by_name", "SELECT " HOLDFAST_INSTANCE_COLUMNS
+                                  " FROM instances AS i WHERE (i.ns = $1 AND i.name = ANY($3::text[]))"
+                                  " OR (i.ns = $1 AND i.key = ANY($2::bigint[])) ORDER BY i.key FOR UPDATE"};
+inline constexpr Statement kReadInstances{
+    "postgres.read_instances",
+    "SELECT " HOLDFAST_INSTANCE_COLUMNS " FROM instances AS i WHERE i.ns = $1 AND i.key = ANY($2::bigint[])"};
+inline constexpr Statement kReadInstancesByName{
+    "postgres.read_instances_by_name",
+    "SELECT " HOLDFAST_INSTANCE_COLUMNS " FROM instances AS i WHERE i.ns = $1 AND i.name = ANY($2::text[])"};
+inline constexpr Statement kReadChildren{"postgres.read_children",
+                                         "SELECT " HOLDFAST_INSTANCE_COLUMNS
+                                         " FROM instances AS i WHERE i.parent = $1 AND i.status < 3"
+                                         " ORDER BY i.key LIMIT $2::integer"};
+inline constexpr Statement kReadAllInstances{"postgres.read_all_instances",
+                                             "SELECT " HOLDFAST_INSTANCE_COLUMNS
+                                             " FROM instances AS i WHERE i.ns = $1"};
+inline constexpr Statement kParked{
+    "postgres.parked", "SELECT " HOLDFAST_INSTANCE_COLUMNS
+                       " FROM instances AS i WHERE i.ns = $1 AND i.status = 2 ORDER BY i.key FOR UPDATE"};
+inline constexpr Statement kListed{
+    "postgres.listed",
+    "SELECT " HOLDFAST_INSTANCE_COLUMNS
+    " FROM instances AS i JOIN routes AS r ON r.id = i.route WHERE i.ns = $1 AND i.key > $2"
+    " AND ($3::integer[] IS NULL OR i.status = ANY($3)) AND ($4::text = '' OR r.name = $4)"
+    " AND starts_with(i.name, $5) AND ($6::bigint IS NULL OR coalesce(i.parent, 0) = $6)"
+    " AND ($7::bigint IS NULL OR i.created_at >= $7) AND ($8::bigint IS NULL OR i.created_at < $8)"
+    " ORDER BY i.key LIMIT $9"};
+inline constexpr Statement kInstanceNames{"postgres.instance_names",
+                                          "SELECT key, name FROM instances WHERE key = ANY($1::bigint[])"};
+inline constexpr Statement kInsertInstances{
+    "postgres.insert_instances",
+    "INSERT INTO instances (ns, key, name, route, execution, status, locked, woken, delivery, due_at, until,"
+    " worker, seen, not_before, created_at, updated_at, token, stamp, request, fingerprint, parent,"
+    " cancel_requested_at, waits, parked_because, output) SELECT $1, * FROM unnest($2::bigint[], $3::text[],"
+    " $4::integer[], $5::bigint[], $6::integer[], $7::boolean[], $8::boolean[], $9::integer[], $10::bigint[],"
+    " $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[], $16::bigint[], $17::uuid[],"
+    " $18::uuid[], $19::uuid[], $20::uuid[], $21::bigint[], $22::bigint[], $23::bytea[], $24::bytea[],"
+    " $25::bytea[])"};
+/// What most turns change.
+inline constexpr Statement kUpdateTurns{
+    "postgres.update_turns",
+    "UPDATE instances AS i SET locked = n.locked, woken = n.woken, delivery = n.delivery, due_at = n.due_at,"
+    " until = n.until, worker = n.worker, seen = n.seen, not_before = n.not_before, token = n.token,"
+    " stamp = n.stamp, waits = n.waits FROM unnest($1::bigint[], $2::boolean[], $3::boolean[], $4::integer[],"
+    " $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::uuid[], $11::uuid[],"
+    " $12::bytea[]) AS n (key, locked, woken, delivery, due_at, until, worker, seen, not_before, token,"
+    " stamp, waits) WHERE i.key = n.key"};
+inline constexpr Statement kUpdateInstances{
+    "postgres.update_instances",
+    "UPDATE instances AS i SET locked = n.locked, woken = n.woken, delivery = n.delivery, due_at = n.due_at,"
+    " until = n.until, worker = n.worker, seen = n.seen, not_before = n.not_before, token = n.token,"
+    " stamp = n.stamp, waits = n.waits, route = n.route, execution = n.execution, status = n.status,"
+    " updated_at = n.updated_at, cancel_requested_at = n.cancel_requested_at,"
+    " parked_because = n.parked_because, output = n.output"
+    " FROM unnest($1::bigint[], $2::boolean[], $3::boolean[], $4::integer[],"
+    " $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::uuid[], $11::uuid[],"
+    " $12::bytea[], $13::integer[], $14::bigint[], $15::integer[], $16::bigint[], $17::bigint[],"
+    " $18::bytea[], $19::bytea[]) AS n (key, locked, woken, delivery, due_at, until, worker, seen,"
+    " not_before, token, stamp, waits, route, execution, status, updated_at, cancel_requested_at,"
+    " parked_because, output) WHERE i.key = n.key"};
+inline constexpr Statement kDeleteInstances{"postgres.delete_instances",
+                                            "DELETE FROM instances WHERE key = ANY($1::bigint[])"};
+inline constexpr Statement kDeleteMessagesOf{"postgres.delete_messages_of",
+                                             "DELETE FROM messages WHERE key = ANY($1::bigint[])"};
+inline constexpr Statement kDeleteDelayedOf{"postgres.delete_delayed_of",
+                                            "DELETE FROM delayed WHERE key = ANY($1::bigint[])"};
+inline constexpr Statement kDeleteValuesOf{"postgres.delete_values_of",
+                                           "DELETE FROM kept_values WHERE key = ANY($1::bigint[])"};
+inline constexpr Statement kDeleteStatusOf{"postgres.delete_status_of",
+                                           "DELETE FROM custom_status WHERE key = ANY($1::bigint[])"};
+/// A long history goes in slices, by sweeps.
+inline constexpr Statement kRemains{
+    "postgres.remains",
+    "INSERT INTO remains SELECT k FROM unnest($1::bigint[]) AS k WHERE (SELECT count(*) FROM"
+    " (SELECT 1 FROM history WHERE key = k LIMIT 1001) AS s) > 1000 ON CONFLICT DO NOTHING"};
+inline constexpr Statement kDeleteHistoryOf{
+    "postgres.delete_history_of",
+    "DELETE FROM history AS h WHERE h.key = ANY($1::bigint[])"
+    " AND NOT EXISTS (SELECT 1 FROM remains AS r WHERE r.key = h.key)"};
+
+// ---- turns ---------------------------------------------------------------------------------------
+
+inline constexpr Statement kDueKeys{
+    "postgres.due_keys",
+    "(SELECT key FROM timers WHERE ns = $1 AND due <= $2 ORDER BY due, key, event LIMIT 500)"
+    " UNION (SELECT key FROM delayed WHERE ns = $1 AND at <= $3 ORDER BY at, number LIMIT 500)"};
+inline constexpr Statement kReadyInstances{
+    "postgres.ready_instances",
+    "SELECT " HOLDFAST_INSTANCE_COLUMNS
+    " FROM unnest($2::text[], $3::text[]) AS c (name, version)"
+    " JOIN routes AS r ON r.ns = $1 AND r.name = c.name AND r.version = c.version"
+    " AND (r.build = 0 OR (r.build # (-9223372036854775808)) BETWEEN $4 AND $5)"
+    " CROSS JOIN LATERAL (SELECT * FROM instances AS l WHERE l.route = r.id AND l.due_at <= $6"
+    " ORDER BY l.due_at, l.key LIMIT $7 FOR UPDATE SKIP LOCKED) AS i"};
+/// When a lock ends, or an instance that this worker may take becomes ready.
+inline constexpr Statement kNextTurn{
+    "postgres.next_turn",
+    "SELECT min(i.due_at) FROM routes AS r CROSS JOIN LATERAL (SELECT l.due_at FROM instances AS l"
+    " WHERE l.route = r.id AND l.due_at > $6 AND (l.locked OR ((r.build = 0 OR"
+    " (r.build # (-9223372036854775808)) BETWEEN $4 AND $5) AND EXISTS (SELECT 1"
+    " FROM unnest($2::text[], $3::text[]) AS c (name, version) WHERE r.name = c.name"
+    " AND r.version = c.version))) ORDER BY l.due_at LIMIT 1) AS i WHERE r.ns = $1"};
+inline constexpr Statement kNextTimer{"postgres.next_timer",
+                                      "SELECT due FROM timers WHERE ns = $1 ORDER BY due LIMIT 1"};
+inline constexpr Statement kNextDelayed{"postgres.next_delayed",
+                                        "SELECT at FROM delayed WHERE ns = $1 ORDER BY at LIMIT 1"};
+inline constexpr Statement kInsertHistory{
+    "postgres.insert_history",
+    "INSERT INTO history (key, execution, first_event, bytes)"
+    " SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[])"
+    " ON CONFLICT (key, execution, first_event) DO UPDATE SET bytes = EXCLUDED.bytes"};
+inline constexpr Statement kReadHistory{
+    "postgres.read_history",
+    "SELECT first_event, bytes FROM (SELECT first_event, bytes, sum(length(bytes)) OVER"
+    " (ORDER BY first_event ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS total,"
+    " row_number() OVER (ORDER BY first_event) AS n FROM (SELECT first_event, bytes FROM history"
+    " WHERE key = $1 AND execution = $2 AND first_event > $3 ORDER BY first_event LIMIT 1000) AS s) AS t"
+    " WHERE n = 1 OR total <= $4 ORDER BY first_event"};
+inline constexpr Statement kAllHistory{"postgres.all_history",
+                                       "SELECT h.key, h.execution, h.first_event, h.bytes FROM history AS h"
+                                       " JOIN instances AS i ON i.key = h.key WHERE i.ns = $1"};
+inline constexpr Statement kExecutions{
+    "postgres.executions",
+    "SELECT execution, count(*), sum(length(bytes))::bigint FROM history WHERE key = $1"
+    " GROUP BY execution ORDER BY execution"};
+inline constexpr Statement kPruneHistory{
+    "postgres.prune_history",
+    "WITH gone AS (DELETE FROM history WHERE key = $1 AND execution >= $2 AND execution < $3"
+    " RETURNING execution) SELECT count(DISTINCT execution) FROM gone"};
+
+// ---- messages ------------------------------------------------------------------------------------
+
+#define HOLDFAST_MESSAGE_COLUMNS \
+  "m.key, m.id, m.kind, m.execution, m.source, m.address_kind, m.address, m.body"
+
+/// Those that wake their instance, and deliveries after what its frame was given.
+inline constexpr Statement kUnread{
+    "postgres.unread",
+    "SELECT " HOLDFAST_MESSAGE_COLUMNS
+    " FROM unnest($1::bigint[], $2::bigint[]) AS w (key, seen) JOIN messages AS m ON m.key = w.key"
+    " AND (m.waits = 0 OR (m.waits = 1 AND m.id > w.seen))"};
+/// The last one for each address.
+inline constexpr Statement kLastFor{
+    "postgres.last_for",
+    "SELECT " HOLDFAST_MESSAGE_COLUMNS
+    " FROM unnest($1::bigint[], $2::integer[], $3::text[]) AS w (key, kind, address)"
+    " CROSS JOIN LATERAL (SELECT * FROM messages AS l WHERE l.key = w.key AND l.waits = 1"
+    " AND l.address_kind = w.kind AND l.address = w.address ORDER BY l.id DESC LIMIT 1) AS m"};
+inline constexpr Statement kWaking{"postgres.waking", "SELECT " HOLDFAST_MESSAGE_COLUMNS
+                                                      " FROM messages AS m WHERE m.key = $1 AND m.waits = 0"};
+inline constexpr Statement kMessagesAfter{
+    "postgres.messages_after",
+    "SELECT " HOLDFAST_MESSAGE_COLUMNS
+    " FROM unnest($1::bigint[], $2::bigint[]) AS w (key, seen) JOIN messages AS m ON m.key = w.key"
+    " AND m.waits IN (0, 1) AND m.id > w.seen"};
+inline constexpr Statement kMessage{"postgres.message", "SELECT " HOLDFAST_MESSAGE_COLUMNS
+                                                        " FROM messages AS m WHERE m.key = $1"
+                                                        " AND m.waits IN (0, 1) AND m.id = $2"};
+inline constexpr Statement kAllMessages{"postgres.all_messages",
+                                        "SELECT " HOLDFAST_MESSAGE_COLUMNS
+                                        " FROM messages AS m JOIN instances AS i ON i.key = m.key"
+                                        " WHERE i.ns = $1"};
+inline constexpr Statement kCountMessages{"postgres.count_messages",
+                                          "SELECT count(*) FROM messages WHERE key = $1"};
+inline constexpr Statement kInsertMessages{
+    "postgres.insert_messages",
+    "INSERT INTO messages (key, id, kind, waits, execution, source, address_kind, address, body)"
+    " SELECT m.key, coalesce(m.id, nextval('message_ids')), m.kind, m.waits, m.execution, m.source,"
+    " m.address_kind, m.address, m.body FROM unnest($1::bigint[], $2::bigint[], $3::integer[],"
+    " $4::integer[], $5::bigint[], $6::bigint[], $7::integer[], $8::text[], $9::bytea[]) AS m (key, id,"
+    " kind, waits, execution, source, address_kind, address, body)"};
+inline constexpr Statement kDeleteMessages{
+    "postgres.delete_messages",
+    "DELETE FROM messages AS m USING unnest($1::bigint[], $2::bigint[]) AS d (key, id)"
+    " WHERE m.key = d.key AND m.waits IN (0, 1) AND m.id = d.id"};
+inline constexpr Statement kDropAllButStarts{
+    "postgres.drop_all_but_starts", "DELETE FROM messages WHERE key = ANY($1::bigint[]) AND kind <> 0"};
+inline constexpr Statement kDropDelayedButStarts{
+    "postgres.drop_delayed_but_starts", "DELETE FROM delayed WHERE key = ANY($1::bigint[]) AND kind <> 0"};
+inline constexpr Statement kDropOfExecution{
+    "postgres.drop_of_execution",
+    "DELETE FROM messages WHERE key = ANY($1::bigint[]) AND waits = 0 AND kind BETWEEN 1 AND 5"};
+
+inline constexpr Statement kTimers{"postgres.timers",
+                                   "SELECT key, event, due FROM timers WHERE key = ANY($1::bigint[])"};
+inline constexpr Statement kAllTimers{"postgres.all_timers",
+                                      "SELECT key, event, due FROM timers WHERE ns = $1"};
+inline constexpr Statement kInsertTimers{"postgres.insert_timers",
+                                         "INSERT INTO timers (ns, key, event, due)"
+                                         " SELECT $1, * FROM unnest($2::bigint[], $3::bigint[], $4::bigint[])"
+                                         " ON CONFLICT (key, event) DO UPDATE SET due = EXCLUDED.due"};
+inline constexpr Statement kDeleteTimers{
+    "postgres.delete_timers",
+    "DELETE FROM timers AS t USING unnest($1::bigint[], $2::bigint[]) AS d (key, event)"
+    " WHERE t.key = d.key AND t.event = d.event"};
+
+#define HOLDFAST_DELAYED_COLUMNS \
+  "d.number, d.key, d.at, d.kind, d.execution, d.source, d.address_kind, d.address, d.body"
+
+inline constexpr Statement kDelayed{"postgres.delayed", "SELECT " HOLDFAST_DELAYED_COLUMNS
+                                                        " FROM delayed AS d WHERE d.key = ANY($1::bigint[])"};
+inline constexpr Statement kAllDelayed{
+    "postgres.all_delayed", "SELECT " HOLDFAST_DELAYED_COLUMNS " FROM delayed AS d WHERE d.ns = $1"};
+inline constexpr Statement kInsertDelayed{
+    "postgres.insert_delayed",
+    "INSERT INTO delayed (ns, number, key, at, kind, execution, source, address_kind, address, body)"
+    " SELECT $1, nextval('delayed_numbers'), * FROM unnest($2::bigint[], $3::bigint[], $4::integer[],"
+    " $5::bigint[], $6::bigint[], $7::integer[], $8::text[], $9::bytea[])"};
+inline constexpr Statement kDeleteDelayed{"postgres.delete_delayed",
+                                          "DELETE FROM delayed WHERE number = ANY($1::bigint[])"};
+
+// ---- activities ----------------------------------------------------------------------------------
+
+#define HOLDFAST_ACTIVITY_COLUMNS                                                                       \
+  "a.key, a.execution, a.event, a.kind, a.rank, a.own_queue, a.start_within, a.total_until, a.session," \
+  " a.session_over, a.body, a.attempt, a.delivery, a.last_failure, a.progress, a.locked, a.worker,"     \
+  " a.token, a.until, a.generation, a.ready_since"
+
+inline constexpr Statement kActivities{
+    "postgres.activities",
+    "SELECT " HOLDFAST_ACTIVITY_COLUMNS
+    " FROM activities AS a JOIN unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS w (key, execution, event)"
+    " ON a.key = w.key AND a.execution = w.execution AND a.event = w.event"
+    " ORDER BY a.key, a.execution, a.event FOR UPDATE OF a"};
+inline constexpr Statement kActivitiesOf{"postgres.activities_of",
+                                         "SELECT " HOLDFAST_ACTIVITY_COLUMNS
+                                         " FROM activities AS a WHERE a.key = ANY($1::bigint[])"
+                                         " ORDER BY a.key, a.execution, a.event FOR UPDATE"};
+inline constexpr Statement kActivitiesIn{
+    "postgres.activities_in", "SELECT " HOLDFAST_ACTIVITY_COLUMNS
+                              " FROM activities AS a WHERE a.ns = $1 AND a.session = ANY($2::text[])"
+                              " ORDER BY a.key, a.execution, a.event FOR UPDATE"};
+inline constexpr Statement kUrgent{"postgres.urgent",
+                                   "SELECT " HOLDFAST_ACTIVITY_COLUMNS
+                                   " FROM activities AS a WHERE a.ns = $1 AND NOT a.locked AND a.rank < $2"
+                                   " AND a.rank < 0 ORDER BY a.rank LIMIT 1000"};
+inline constexpr Statement kReadActivitiesOf{"postgres.read_activities_of",
+                                             "SELECT " HOLDFAST_ACTIVITY_COLUMNS
+                                             " FROM activities AS a WHERE a.key = ANY($1::bigint[])"};
+inline constexpr Statement kReadActivitiesIn{
+    "postgres.read_activities_in", "SELECT " HOLDFAST_ACTIVITY_COLUMNS
+                                   " FROM activities AS a WHERE a.ns = $1 AND a.session = ANY($2::text[])"};
+inline constexpr Statement kReadAllActivities{"postgres.read_all_activities",
+                                              "SELECT " HOLDFAST_ACTIVITY_COLUMNS
+                                              " FROM activities AS a WHERE a.ns = $1"};
+/// Locks that are over: from now on these wait for a worker.
+inline constexpr Statement kLetLapse{
+    "postgres.let_lapse",
+    "UPDATE activities AS a SET locked = false, ready_since = a.until, deadline = CASE"
+    " WHEN a.session_over IS NOT NULL THEN a.until"
+    " ELSE least(a.until + a.start_within, a.total_until) END"
+    " FROM (SELECT key, execution, event FROM activities WHERE ns = $1 AND locked AND until <= $2"
+    " AND session IS NULL ORDER BY until LIMIT 500 FOR UPDATE SKIP LOCKED) AS l"
+    " WHERE a.key = l.key AND a.execution = l.execution AND a.event = l.event"};
+inline constexpr Statement kFreeActivities{
+    "postgres.free_activities",
+    "SELECT " HOLDFAST_ACTIVITY_COLUMNS
+    " FROM kinds AS k CROSS JOIN LATERAL (SELECT * FROM activities AS l WHERE l.kind = k.id"
+    " AND NOT l.locked AND l.session IS NULL AND l.ready_since <= $5"
+    " AND (l.deadline IS NULL OR l.deadline > $5)"
+    " ORDER BY l.rank, l.ready_since, l.key, l.execution, l.event LIMIT $6 FOR UPDATE SKIP LOCKED) AS a"
+    " WHERE k.ns = $1 AND k.name = ANY($2::text[]) AND ($3 OR k.queue = ANY($4::text[]))"};
+/// Sessions that the worker owns, and those that somebody may claim and that have work for it.
+inline constexpr Statement kSessionsFor{
+    "postgres.sessions_for",
+    "SELECT s.id FROM sessions AS s WHERE s.ns = $1 AND s.worker = $2 AND s.ended IS NULL"
+    " UNION ALL SELECT s.id FROM sessions AS s WHERE s.ns = $1 AND s.worker <> $2 AND s.ended IS NULL"
+    " AND (s.worker = 0 OR (s.reclaim AND s.lease_until <= $6)) AND s.ttl_until > $6"
+    " AND s.requirements <@ $7::text[] AND EXISTS (SELECT 1 FROM activities AS a JOIN kinds AS k"
+    " ON k.id = a.kind WHERE a.ns = $1 AND a.session = s.id"
+    " AND (CASE WHEN a.locked THEN a.until ELSE a.ready_since END) <= $6"
+    " AND k.name = ANY($3::text[]) AND ($4 OR k.queue = ANY($5::text[])))"};
+/// When something that this worker could run is due: what backs off, and what sessions of others hold.
+inline constexpr Statement kNextFree{
+    "postgres.next_free",
+    "SELECT min(a.ready_since) FROM kinds AS k CROSS JOIN LATERAL (SELECT l.ready_since FROM activities AS l"
+    " WHERE l.kind = k.id AND NOT l.locked AND l.session IS NULL AND l.ready_since > $5"
+    " ORDER BY l.ready_since LIMIT 1) AS a"
+    " WHERE k.ns = $1 AND k.name = ANY($2::text[]) AND ($3 OR k.queue = ANY($4::text[]))"};
+inline constexpr Statement kNextInSessions{
+    "postgres.next_in_sessions",
+    "SELECT min(CASE WHEN s.worker = $7 AND s.lease_until > $5 THEN a.at"
+    " WHEN s.lease_until > $5 AND s.worker <> 0 THEN greatest(a.at, s.lease_until) ELSE a.at END)"
+    " FROM activities AS q JOIN kinds AS k ON k.id = q.kind"
+    " JOIN sessions AS s ON s.ns = q.ns AND s.id = q.session"
+    " CROSS JOIN LATERAL (SELECT CASE WHEN q.locked THEN q.until ELSE q.ready_since END AS at) AS a"
+    " WHERE q.ns = $1 AND q.session IS NOT NULL AND NOT (q.locked AND q.until > $5) AND s.ended IS NULL"
+    " AND k.name = ANY($2::text[]) AND ($3 OR k.queue = ANY($4::text[]))"
+    " AND (a.at > $5 OR (s.worker <> $7 AND s.worker <> 0 AND s.lease_until > $5))"
+    " AND (a.at <= $5 OR s.requirements <@ $6::text[])"
+    " AND ((s.worker = $7 AND s.lease_until > $5) OR s.reclaim OR s.worker = 0)"
+    " AND (a.at > $5 OR s.reclaim)"};
+inline constexpr Statement kNextLapse{
+    "postgres.next_lapse",
+    "SELECT until FROM activities WHERE ns = $1 AND locked AND until > $2 ORDER BY until LIMIT 1"};
+inline constexpr Statement kInsertActivities{
+    "postgres.insert_activities",
+    "INSERT INTO activities (ns, key, execution, event, kind, rank, own_queue, start_within, total_until,"
+    " session, session_over, body, attempt, delivery, last_failure, progress, locked, worker, token, until,"
+    " generation, ready_since, deadline) SELECT $1, * FROM unnest($2::bigint[], $3::bigint[], $4::bigint[],"
+    " $5::integer[], $6::integer[], $7::boolean[], $8::bigint[], $9::bigint[], $10::text[], $11::integer[],"
+    " $12::bytea[], $13::integer[], $14::integer[], $15::bytea[], $16::bytea[], $17::boolean[],"
+    " $18::bigint[], $19::uuid[], $20::bigint[], $21::bigint[], $22::bigint[], $23::bigint[])"};
+inline constexpr Statement kUpdateActivities{
+    "postgres.update_activities",
+    "UPDATE activities AS a SET kind = n.kind, session_over = n.session_over, attempt = n.attempt,"
+    " delivery = n.delivery, last_failure = n.last_failure, progress = n.progress, locked = n.locked,"
+    " worker = n.worker, token = n.token, until = n.until, generation = n.generation,"
+    " ready_since = n.ready_since, deadline = n.deadline FROM unnest($1::bigint[], $2::bigint[],"
+    " $3::bigint[], $4::integer[], $5::integer[], $6::integer[], $7::integer[], $8::bytea[], $9::bytea[],"
+    " $10::boolean[], $11::bigint[], $12::uuid[], $13::bigint[], $14::bigint[], $15::bigint[],"
+    " $16::bigint[]) AS n (key, execution, event, kind, session_over, attempt, delivery, last_failure,"
+    " progress, locked, worker, token, until, generation, ready_since, deadline)"
+    " WHERE a.key = n.key AND a.execution = n.execution AND a.event = n.event"};
+inline constexpr Statement kDeleteActivities{
+    "postgres.delete_activities",
+    "DELETE FROM activities AS a USING unnest($1::bigint[], $2::bigint[], $3::bigint[])"
+    " AS d (key, execution, event)"
+    " WHERE a.key = d.key AND a.execution = d.execution AND a.event = d.event"};
+
+#define HOLDFAST_CANCEL_COLUMNS \
+  "c.key, c.execution, c.event, c.token, c.name, c.reason, c.state, c.worker, c.at, c.until"
+
+inline constexpr Statement kCancel{"postgres.cancel", "SELECT " HOLDFAST_CANCEL_COLUMNS
+                                                      " FROM cancels AS c WHERE c.ns = $1 AND c.key = $2"
+                                                      " AND c.execution = $3 AND c.event = $4"
+                                                      " AND c.token = $5"};
+inline constexpr Statement kCancelsOfWorker{
+    "postgres.cancels_of_worker",
+    "SELECT " HOLDFAST_CANCEL_COLUMNS " FROM cancels AS c WHERE c.worker = $2 AND c.ns = $1 AND c.state = 0"};
+inline constexpr Statement kCancelsOf{"postgres.cancels_of",
+                                      "SELECT " HOLDFAST_CANCEL_COLUMNS
+                                      " FROM cancels AS c WHERE c.ns = $1 AND c.key = $2"};
+inline constexpr Statement kAllCancels{
+    "postgres.all_cancels", "SELECT " HOLDFAST_CANCEL_COLUMNS " FROM cancels AS c WHERE c.ns = $1"};
+inline constexpr Statement kUpsertCancels{
+    "postgres.upsert_cancels",
+    "INSERT INTO cancels (ns, key, execution, event, token, name, reason, state, worker, at, until)"
+    " SELECT $1, * FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::uuid[], $6::text[],"
+    " $7::integer[], $8::integer[], $9::bigint[], $10::bigint[], $11::bigint[])"
+    " ON CONFLICT (key, execution, event, token) DO UPDATE SET reason = EXCLUDED.reason,"
+    " state = EXCLUDED.state, at = EXCLUDED.at, until = EXCLUDED.until"};
+
+// ---- sessions ------------------------------------------------------------------------------------
+
+#define HOLDFAST_SESSION_COLUMNS                                                                        \
+  "s.id, s.policy, s.ended, s.reason, s.note, s.owner, s.worker, s.generation, s.lease_until, s.lease," \
+  " s.idle_timeout, s.last_owner, s.last_worker, s.planned, s.restarted, s.ran, s.last_activity,"       \
+  " s.changed, s.ttl_until, s.opener, s.opened_by, s.saved, s.saved_version, s.created_at, s.updated_at"
+
+inline constexpr Statement kSessions{"postgres.sessions",
+                                     "SELECT " HOLDFAST_SESSION_COLUMNS
+                                     " FROM sessions AS s WHERE s.ns = $1 AND s.id = ANY($2::text[])"
+                                     " ORDER BY s.id FOR UPDATE"};
+inline constexpr Statement kSessionsNow{"postgres.sessions_now",
+                                        "SELECT " HOLDFAST_SESSION_COLUMNS
+                                        " FROM sessions AS s WHERE s.ns = $1 AND s.id = ANY($2::text[])"
+                                        " ORDER BY s.id FOR UPDATE SKIP LOCKED"};
+inline constexpr Statement kReadSessions{"postgres.read_sessions",
+                                         "SELECT " HOLDFAST_SESSION_COLUMNS
+                                         " FROM sessions AS s WHERE s.ns = $1 AND s.id = ANY($2::text[])"};
+inline constexpr Statement kReserveSessions{
+    "postgres.reserve_sessions",
+    "SELECT pg_advisory_xact_lock(-$1, hashtext(n)) FROM unnest($2::text[]) AS n ORDER BY hashtext(n)"};
+inline constexpr Statement kSessionsAfter{
+    "postgres.sessions_after", "SELECT id FROM sessions WHERE ns = $1 AND id > $2 ORDER BY id LIMIT $3"};
+inline constexpr Statement kSessionIds{"postgres.session_ids", "SELECT id FROM sessions WHERE ns = $1"};
+inline constexpr Statement kOwnedBy{
+    "postgres.owned_by", "SELECT id FROM sessions WHERE ns = $1 AND worker = $2 AND ended IS NULL"};
+inline constexpr Statement kOwnedByNode{
+    "postgres.owned_by_node",
+    "SELECT id FROM sessions WHERE ns = $1 AND worker <> 0 AND ended IS NULL AND owner = $2"};
+inline constexpr Statement kOpenedBy{"postgres.opened_by",
+                                     "SELECT id, opener FROM sessions WHERE opener = ANY($1::bigint[])"
+                                     " AND opener <> 0 AND ended IS NULL"};
+inline constexpr Statement kUpsertSessions{
+    "postgres.upsert_sessions",
+    "INSERT INTO sessions (ns, id, policy, ended, reason, note, owner, worker, generation, lease_until,"
+    " lease, idle_timeout, last_owner, last_worker, planned, restarted, ran, last_activity, changed,"
+    " ttl_until, opener, opened_by, saved, saved_version, created_at, updated_at, reclaim, requirements)"
+    " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,"
+    " $21, $22, $23, $24, $25, $26, $27, $28)"
+    " ON CONFLICT (ns, id) DO UPDATE SET policy = $3, ended = $4, reason = $5, note = $6, owner = $7,"
+    " worker = $8, generation = $9, lease_until = $10, lease = $11, idle_timeout = $12, last_owner = $13,"
+    " last_worker = $14, planned = $15, restarted = $16, ran = $17, last_activity = $18, changed = $19,"
+    " ttl_until = $20, opener = $21, opened_by = $22, saved = $23, saved_version = $24, created_at = $25,"
+    " updated_at = $26, reclaim = $27, requirements = $28"};
+inline constexpr Statement kDeleteSessions{"postgres.delete_sessions",
+                                           "DELETE FROM sessions WHERE ns = $1 AND id = ANY($2::text[])"};
+inline constexpr Statement kInsertLog{
+    "postgres.insert_log",
+    "INSERT INTO session_log (ns, number, session, kind, reason, owner, previous_owner, generation, at,"
+    " quiet_for) SELECT $1, nextval('log_numbers'), * FROM unnest($2::text[], $3::integer[], $4::integer[],"
+    " $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[])"};
+inline constexpr Statement kLog{
+    "postgres.log",
+    "SELECT number, session, kind, reason, owner, previous_owner, generation, at, quiet_for FROM session_log"
+    " WHERE ns = $1 AND number > $2 AND ($3::text = '' OR session = $3) ORDER BY number LIMIT $4"};
+inline constexpr Statement kWatchers{"postgres.watchers",
+                                     "SELECT session, key FROM watches WHERE ns = $1 AND session = $2"};
+inline constexpr Statement kWatchesOf{"postgres.watches_of",
+                                      "SELECT session, key FROM watches WHERE key = ANY($1::bigint[])"};
+inline constexpr Statement kAllWatches{"postgres.all_watches",
+                                       "SELECT session, key FROM watches WHERE ns = $1"};
+inline constexpr Statement kInsertWatches{
+    "postgres.insert_watches",
+    "INSERT INTO watches (ns, session, key) SELECT $1, * FROM unnest($2::text[], $3::bigint[])"
+    " ON CONFLICT DO NOTHING"};
+inline constexpr Statement kDeleteWatches{
+    "postgres.delete_watches",
+    "DELETE FROM watches AS w USING unnest($2::text[], $3::bigint[]) AS d (session, key)"
+    " WHERE w.ns = $1 AND w.session = d.session AND w.key = d.key"};
+
+// ---- workers -------------------------------------------------------------------------------------
+
+#define HOLDFAST_WORKER_COLUMNS "w.key, w.draining, w.superseded, w.joined_at, w.seen, w.info"
+
+inline constexpr Statement kWorker{
+    "postgres.worker", "SELECT " HOLDFAST_WORKER_COLUMNS " FROM workers AS w WHERE w.ns = $1 AND w.key = $2"};
+inline constexpr Statement kLockWorker{"postgres.lock_worker",
+                                       "SELECT " HOLDFAST_WORKER_COLUMNS
+                                       " FROM workers AS w WHERE w.ns = $1 AND w.key = $2 FOR UPDATE"};
+inline constexpr Statement kNode{"postgres.node", "SELECT " HOLDFAST_WORKER_COLUMNS
+                                                  " FROM workers AS w WHERE w.ns = $1 AND w.node = $2"
+                                                  " ORDER BY w.key FOR UPDATE"};
+inline constexpr Statement kAllWorkers{
+    "postgres.all_workers", "SELECT " HOLDFAST_WORKER_COLUMNS " FROM workers AS w WHERE w.ns = $1"};
+inline constexpr Statement kReserveNode{"postgres.reserve_node",
+                                        "SELECT pg_advisory_xact_lock($1, hashtext('node ' || $2))"};
+inline constexpr Statement kInsertWorker{
+    "postgres.insert_worker",
+    "INSERT INTO workers (ns, key, node, info, draining, superseded, joined_at, seen)"
+    " VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"};
+inline constexpr Statement kUpdateWorker{
+    "postgres.update_worker", "UPDATE workers SET draining = $2, superseded = $3, seen = $4 WHERE key = $1"};
+inline constexpr Statement kDeleteWorkers{"postgres.delete_workers",
+                                          "DELETE FROM workers WHERE key = ANY($1::bigint[])"};
+
+// ---- clients -------------------------------------------------------------------------------------
+
+#define HOLDFAST_EARLY_COLUMNS \
+  "e.instance, e.number, e.at, e.until, e.kind, e.execution, e.source, e.address_kind, e.address, e.body"
+
+inline constexpr Statement kEarly{"postgres.early",
+                                  "SELECT " HOLDFAST_EARLY_COLUMNS
+                                  " FROM early AS e WHERE e.ns = $1 AND e.instance = ANY($2::text[])"
+                                  " ORDER BY e.number"};
+inline constexpr Statement kAllEarly{"postgres.all_early",
+                                     "SELECT " HOLDFAST_EARLY_COLUMNS
+                                     " FROM early AS e WHERE e.ns = $1 ORDER BY e.number"};
+inline constexpr Statement kInsertEarly{
+    "postgres.insert_early",
+    "INSERT INTO early (ns, number, instance, at, until, kind, execution, source, address_kind, address,"
+    " body) SELECT $1, nextval('early_numbers'), * FROM unnest($2::text[], $3::bigint[], $4::bigint[],"
+    " $5::integer[], $6::bigint[], $7::bigint[], $8::integer[], $9::text[], $10::bytea[])"};
+inline constexpr Statement kDeleteEarly{"postgres.delete_early",
+                                        "DELETE FROM early WHERE ns = $1 AND instance = ANY($2::text[])"};
+inline constexpr Statement kRequests{"postgres.requests",
+                                     "SELECT request, at, answer FROM requests"
+                                     " WHERE ns = $1 AND request = ANY($2::uuid[])"};
+inline constexpr Statement kUpsertRequests{
+    "postgres.upsert_requests",
+    "INSERT INTO requests (ns, request, at, answer)"
+    " SELECT $1, * FROM unnest($2::uuid[], $3::bigint[], $4::bigint[])"
+    " ON CONFLICT (ns, request) DO UPDATE SET at = EXCLUDED.at, answer = EXCLUDED.answer"};
+inline constexpr Statement kValue{"postgres.value",
+                                  "SELECT value FROM kept_values WHERE key = $1 AND name = $2"};
+inline constexpr Statement kAllValues{"postgres.all_values",
+                                      "SELECT v.key, v.name, v.value FROM kept_values AS v"
+                                      " JOIN instances AS i ON i.key = v.key WHERE i.ns = $1"};
+inline constexpr Statement kUpsertValues{"postgres.upsert_values",
+                                         "INSERT INTO kept_values (key, name, value)"
+                                         " SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bytea[])"
+                                         " ON CONFLICT (key, name) DO UPDATE SET value = EXCLUDED.value"};
+inline constexpr Statement kDeleteValues{
+    "postgres.delete_values",
+    "DELETE FROM kept_values AS v USING unnest($1::bigint[], $2::bytea[]) AS d (key, name)"
+    " WHERE v.key = d.key AND v.name = d.name"};
+inline constexpr Statement kCustomStatus{
+    "postgres.custom_status", "SELECT key, bytes, version FROM custom_status WHERE key = ANY($1::bigint[])"};
+inline constexpr Statement kShow{
+    "postgres.show",
+    "INSERT INTO custom_status AS c (key, bytes, version)"
+    " SELECT key, bytes, times FROM unnest($1::bigint[], $2::bytea[], $3::bigint[]) AS n (key, bytes, times)"
+    " ON CONFLICT (key) DO UPDATE SET bytes = EXCLUDED.bytes, version = c.version + EXCLUDED.version"};
+inline constexpr Statement kInsertSetAside{
+    "postgres.insert_set_aside",
+    "INSERT INTO set_aside (ns, number, key, what, problem, bytes, at) SELECT $1,"
+    " nextval('set_aside_numbers'), * FROM unnest($2::bigint[], $3::text[], $4::bytea[], $5::bytea[],"
+    " $6::bigint[])"};
+inline constexpr Statement kSetAside{
+    "postgres.set_aside",
+    "SELECT number, key, what, problem, bytes, at FROM set_aside WHERE ns = $1 AND number > $2"
+    " ORDER BY number LIMIT $3"};
+
+inline constexpr Statement kQueueDepths{
+    "postgres.queue_depths",
+    "SELECT k.queue, k.name, count(*) FILTER (WHERE NOT running AND since <= $2),"
+    " count(*) FILTER (WHERE NOT running AND since > $2), count(*) FILTER (WHERE running),"
+    " min(since) FILTER (WHERE NOT running) FROM (SELECT kind, locked AND until > $2 AS running,"
+    " CASE WHEN locked THEN until ELSE ready_since END AS since FROM activities WHERE ns = $1) AS a"
+    " JOIN kinds AS k ON k.id = a.kind GROUP BY k.queue, k.name ORDER BY k.queue, k.name"};
+
+// ---- the sweep -----------------------------------------------------------------------------------
+
+/// Those past their deadlines, and the next one that will be.
+inline constexpr Statement kOverdue{
+    "postgres.overdue",
+    "SELECT key, execution, event, deadline FROM activities WHERE ns = $1 AND NOT locked"
+    " AND deadline IS NOT NULL ORDER BY deadline, key, execution, event LIMIT $2"};
+/// When those that run will be overdue unless they are answered.
+inline constexpr Statement kNextOverdue{
+    "postgres.next_overdue",
+    "SELECT min(greatest(until, CASE WHEN session_over IS NOT NULL THEN until"
+    " ELSE least(until + start_within, total_until) END)) FROM activities"
+    " WHERE ns = $1 AND locked AND (session_over IS NOT NULL OR start_within IS NOT NULL"
+    " OR total_until IS NOT NULL)"};
+inline constexpr Statement kLapsedInSessions{
+    "postgres.lapsed_in_sessions",
+    "SELECT DISTINCT session FROM activities WHERE ns = $1 AND locked AND until <= $2"
+    " AND session IS NOT NULL"};
+inline constexpr Statement kDropEarly{
+    "postgres.drop_early",
+    "DELETE FROM early WHERE number IN (SELECT number FROM early WHERE ns = $1 AND until <= $2"
+    " ORDER BY until LIMIT $3)"};
+inline constexpr Statement kNextEarly{"postgres.next_early",
+                                      "SELECT until FROM early WHERE ns = $1 ORDER BY until LIMIT 1"};
+inline constexpr Statement kDropRequests{
+    "postgres.drop_requests",
+    "DELETE FROM requests WHERE ns = $1 AND request IN (SELECT request FROM requests WHERE ns = $1"
+    " AND at <= $2 ORDER BY at LIMIT $3)"};
+inline constexpr Statement kNextRequest{"postgres.next_request",
+                                        "SELECT at FROM requests WHERE ns = $1 ORDER BY at LIMIT 1"};
+inline constexpr Statement kDropCancels{
+    "postgres.drop_cancels",
+    "DELETE FROM cancels WHERE (key, execution, event, token) IN (SELECT key, execution, event, token"
+    " FROM cancels WHERE ns = $1 AND until <= $2 ORDER BY until LIMIT $3)"};
+inline constexpr Statement kNextCancel{"postgres.next_cancel",
+                                       "SELECT until FROM cancels WHERE ns = $1 ORDER BY until LIMIT 1"};
+inline constexpr Statement kDropRemains{
+    "postgres.drop_remains",
+    "DELETE FROM history AS h USING (SELECT h.key, h.execution, h.first_event FROM remains AS r"
+    " JOIN history AS h ON h.key = r.key LIMIT $1) AS d"
+    " WHERE h.key = d.key AND h.execution = d.execution AND h.first_event = d.first_event"};
+inline constexpr Statement kDropEmptyRemains{
+    "postgres.drop_empty_remains",
+    "DELETE FROM remains AS r WHERE NOT EXISTS (SELECT 1 FROM history AS h WHERE h.key = r.key)"};
+inline constexpr Statement kForgetListeners{
+    "postgres.forget_listeners",
+    "DELETE FROM listeners AS l WHERE NOT EXISTS (SELECT 1 FROM pg_stat_activity AS a"
+    " WHERE a.pid = l.backend)"};
+inline constexpr Statement kAnyRemains{"postgres.any_remains", "SELECT 1 FROM remains LIMIT 1"};
+
+}  // namespace holdfast::postgres_store::sql

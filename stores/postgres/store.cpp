@@ -1,0 +1,380 @@
+#include "store.hpp"
+
+#include "statements.hpp"
+
+#include <utility>
+
+namespace holdfast::postgres_store {
+
+namespace {
+
+/// Only tests have a clock of their own.
+const Clock* clock_of_tests(const Clock* clock) { return clock == &real_clock() ? nullptr : clock; }
+
+}  // namespace
+
+PostgresStore::PostgresStore(std::string_view uri, PostgresOptions options)
+    : options_(std::move(options)),
+      setup_(connection_setup(uri, options_)),
+      ns_number_(open_schema(setup_, options_, migrations())),
+      lease_clock_(clock_of_tests(options_.clock)) {
+  if (options_.clock == nullptr) options_.clock = &real_clock();
+  wakes_ = std::make_unique<Wakes>(setup_, ns_number_, *options_.clock, options_.logger);
+}
+
+PostgresStore::~PostgresStore() = default;
+
+std::string PostgresStore::description() const {
+  return "postgresql schema " + setup_.schema +
+         " (synchronous_commit=" + (options_.wait_for_disk ? "on" : "off") + ")";
+}
+
+template <class Answer, class Call>
+StoreResult<Answer> PostgresStore::write(Call call, Place place) {
+  store::OneAnswer<WorkingSet, Answer, Call> job(std::move(call), place);
+  queue_.run(job, [this](std::span<store::GroupedCall* const> group) {
+    lead(group);
+    return store::CallQueue::Afterwards{};
+  });
+  return job.take();
+}
+
+template <class Answer, class Item, class Call, class Needs>
+std::vector<StoreResult<Answer>> PostgresStore::write_each(std::span<const Item> items, Place place,
+                                                           Call call, Needs needs) {
+  store::ManyAnswers<WorkingSet, Answer, Item, Call, Needs> job(items, std::move(call), place,
+                                                                std::move(needs));
+  queue_.run(job, [this](std::span<store::GroupedCall* const> group) {
+    lead(group);
+    return store::CallQueue::Afterwards{};
+  });
+  return job.take();
+}
+
+template <class Answer, class Call>
+StoreResult<Answer> PostgresStore::read(Call call) {
+  std::unique_ptr<Link> link;
+  try {
+    link = take_reader();
+    WorkingSet set(*link, Access::reads);
+    begin(set, sql::kBeginRead);
+    set.bring();
+    StoreResult<Answer> answer = call(set);
+    set.commit(sql::kCommit);
+    set.bring();
+    give_back(std::move(link));
+    return answer;
+  } catch (const InjectedFault&) {
+    give_back(std::move(link));
+    return Unexpected(unavailable("an injected fault"));
+  } catch (const std::exception& error) {
+    give_back(std::move(link));
+    return Unexpected(unavailable(error.what()));
+  }
+}
+
+std::unique_ptr<Link> PostgresStore::take_reader() {
+  {
+    std::unique_lock lock(readers_mutex_);
+    const std::size_t most = std::max<std::size_t>(options_.readers, 1);
+    if (!reader_free_.wait_for(lock, options_.timeout, [&] { return readers_out_ < most; })) {
+      throw SqlError("", "no connection became free: PostgresOptions::readers says how many there are");
+    }
+    ++readers_out_;
+    if (!readers_.empty()) {
+      std::unique_ptr<Link> link = std::move(readers_.back());
+      readers_.pop_back();
+      return link;
+    }
+  }
+  try {
+    return make_link();
+  } catch (...) {
+    give_back({});
+    throw;
+  }
+}
+
+void PostgresStore::give_back(std::unique_ptr<Link> link) {
+  const bool usable = link && link->connection.rollback();
+  if (link && !usable) was_away_ = true;
+  const std::lock_guard lock(readers_mutex_);
+  if (usable) readers_.push_back(std::move(link));
+  --readers_out_;
+  reader_free_.notify_one();
+}
+
+// ---- workers -------------------------------------------------------------------------------------
+
+StoreResult<WorkerKey> PostgresStore::join(const store::WorkerInfo& info) {
+  return write<WorkerKey>([&](WorkingSet& set) { return rules::join(set.tx(), info); });
+}
+StoreResult<void> PostgresStore::refresh(WorkerKey worker, bool draining) {
+  return write<void>([=](WorkingSet& set) { return rules::refresh(set.tx(), worker, draining); });
+}
+StoreResult<void> PostgresStore::leave(WorkerKey worker) {
+  return write<void>([=](WorkingSet& set) { return rules::leave(set.tx(), worker); });
+}
+StoreResult<std::vector<store::WorkerView>> PostgresStore::workers() {
+  return read<std::vector<store::WorkerView>>([](WorkingSet& set) { return view_workers(set); });
+}
+
+// ---- turns ---------------------------------------------------------------------------------------
+
+StoreResult<store::FetchedTurns> PostgresStore::fetch_turns(const store::TurnRequest& request) {
+  return write<store::FetchedTurns>(
+      [&](WorkingSet& set) { return postgres_store::fetch_turns(set, request); }, Place::last);
+}
+
+std::vector<StoreResult<store::Committed>> PostgresStore::commit_turns(
+    const store::CommitRequest& request, std::span<const store::TurnCommit> commits) {
+  return write_each<store::Committed>(
+      commits, Place::middle,
+      [&](WorkingSet& set, const store::TurnCommit& commit) {
+        return rules::commit_turn(set.tx(), request, commit);
+      },
+      [&](WorkingSet& set, const store::TurnCommit& commit) { want_for_commit(set, request, commit); });
+}
+
+std::vector<StoreResult<void>> PostgresStore::release_turns(std::span<const store::TurnRelease> releases) {
+  return write_each<void>(
+      releases, Place::middle,
+      [](WorkingSet& set, const store::TurnRelease& item) { return rules::release_turn(set.tx(), item); },
+      [](WorkingSet& set, const store::TurnRelease& item) {
+        set.need().instances.insert(item.key);
+        set.need().unread.emplace(item.key, MessageId{});
+      });
+}
+
+StoreResult<std::vector<store::Segment>> PostgresStore::read_history(InstanceKey key,
+                                                                     ExecutionNumber execution, EventId after,
+                                                                     std::size_t max_bytes) {
+  return read<std::vector<store::Segment>>(
+      [=](WorkingSet& set) { return postgres_store::read_history(set, key, execution, after, max_bytes); });
+}
+
+StoreResult<std::uint64_t> PostgresStore::wake_parked(const store::Code& code) {
+  return write<std::uint64_t>([&](WorkingSet& set) { return rules::wake_parked(set.tx(), code); },
+                              Place::last);
+}
+
+// ---- activities ----------------------------------------------------------------------------------
+
+StoreResult<store::FetchedActivities> PostgresStore::fetch_activities(const store::ActivityRequest& request) {
+  return write<store::FetchedActivities>(
+      [&](WorkingSet& set) { return postgres_store::fetch_activities(set, request); }, Place::last);
+}
+
+std::vector<StoreResult<void>> PostgresStore::finish_activities(
+    std::span<const store::ActivityResult> results) {
+  return write_each<void>(
+      results, Place::middle,
+      [](WorkingSet& set, const store::ActivityResult& item) {
+        return rules::finish_activity(set.tx(), item);
+      },
+      want_for_finish);
+}
+
+std::vector<StoreResult<void>> PostgresStore::renew_turns(WorkerKey worker, Duration lease,
+                                                          std::span<const store::TurnRenewal> turns) {
+  return write_each<void>(
+      turns, Place::first,
+      [=](WorkingSet& set, const store::TurnRenewal& item) {
+        return rules::renew_turn(set.tx(), worker, lease, item);
+      },
+      [=](WorkingSet& set, const store::TurnRenewal& item) {
+        set.need().workers.insert(worker);
+        set.need().instances.insert(item.key);
+      });
+}
+
+std::vector<StoreResult<void>> PostgresStore::renew_activities(
+    WorkerKey worker, Duration lease, std::span<const store::ActivityRenewal> activities) {
+  return write_each<void>(
+      activities, Place::first,
+      [=](WorkingSet& set, const store::ActivityRenewal& item) {
+        return rules::renew_activity(set.tx(), worker, lease, item);
+      },
+      [=](WorkingSet& set, const store::ActivityRenewal& item) {
+        set.need().workers.insert(worker);
+        set.need().activities.insert(item.id);
+      });
+}
+
+StoreResult<std::vector<store::CancelRecord>> PostgresStore::cancel_records(WorkerKey worker) {
+  return read<std::vector<store::CancelRecord>>([=](WorkingSet& set) { return view_cancels(set, worker); });
+}
+
+StoreResult<void> PostgresStore::acknowledge_cancels(std::span<const store::CancelAcknowledgement> cancels) {
+  return write<void>([=](WorkingSet& set) -> StoreResult<void> {
+    for (const store::CancelAcknowledgement& item : cancels) rules::acknowledge_cancel(set.tx(), item);
+    return {};
+  });
+}
+
+StoreResult<std::vector<store::QueueDepth>> PostgresStore::queue_depths() {
+  return read<std::vector<store::QueueDepth>>([](WorkingSet& set) { return view_queues(set); });
+}
+
+// ---- sessions ------------------------------------------------------------------------------------
+
+StoreResult<store::Acquired> PostgresStore::acquire_session(WorkerKey worker,
+                                                            const store::Abilities& abilities,
+                                                            std::string_view id,
+                                                            const store::SessionPolicy& policy) {
+  return write<store::Acquired>([&](WorkingSet& set) {
+    set.want_locked_worker(worker);
+    set.bring();
+    return rules::acquire_session(set.tx(), worker, abilities, id, policy);
+  });
+}
+
+std::vector<StoreResult<void>> PostgresStore::renew_sessions(WorkerKey worker,
+                                                             std::span<const store::SessionRenewal> holds) {
+  return write_each<void>(
+      holds, Place::first,
+      [=](WorkingSet& set, const store::SessionRenewal& item) {
+        return rules::renew_session(set.tx(), worker, item);
+      },
+      [=](WorkingSet& set, const store::SessionRenewal& item) {
+        set.need().workers.insert(worker);
+        set.need().sessions.insert(item.hold.id);
+      });
+}
+
+std::vector<StoreResult<void>> PostgresStore::release_sessions(
+    WorkerKey worker, std::span<const store::SessionRelease> releases) {
+  return write_each<void>(
+      releases, Place::middle,
+      [=](WorkingSet& set, const store::SessionRelease& item) {
+        return rules::release_session(set.tx(), worker, item);
+      },
+      [=](WorkingSet& set, const store::SessionRelease& item) {
+        set.need().workers.insert(worker);
+        set.need().sessions.insert(item.hold.id);
+      });
+}
+
+StoreResult<bool> PostgresStore::close_session(std::string_view id, store::SessionReason reason) {
+  return write<bool>([=](WorkingSet& set) { return rules::close_session(set.tx(), id, reason); });
+}
+
+StoreResult<void> PostgresStore::fail_session(WorkerKey worker, const store::SessionHold& hold,
+                                              store::SessionReason reason) {
+  return write<void>([&](WorkingSet& set) { return rules::fail_session(set.tx(), worker, hold, reason); });
+}
+
+StoreResult<store::SessionView> PostgresStore::session(std::string_view id) {
+  return read<store::SessionView>([=](WorkingSet& set) { return rules::session(set.tx(), id); });
+}
+
+StoreResult<std::vector<store::SessionView>> PostgresStore::sessions(std::string_view after,
+                                                                     std::size_t limit) {
+  return read<std::vector<store::SessionView>>(
+      [=](WorkingSet& set) { return view_sessions(set, after, limit); });
+}
+
+StoreResult<std::vector<store::SessionLogEntry>> PostgresStore::session_log(std::string_view id,
+                                                                            std::uint64_t after,
+                                                                            std::size_t limit) {
+  return read<std::vector<store::SessionLogEntry>>(
+      [=](WorkingSet& set) { return view_session_log(set, id, after, limit); });
+}
+
+// ---- clients -------------------------------------------------------------------------------------
+
+std::vector<StoreResult<store::StartAnswer>> PostgresStore::start(
+    std::span<const store::StartRequest> requests) {
+  return write_each<store::StartAnswer>(
+      requests, Place::middle,
+      [](WorkingSet& set, const store::StartRequest& request) { return rules::start(set.tx(), request); },
+      want_for_start);
+}
+
+std::vector<StoreResult<InstanceKey>> PostgresStore::send(std::span<const store::ClientMessage> messages) {
+  return write_each<InstanceKey>(
+      messages, Place::middle,
+      [](WorkingSet& set, const store::ClientMessage& message) { return rules::send(set.tx(), message); },
+      want_for_send);
+}
+
+StoreResult<store::InstanceView> PostgresStore::find(std::string_view instance) {
+  return read<store::InstanceView>([=](WorkingSet& set) { return postgres_store::find(set, instance); });
+}
+
+StoreResult<std::vector<std::optional<store::InstanceView>>> PostgresStore::look(
+    std::span<const InstanceKey> keys) {
+  return read<std::vector<std::optional<store::InstanceView>>>(
+      [=](WorkingSet& set) { return postgres_store::look(set, keys); });
+}
+
+StoreResult<store::InstanceDetail> PostgresStore::describe(std::string_view instance) {
+  return read<store::InstanceDetail>(
+      [=](WorkingSet& set) { return postgres_store::describe(set, instance); });
+}
+
+StoreResult<store::InstancePage> PostgresStore::list(const store::InstanceFilter& filter) {
+  return read<store::InstancePage>([&](WorkingSet& set) { return postgres_store::list(set, filter); });
+}
+
+StoreResult<std::vector<store::ExecutionView>> PostgresStore::executions(InstanceKey key) {
+  return read<std::vector<store::ExecutionView>>(
+      [=](WorkingSet& set) { return postgres_store::executions(set, key); });
+}
+
+StoreResult<std::optional<std::string>> PostgresStore::value(std::string_view instance,
+                                                             std::string_view key) {
+  return read<std::optional<std::string>>(
+      [=](WorkingSet& set) { return rules::value(set.tx(), instance, key); });
+}
+
+StoreResult<void> PostgresStore::delete_instance(std::string_view instance, bool force, InstanceKey life) {
+  return write<void>(
+      [=](WorkingSet& set) { return rules::delete_instance(set.tx(), instance, force, life); });
+}
+
+StoreResult<std::uint64_t> PostgresStore::prune_executions(std::string_view instance, std::uint64_t keep) {
+  return write<std::uint64_t>(
+      [=](WorkingSet& set) { return postgres_store::prune_executions(set, instance, keep); });
+}
+
+StoreResult<bool> PostgresStore::prune_execution(std::string_view instance, ExecutionNumber execution) {
+  return write<bool>(
+      [=](WorkingSet& set) { return postgres_store::prune_execution(set, instance, execution); });
+}
+
+StoreResult<std::vector<store::SetAsideRow>> PostgresStore::set_aside(std::uint64_t after,
+                                                                      std::size_t limit) {
+  return read<std::vector<store::SetAsideRow>>(
+      [=](WorkingSet& set) { return view_set_aside(set, after, limit); });
+}
+
+// ---- keeping order -------------------------------------------------------------------------------
+
+StoreResult<store::Swept> PostgresStore::sweep(const store::SweepRequest& request) {
+  return write<store::Swept>(
+      [&](WorkingSet& set) {
+        if (in_doubt_.exchange(false)) lapses_.clear();
+        return postgres_store::sweep(set, request, lapses_);
+      },
+      Place::last);
+}
+
+// Whoever can't be registered now looks by itself, as it does whenever news is lost.
+std::unique_ptr<store::Listener> PostgresStore::listen(store::WorkMask mask, WorkerKey worker) {
+  return wakes_->listen(mask, worker);
+}
+
+StoreResult<store::StoreState> PostgresStore::state() {
+  return read<store::StoreState>([](WorkingSet& set) { return postgres_store::state(set); });
+}
+
+}  // namespace holdfast::postgres_store
+
+namespace holdfast {
+
+std::shared_ptr<Store> postgres(std::string_view uri, PostgresOptions options) {
+  return std::make_shared<postgres_store::PostgresStore>(uri, std::move(options));
+}
+
+}  // namespace holdfast

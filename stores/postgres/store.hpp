@@ -1,0 +1,144 @@
+// PostgresStore: the contract over one schema. Here calls become jobs of the writer or reads of a snapshot;
+// what they do stands in the rules, and in the files about what is fetched, swept and shown.
+#pragma once
+
+#include "calls.hpp"
+#include "contract/group_commit.hpp"
+#include "lease_clock.hpp"
+#include "open.hpp"
+#include "wakes.hpp"
+#include "working_set.hpp"
+
+#include <holdfast/postgres.hpp>
+#include <holdfast/store.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::postgres_store {
+
+class PostgresStore final : public Store {
+ public:
+  PostgresStore(std::string_view uri, PostgresOptions options);
+  ~PostgresStore() override;
+
+  [[nodiscard]] const std::string& ns() const noexcept override { return options_.ns; }
+  [[nodiscard]] const Clock& clock() const noexcept override { return *options_.clock; }
+  [[nodiscard]] std::string description() const override;
+
+  StoreResult<WorkerKey> join(const store::WorkerInfo& info) override;
+  StoreResult<void> refresh(WorkerKey worker, bool draining) override;
+  StoreResult<void> leave(WorkerKey worker) override;
+  StoreResult<std::vector<store::WorkerView>> workers() override;
+
+  StoreResult<store::FetchedTurns> fetch_turns(const store::TurnRequest& request) override;
+  std::vector<StoreResult<store::Committed>> commit_turns(
+      const store::CommitRequest& request, std::span<const store::TurnCommit> commits) override;
+  std::vector<StoreResult<void>> release_turns(std::span<const store::TurnRelease> releases) override;
+  StoreResult<std::vector<store::Segment>> read_history(InstanceKey key, ExecutionNumber execution,
+                                                        EventId after, std::size_t max_bytes) override;
+  StoreResult<std::uint64_t> wake_parked(const store::Code& code) override;
+
+  StoreResult<store::FetchedActivities> fetch_activities(const store::ActivityRequest& request) override;
+  std::vector<StoreResult<void>> finish_activities(std::span<const store::ActivityResult> results) override;
+  std::vector<StoreResult<void>> renew_turns(WorkerKey worker, Duration lease,
+                                             std::span<const store::TurnRenewal> turns) override;
+  std::vector<StoreResult<void>> renew_activities(
+      WorkerKey worker, Duration lease, std::span<const store::ActivityRenewal> activities) override;
+  StoreResult<std::vector<store::CancelRecord>> cancel_records(WorkerKey worker) override;
+  StoreResult<void> acknowledge_cancels(std::span<const store::CancelAcknowledgement> cancels) override;
+  StoreResult<std::vector<store::QueueDepth>> queue_depths() override;
+
+  StoreResult<store::Acquired> acquire_session(WorkerKey worker, const store::Abilities& abilities,
+                                               std::string_view id,
+                                               const store::SessionPolicy& policy) override;
+  std::vector<StoreResult<void>> renew_sessions(WorkerKey worker,
+                                                std::span<const store::SessionRenewal> holds) override;
+  std::vector<StoreResult<void>> release_sessions(WorkerKey worker,
+                                                  std::span<const store::SessionRelease> releases) override;
+  StoreResult<bool> close_session(std::string_view id, store::SessionReason reason) override;
+  StoreResult<void> fail_session(WorkerKey worker, const store::SessionHold& hold,
+                                 store::SessionReason reason) override;
+  StoreResult<store::SessionView> session(std::string_view id) override;
+  StoreResult<std::vector<store::SessionView>> sessions(std::string_view after, std::size_t limit) override;
+  StoreResult<std::vector<store::SessionLogEntry>> session_log(std::string_view id, std::uint64_t after,
+                                                               std::size_t limit) override;
+
+  std::vector<StoreResult<store::StartAnswer>> start(std::span<const store::StartRequest> requests) override;
+  std::vector<StoreResult<InstanceKey>> send(std::span<const store::ClientMessage> messages) override;
+  StoreResult<store::InstanceView> find(std::string_view instance) override;
+  StoreResult<std::vector<std::optional<store::InstanceView>>> look(
+      std::span<const InstanceKey> keys) override;
+  StoreResult<store::InstanceDetail> describe(std::string_view instance) override;
+  StoreResult<store::InstancePage> list(const store::InstanceFilter& filter) override;
+  StoreResult<std::vector<store::ExecutionView>> executions(InstanceKey key) override;
+  StoreResult<std::optional<std::string>> value(std::string_view instance, std::string_view key) override;
+  StoreResult<void> delete_instance(std::string_view instance, bool force, InstanceKey life) override;
+  StoreResult<std::uint64_t> prune_executions(std::string_view instance, std::uint64_t keep) override;
+  StoreResult<bool> prune_execution(std::string_view instance, ExecutionNumber execution) override;
+  StoreResult<std::vector<store::SetAsideRow>> set_aside(std::uint64_t after, std::size_t limit) override;
+
+  StoreResult<store::Swept> sweep(const store::SweepRequest& request) override;
+  std::unique_ptr<store::Listener> listen(store::WorkMask mask, WorkerKey worker) override;
+  StoreResult<store::StoreState> state() override;
+
+ private:
+  using Job = store::Job<WorkingSet>;
+  using Item = store::ItemOf<Job>;
+  using Place = store::Place;
+
+  /// One call with one answer, through the writer.
+  template <class Answer, class Call>
+  StoreResult<Answer> write(Call call, Place place = Place::middle);
+  /// One answer for each item, through the writer.
+  template <class Answer, class Item, class Call, class Needs>
+  std::vector<StoreResult<Answer>> write_each(std::span<const Item> items, Place place, Call call,
+                                              Needs needs);
+  /// A call that writes nothing, on a connection of its own.
+  template <class Answer, class Call>
+  StoreResult<Answer> read(Call call);
+
+  // group.cpp
+  void lead(std::span<store::GroupedCall* const> group);
+  void commit_together(std::span<const Item> items);
+  void commit_alone(const Item& item);
+  void commit(std::span<const Item> items);
+  void run_transaction(std::span<const Item> items);
+  void finish_transaction(WorkingSet& set);
+  void tell(const store::News& news, bool others_listen);
+  void begin(WorkingSet& set, const Statement& how);
+  Link& writer_link();
+
+  std::unique_ptr<Link> take_reader();
+  void give_back(std::unique_ptr<Link> link);
+  std::unique_ptr<Link> make_link();
+  StoreError unavailable(std::string why);
+
+  PostgresOptions options_;
+  ConnectionSetup setup_;
+  std::int32_t ns_number_ = 0;
+  LeaseClock lease_clock_;
+  std::unique_ptr<Wakes> wakes_{};
+
+  // A transaction stays well below 50 ms.
+  static constexpr std::size_t kItemsPerTransaction = 200;
+  store::CallQueue queue_{kItemsPerTransaction, 1};
+  std::unique_ptr<Link> writer_{};  // of who leads
+  BootTime next_sweep_ = rules::kNever;
+  rules::Lapses lapses_{};             // likewise
+  std::atomic<bool> in_doubt_{false};  // a call was answered `unavailable` since the last sweep
+  std::atomic<bool> was_away_{false};  // a connection broke: the next one looks which server answers
+
+  std::mutex readers_mutex_{};
+  std::condition_variable reader_free_{};
+  std::vector<std::unique_ptr<Link>> readers_{};
+  std::size_t readers_out_ = 0;
+};
+
+}  // namespace holdfast::postgres_store

@@ -1,0 +1,279 @@
+// What people and clients look at.
+#include "stores/rules/views.hpp"
+
+#include "calls.hpp"
+#include "statements.hpp"
+#include "stores/rules/admission.hpp"
+#include "stores/rules/sessions.hpp"
+
+#include <algorithm>
+
+namespace holdfast::postgres_store {
+
+using store::InstanceView;
+
+namespace {
+
+std::vector<InstanceKey> keys_in(WorkingSet& set) {
+  std::vector<InstanceKey> keys;
+  for (const auto& [key, instance] : set.tx().space.instances) keys.push_back(key);
+  return keys;
+}
+
+/// The instance of that id, with all that its view shows.
+rules::Instance* bring_instance(WorkingSet& set, std::string_view id) {
+  rules::Instance* const instance = rules::find_instance(set.tx(), id);
+  if (instance == nullptr) return nullptr;
+  set.want_custom_status({instance->view.key});
+  set.bring();
+  return instance;
+}
+
+store::SessionLogEntry log_entry(Row row) {
+  store::SessionLogEntry entry;
+  entry.number = row.next<std::uint64_t>();
+  entry.session = row.next<std::string>();
+  entry.kind = row.next<store::SessionLogEntry::Kind>();
+  entry.reason = row.next<store::SessionReason>();
+  entry.owner = row.next<std::string>();
+  entry.previous_owner = row.next<std::string>();
+  entry.generation = row.next<Generation>();
+  entry.at = row.next<CalendarTime>();
+  entry.quiet_for = row.next<Duration>();
+  return entry;
+}
+
+store::SetAsideRow set_aside_row(Row row) {
+  store::SetAsideRow aside;
+  aside.number = row.next<std::uint64_t>();
+  aside.key = row.next<InstanceKey>();
+  aside.what = row.next<std::string>();
+  aside.problem = row.next<std::string>();
+  aside.bytes = row.next<std::string>();
+  aside.at = row.next<CalendarTime>();
+  return aside;
+}
+
+constexpr std::int64_t kAll = std::int64_t{1} << 40U;
+
+std::int64_t limit_of(std::size_t limit) {
+  return static_cast<std::int64_t>(std::min<std::size_t>(limit, static_cast<std::size_t>(kAll)));
+}
+
+}  // namespace
+
+std::vector<store::WorkerView> view_workers(WorkingSet& set) {
+  set.want_all_workers();
+  set.bring();
+  return rules::workers(set.tx());
+}
+
+StoreResult<std::vector<store::Segment>> read_history(WorkingSet& set, InstanceKey key,
+                                                      ExecutionNumber execution, EventId after,
+                                                      std::size_t max_bytes) {
+  std::vector<store::Segment> segments;
+  set.want_names_of({key});
+  set.ask(sql::kReadHistory, Parameters(key, execution, after, limit_of(max_bytes)),
+          [&](const Answer& answer) {
+            for (int i = 0; i < answer.rows(); ++i) {
+              Row row(answer, i);
+              const auto first = row.next<EventId>();
+              segments.push_back({.first_event = first, .bytes = row.next<std::string>()});
+            }
+          });
+  set.bring();
+  if (segments.empty() && set.name_of(key).empty()) return rules::no_instance(key);
+  return segments;
+}
+
+std::vector<store::CancelRecord> view_cancels(WorkingSet& set, WorkerKey worker) {
+  set.want_worker(worker);
+  set.ask(sql::kCancelsOfWorker, Parameters(set.ns(), worker),
+          [&](const Answer& answer) { set.take_cancels(answer); });
+  set.bring();
+  return rules::cancel_records(set.tx(), worker);
+}
+
+std::vector<store::QueueDepth> view_queues(WorkingSet& set) {
+  const rules::Transaction& tx = set.tx();
+  std::vector<store::QueueDepth> depths;
+  set.want_all_workers();
+  set.ask(sql::kQueueDepths, Parameters(set.ns(), tx.now), [&](const Answer& answer) {
+    for (int i = 0; i < answer.rows(); ++i) {
+      Row row(answer, i);
+      store::QueueDepth& depth = depths.emplace_back();
+      depth.queue = row.next<std::string>();
+      depth.name = row.next<std::string>();
+      depth.ready = row.next<std::uint64_t>();
+      depth.delayed = row.next<std::uint64_t>();
+      depth.running = row.next<std::uint64_t>();
+      if (const auto oldest = row.next<std::optional<BootTime>>(); oldest && depth.ready > 0) {
+        depth.oldest_wait = tx.now - *oldest;
+      }
+    }
+  });
+  set.bring();
+  for (store::QueueDepth& depth : depths) {
+    depth.workers = rules::workers_for(tx, depth.queue, depth.name);
+  }
+  return depths;
+}
+
+std::vector<store::SessionView> view_sessions(WorkingSet& set, std::string_view after, std::size_t limit) {
+  std::vector<std::string> ids;
+  set.ask(sql::kSessionsAfter, Parameters(set.ns(), after, limit_of(limit)), [&](const Answer& answer) {
+    for (int i = 0; i < answer.rows(); ++i) ids.emplace_back(answer.bytes(i, 0));
+  });
+  set.want_all_workers();
+  set.bring();
+  set.want_sessions(ids);
+  if (set.asked()) set.bring();
+  std::vector<store::SessionView> views;
+  for (const std::string& id : ids) views.push_back(view(set.tx(), set.tx().space.sessions.at(id)));
+  return views;
+}
+
+std::vector<store::SessionLogEntry> view_session_log(WorkingSet& set, std::string_view id,
+                                                     std::uint64_t after, std::size_t limit) {
+  std::vector<store::SessionLogEntry> entries;
+  set.ask(sql::kLog, Parameters(set.ns(), after, id, limit_of(limit)), [&](const Answer& answer) {
+    for (int i = 0; i < answer.rows(); ++i) entries.push_back(log_entry(Row(answer, i)));
+  });
+  set.bring();
+  return entries;
+}
+
+// ---- instances -----------------------------------------------------------------------------------
+
+StoreResult<InstanceView> find(WorkingSet& set, std::string_view instance) {
+  const rules::Instance* const found = bring_instance(set, instance);
+  if (found == nullptr) return rules::no_instance(instance);
+  return found->view;
+}
+
+std::vector<std::optional<InstanceView>> look(WorkingSet& set, std::span<const InstanceKey> keys) {
+  const std::vector<InstanceKey> all(keys.begin(), keys.end());
+  set.want_instances(all);
+  set.want_custom_status(all);
+  set.bring();
+  std::vector<std::optional<InstanceView>> views;
+  for (const InstanceKey key : keys) views.push_back(rules::look(set.tx(), key));
+  return views;
+}
+
+StoreResult<store::InstanceDetail> describe(WorkingSet& set, std::string_view id) {
+  const rules::Instance* const instance = rules::find_instance(set.tx(), id);
+  if (instance == nullptr) return rules::no_instance(id);
+  const InstanceKey key = instance->view.key;
+  std::uint64_t unread = 0;
+  set.want_all_workers();
+  set.want_timers({key});
+  set.want_activities_of({key});
+  set.ask(sql::kCancelsOf, Parameters(set.ns(), key),
+          [&](const Answer& answer) { set.take_cancels(answer); });
+  set.ask(sql::kCountMessages, Parameters(key),
+          [&](const Answer& answer) { unread = static_cast<std::uint64_t>(answer.integer(0, 0)); });
+  set.ask(sql::kReadChildren, Parameters(key, static_cast<std::int32_t>(store::InstanceDetail::kMaxChildren)),
+          [&](const Answer& answer) { set.take_instances(answer); });
+  set.bring();
+  set.want_custom_status(keys_in(set));
+  set.bring();
+  StoreResult<store::InstanceDetail> detail = rules::describe(set.tx(), id);
+  if (detail) detail->unread = unread;
+  return detail;
+}
+
+store::InstancePage list(WorkingSet& set, const store::InstanceFilter& filter) {
+  Parameters wanted(set.ns(), filter.after);
+  if (filter.statuses.empty()) {
+    wanted.add(std::optional<std::int32_t>());
+  } else {
+    wanted.add_all(filter.statuses);
+  }
+  wanted.add(filter.orchestration).add(filter.prefix).add(filter.parent).add(filter.created_from);
+  wanted.add(filter.created_before).add(limit_of(filter.limit) + 1);
+  set.ask(sql::kListed, wanted, [&](const Answer& answer) { set.take_instances(answer); });
+  set.bring();
+  set.want_custom_status(keys_in(set));
+  set.bring();
+  store::InstancePage page;
+  for (const auto& [key, instance] : set.tx().space.instances) {
+    if (page.instances.size() == filter.limit) {
+      if (!page.instances.empty()) page.next = page.instances.back().key;
+      break;
+    }
+    page.instances.push_back(instance.view);
+  }
+  return page;
+}
+
+StoreResult<std::vector<store::ExecutionView>> executions(WorkingSet& set, InstanceKey key) {
+  std::vector<store::ExecutionView> views;
+  set.want_instances({key});
+  set.ask(sql::kExecutions, Parameters(key), [&](const Answer& answer) {
+    for (int i = 0; i < answer.rows(); ++i) {
+      Row row(answer, i);
+      store::ExecutionView& view = views.emplace_back();
+      view.execution = row.next<ExecutionNumber>();
+      view.segments = row.next<std::uint64_t>();
+      view.bytes = row.next<std::uint64_t>();
+    }
+  });
+  set.bring();
+  const rules::Instance* const instance = rules::find_instance(set.tx(), key);
+  if (instance == nullptr) return rules::no_instance(key);
+  // The current one is there from its first moment on.
+  if (views.empty() || views.back().execution != instance->view.execution) {
+    views.push_back({.execution = instance->view.execution});
+  }
+  return views;
+}
+
+std::vector<store::SetAsideRow> view_set_aside(WorkingSet& set, std::uint64_t after, std::size_t limit) {
+  std::vector<store::SetAsideRow> rows;
+  set.ask(sql::kSetAside, Parameters(set.ns(), after, limit_of(limit)), [&](const Answer& answer) {
+    for (int i = 0; i < answer.rows(); ++i) rows.push_back(set_aside_row(Row(answer, i)));
+  });
+  set.bring();
+  return rows;
+}
+
+// ---- history that goes ---------------------------------------------------------------------------
+
+namespace {
+
+std::uint64_t prune(WorkingSet& set, InstanceKey key, ExecutionNumber from, ExecutionNumber before) {
+  std::uint64_t pruned = 0;
+  set.ask(sql::kPruneHistory, Parameters(key, from, before),
+          [&](const Answer& answer) { pruned = static_cast<std::uint64_t>(answer.integer(0, 0)); });
+  set.bring();
+  return pruned;
+}
+
+}  // namespace
+
+StoreResult<std::uint64_t> prune_executions(WorkingSet& set, std::string_view instance, std::uint64_t keep) {
+  const rules::Instance* const found = rules::find_instance(set.tx(), instance);
+  if (found == nullptr) return rules::no_instance(instance);
+  return prune(set, found->view.key, ExecutionNumber{}, rules::first_kept(*found, keep));
+}
+
+StoreResult<bool> prune_execution(WorkingSet& set, std::string_view instance, ExecutionNumber execution) {
+  const rules::Instance* const found = rules::find_instance(set.tx(), instance);
+  if (found == nullptr) return rules::no_instance(instance);
+  if (auto refused = rules::keeps_execution(*found, execution)) return Unexpected(*std::move(refused));
+  return prune(set, found->view.key, execution, ExecutionNumber{execution.value + 1}) > 0;
+}
+
+// ---- the whole -----------------------------------------------------------------------------------
+
+store::StoreState state(WorkingSet& set) {
+  set.want_everything();
+  set.bring();
+  store::StoreState state = rules::state(set.tx());
+  state.session_log = view_session_log(set, "", 0, static_cast<std::size_t>(kAll));
+  state.set_aside = view_set_aside(set, 0, static_cast<std::size_t>(kAll));
+  return state;
+}
+
+}  // namespace holdfast::postgres_store

@@ -1,0 +1,193 @@
+#include "wakes.hpp"
+
+#include "contract/rows.hpp"
+
+#include <holdfast/random.hpp>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+namespace holdfast::postgres_store {
+
+namespace {
+
+/// News on the way to another process. Lists that are too long for a notification are left out.
+struct Payload {
+  std::string sender{};
+  std::uint64_t ns = 0;
+  std::uint64_t work = 0;
+  bool any_instance = false;
+  std::vector<std::uint64_t> cancelled{};
+  std::vector<std::uint64_t> instances{};
+};
+
+constexpr std::size_t kMostKeys = 300;
+
+std::string channel_of(std::string_view schema) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  for (const char c : schema) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  return "holdfast_" + detail::to_hex(0, hash).substr(16);
+}
+
+std::string hex(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const char c : bytes) {
+    text += kDigits[static_cast<unsigned char>(c) >> 4U];
+    text += kDigits[static_cast<unsigned char>(c) & 15U];
+  }
+  return text;
+}
+
+std::string unhex(std::string_view text) {
+  const auto digit = [](char c) { return static_cast<unsigned>(c <= '9' ? c - '0' : c - 'a' + 10); };
+  std::string bytes;
+  for (std::size_t i = 0; i + 1 < text.size(); i += 2) {
+    bytes += static_cast<char>(static_cast<unsigned char>((digit(text[i]) << 4U) | digit(text[i + 1])));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+/// A listener of the bus; under a clock that tests move, it first looks for what has come.
+class Wakes::Ear final : public store::Listener {
+ public:
+  Ear(Wakes& wakes, std::unique_ptr<store::Listener> inner) : wakes_(wakes), inner_(std::move(inner)) {}
+  store::Wake wait(BootTime deadline) override {
+    wakes_.look();
+    return inner_->wait(deadline);
+  }
+  void interrupt() override { inner_->interrupt(); }
+  void watch(InstanceKey key) override { inner_->watch(key); }
+  void unwatch(InstanceKey key) override { inner_->unwatch(key); }
+
+ private:
+  Wakes& wakes_;
+  std::unique_ptr<store::Listener> inner_;
+};
+
+Wakes::Wakes(ConnectionSetup setup, std::int32_t ns, const Clock& clock, Logger* logger)
+    : setup_(std::move(setup)),
+      ns_(ns),
+      clock_(clock),
+      logger_(logger),
+      id_(random_token<NodeToken>(system_random())),
+      channel_(channel_of(setup_.schema)),
+      bus_(clock) {}
+
+Wakes::~Wakes() {
+  if (thread_.joinable()) {
+    const std::uint64_t one = 1;
+    static_cast<void>(!::write(stop_, &one, sizeof one));
+    thread_.join();
+  }
+  if (stop_ >= 0) ::close(stop_);
+  try {
+    if (connection_) connection_->run("DELETE FROM listeners WHERE id = '" + to_string(id_) + "'");
+  } catch (const SqlError&) {
+    // The next sweep of anybody finds that its backend is gone.
+  }
+}
+
+std::unique_ptr<store::Listener> Wakes::listen(store::WorkMask mask, WorkerKey worker) {
+  const std::lock_guard lock(mutex_);
+  auto inner = bus_.listen(mask, worker);
+  if (!connection_) connect();
+  if (&clock_ != &real_clock()) return std::make_unique<Ear>(*this, std::move(inner));
+  if (!thread_.joinable()) {
+    stop_ = ::eventfd(0, EFD_CLOEXEC);
+    thread_ = std::thread([this] { run(); });
+  }
+  return inner;
+}
+
+void Wakes::connect() {
+  auto connection = std::make_unique<Connection>(setup_);
+  connection->run("LISTEN " + channel_);
+  connection->run("INSERT INTO listeners (id, ns, backend) VALUES ('" + to_string(id_) + "', " +
+                  std::to_string(ns_) + ", " + std::to_string(connection->backend()) +
+                  ") ON CONFLICT (id) DO UPDATE SET backend = EXCLUDED.backend");
+  connection_ = std::move(connection);
+}
+
+std::string Wakes::encode(const store::News& news) const {
+  Payload payload{.sender = to_string(id_),
+                  .ns = static_cast<std::uint64_t>(ns_),
+                  .work = news.work.bits,
+                  .any_instance = news.any_instance || news.instances.size() > kMostKeys};
+  for (const WorkerKey worker : news.cancelled) {
+    if (payload.cancelled.size() < kMostKeys) payload.cancelled.push_back(worker.value);
+  }
+  if (!payload.any_instance) {
+    for (const InstanceKey key : news.instances) payload.instances.push_back(key.value);
+  }
+  return hex(store::to_bytes(payload));
+}
+
+void Wakes::receive(std::string_view text) {
+  Payload payload;
+  if (!store::from_bytes(unhex(text), payload)) return;
+  if (payload.ns != static_cast<std::uint64_t>(ns_) || payload.sender == to_string(id_)) return;
+  store::News news{.work = {static_cast<std::uint8_t>(payload.work)}, .any_instance = payload.any_instance};
+  for (const std::uint64_t worker : payload.cancelled) news.cancelled.push_back({worker});
+  for (const std::uint64_t key : payload.instances) news.instances.push_back({key});
+  bus_.publish(news);
+}
+
+// A notification is on its way to this connection's backend when the other's commit returned; it comes before
+// the answer to the second question at the latest.
+void Wakes::look() {
+  const std::lock_guard lock(mutex_);
+  try {
+    if (!connection_) connect();
+    connection_->run("SELECT 1");
+    connection_->run("SELECT 1");
+    for (const std::string& payload : connection_->notifications()) receive(payload);
+  } catch (const SqlError&) {
+    connection_.reset();
+  }
+}
+
+int Wakes::socket_now() {
+  const std::lock_guard lock(mutex_);
+  return connection_ != nullptr && connection_->is_usable() ? connection_->socket() : -1;
+}
+
+// Waits on the socket. When the connection breaks, it is made again, and everybody looks for what was missed.
+void Wakes::run() {
+  auto pause = std::chrono::milliseconds(100);
+  for (;;) {
+    const int socket = socket_now();
+    const bool connected = socket >= 0;
+    std::array<pollfd, 2> waits{
+        {{.fd = stop_, .events = POLLIN, .revents = 0}, {.fd = socket, .events = POLLIN, .revents = 0}}};
+    const int timeout = connected ? -1 : static_cast<int>(pause.count());
+    ::poll(waits.data(), waits.size(), timeout);
+    if (waits[0].revents != 0) return;
+    const std::lock_guard lock(mutex_);
+    try {
+      if (!connection_) {
+        connect();
+        pause = std::chrono::milliseconds(100);
+        bus_.publish({.work = store::kAllWork, .any_instance = true});
+      }
+      for (const std::string& payload : connection_->notifications()) receive(payload);
+    } catch (const SqlError& error) {
+      if (connected && logger_ != nullptr) {
+        log(*logger_, LogLevel::warn, "the connection that listens broke: news is looked for once a second",
+            {{"error", error.what()}});
+      }
+      connection_.reset();
+      pause = std::min(pause * 2, std::chrono::milliseconds(5'000));
+    }
+  }
+}
+
+}  // namespace holdfast::postgres_store

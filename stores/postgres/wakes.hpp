@@ -1,0 +1,64 @@
+// Wakes: news of commits, to those who wait in this process and in others. Between processes by LISTEN and
+// NOTIFY, over one connection of its own.
+#pragma once
+
+#include "connection.hpp"
+#include "contract/wake_bus.hpp"
+
+#include <holdfast/clock.hpp>
+#include <holdfast/log.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+
+namespace holdfast::postgres_store {
+
+/// Any thread. Whoever listens is registered in the table `listeners` before listen() returns: who commits
+/// later finds it there, after the commit.
+class Wakes {
+ public:
+  Wakes(ConnectionSetup setup, std::int32_t ns, const Clock& clock, Logger* logger);
+  ~Wakes();
+  Wakes(const Wakes&) = delete;
+  Wakes& operator=(const Wakes&) = delete;
+
+  /// Throws SqlError when the server can't be reached.
+  std::unique_ptr<store::Listener> listen(store::WorkMask mask, WorkerKey worker);
+  void publish(const store::News& news) { bus_.publish(news); }
+
+  /// For those in other processes: what to pass to sql::kNotify.
+  [[nodiscard]] const std::string& channel() const noexcept { return channel_; }
+  [[nodiscard]] std::string encode(const store::News& news) const;
+  /// Under which it is registered.
+  [[nodiscard]] NodeToken id() const noexcept { return id_; }
+
+ private:
+  class Ear;
+
+  void connect();
+  int socket_now();
+  /// Under a clock that tests move, nobody waits: what has come is heard when somebody asks.
+  void look();
+  void receive(std::string_view payload);
+  void run();
+
+  const ConnectionSetup setup_;
+  const std::int32_t ns_;
+  const Clock& clock_;
+  Logger* const logger_;
+  const NodeToken id_;
+  const std::string channel_;
+  store::WakeBus bus_;
+
+  std::mutex mutex_{};
+  std::unique_ptr<Connection> connection_{};
+  int stop_ = -1;  // an eventfd that ends the thread
+  std::thread thread_{};
+};
+
+}  // namespace holdfast::postgres_store

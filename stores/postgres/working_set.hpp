@@ -1,0 +1,269 @@
+// WorkingSet: the rows that one transaction is about. It brings them from the tables into a Space when the
+// rules ask for them, locked, and writes back what the rules have changed.
+//
+// Nothing depends on rows being asked for in advance, but each time that a rule asks costs a way to the
+// server and back: calls that come often ask for all they need beforehand (want_...(), then bring()).
+#pragma once
+
+#include "connection.hpp"
+#include "interned.hpp"
+#include "stores/rules/transaction.hpp"
+
+#include <holdfast/fault.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace holdfast::postgres_store {
+
+/// Thrown where a test wants a failure.
+struct InjectedFault {};
+
+/// A connection and what it knows.
+struct Link {
+  Link(const ConnectionSetup& setup, std::int32_t ns_number, FaultPlan* plan)
+      : connection(setup), ns(ns_number), faults(plan) {}
+  Connection connection;
+  std::int32_t ns;
+  FaultPlan* faults;
+  Names names{};
+  std::map<WorkerKey, store::WorkerInfo> workers{};  ///< what they joined with never changes
+};
+
+enum class Access : std::uint8_t { reads, writes };
+
+/// What the calls of a group will ask for.
+struct Needs {
+  std::set<std::string> reserved{};  ///< names that may be given to new instances
+  std::set<std::string> names{};
+  std::set<InstanceKey> instances{};
+  std::map<InstanceKey, MessageId> unread{};  ///< messages of those, after what their frames were given
+  std::set<InstanceKey> timers{};
+  std::set<InstanceKey> ending{};  ///< whose activities, timers and sessions go
+  std::set<store::ActivityId> activities{};
+  std::set<std::string> sessions{};
+  std::set<WorkerKey> workers{};
+  std::set<RequestId> requests{};
+  bool urgent = false;  ///< whether work of higher priority waits
+};
+
+/// Reads a connection's answers in the order in which they were asked for.
+class WorkingSet final : public rules::Source, public rules::Numbers {
+ public:
+  WorkingSet(Link& link, Access access);
+  WorkingSet(const WorkingSet&) = delete;
+  WorkingSet& operator=(const WorkingSet&) = delete;
+
+  rules::Transaction& tx() { return *tx_; }
+  [[nodiscard]] std::int32_t ns() const noexcept { return link_.ns; }
+  [[nodiscard]] bool writes() const noexcept { return access_ == Access::writes; }
+
+  /// What the time is, which stands still from now on.
+  void begin(BootTime now, CalendarTime calendar, BootTime next_sweep);
+
+  // ---- asking -----------------------------------------------------------------------------------
+
+  using Take = std::function<void(const Answer&)>;
+  /// Queues a statement; `take` gets its answer at the next bring().
+  void ask(const Statement& statement, const Parameters& parameters, Take take = {});
+  /// The same for the end of the transaction: tests decide elsewhere whether that fails.
+  void commit(const Statement& statement, const Parameters& parameters = {}, Take take = {});
+  /// Sends what was queued, and takes the answers. Rows that came are placed.
+  void bring();
+  /// Whether something is queued.
+  [[nodiscard]] bool asked() const noexcept { return !takes_.empty(); }
+
+  Needs& need() noexcept { return needs_; }
+  /// Brings what is needed, in the order in which everybody locks.
+  void bring_needed();
+
+  void want_instances(std::vector<InstanceKey> keys, std::vector<std::string> names = {});
+  /// Only those that nobody else has locked.
+  void want_free_instances(const std::vector<InstanceKey>& keys);
+  void want_unread(const std::map<InstanceKey, MessageId>& seen);
+  void want_messages_after(const std::vector<std::pair<InstanceKey, MessageId>>& wanted);
+  void want_timers(const std::vector<InstanceKey>& keys);
+  void want_delayed(const std::vector<InstanceKey>& keys);
+  void want_activities(const std::vector<store::ActivityId>& ids);
+  void want_activities_of(const std::vector<InstanceKey>& keys);
+  void want_sessions_of(const std::vector<InstanceKey>& keys);
+  void want_sessions(const std::vector<std::string>& ids);
+  void want_free_sessions(const std::vector<std::string>& ids);
+  void want_names(const std::vector<std::string>& names);
+  void want_instance_keys(std::size_t count);
+  void want_early(const std::vector<std::string>& names);
+  void want_worker(WorkerKey key);
+  void want_locked_worker(WorkerKey key);
+  void want_all_workers();
+  void want_waiting_above(int priority);
+  void want_requests(const std::set<RequestId>& ids);
+  void want_names_of(const std::vector<InstanceKey>& keys);
+  void want_custom_status(const std::vector<InstanceKey>& keys);
+  /// Nothing else of the namespace is left to read: for those who look at all of it.
+  void want_everything();
+
+  // What take functions put there.
+  void take_instances(const Answer& answer);
+  void take_messages(const Answer& answer);
+  void take_timers(const Answer& answer);
+  void take_delayed(const Answer& answer);
+  void take_activities(const Answer& answer);
+  void take_cancels(const Answer& answer);
+  void take_workers(const Answer& answer);
+  void take_custom_status(const Answer& answer);
+
+  // ---- writing ----------------------------------------------------------------------------------
+
+  /// Queues what has changed.
+  void write_back();
+  /// Forgets all rows: what others of the same transaction did has been written, and is to be read again.
+  void clear();
+  /// Message ids for what comes due: they are told before they are written.
+  void number_next_messages(std::size_t count);
+  /// What the transaction has added to the names is true.
+  void keep_names();
+
+  // ---- rules::Source ----------------------------------------------------------------------------
+
+  void instance(InstanceKey key) override;
+  void instance(std::string_view id) override;
+  void reserve(std::string_view id) override;
+  std::string name_of(InstanceKey key) override;
+  void parked() override;
+  void unread(rules::Instance& instance) override;
+  void messages_after(rules::Instance& instance, MessageId seen) override;
+  void message(rules::Instance& instance, MessageId id) override;
+  void timers(rules::Instance& instance) override;
+  void value(rules::Instance& instance, const std::string& key) override;
+  void activities_of(rules::Instance& instance) override;
+  void sessions_of(rules::Instance& instance) override;
+  void early(std::string_view id) override;
+  void commits(rules::Instance& instance, const store::TurnCommit& commit) override;
+  void drops(rules::Instance& instance, Dropped dropped) override;
+  void activity(const store::ActivityId& id) override;
+  void waiting_above(int priority) override;
+  void cancel(const store::ActivityId& id, LockToken token) override;
+  void session(std::string_view id) override;
+  void owned(WorkerKey worker) override;
+  void watchers(const std::string& session) override;
+  void worker(WorkerKey key) override;
+  void node(const std::string& name) override;
+  void request(RequestId id) override;
+
+  // ---- rules::Numbers ---------------------------------------------------------------------------
+
+  InstanceKey next_instance() override;
+  MessageId next_message() override;
+  WorkerKey next_worker() override;
+  Generation next_generation() override;
+  std::uint64_t next_delayed() override;
+  std::uint64_t next_log_entry() override { return 0; }
+  std::uint64_t next_set_aside() override { return 0; }
+
+ private:
+  /// A row of `instances`, without what never changes: first what most turns change, then the rest.
+  using TurnColumns = std::tuple<bool, bool, std::uint32_t, std::optional<BootTime>, BootTime, WorkerKey,
+                                 MessageId, BootTime, LockToken, TurnStamp, std::string>;
+  using OtherColumns = std::tuple<store::CodeVersion, std::uint64_t, ExecutionNumber, store::InstanceStatus,
+                                  CalendarTime, std::optional<CalendarTime>, std::string, std::string>;
+  /// What is known about an instance in the space besides its row.
+  struct Known {
+    std::optional<std::pair<TurnColumns, OtherColumns>> read{};  ///< as it stands in the table, if it does
+    std::set<MessageId> messages{};                              ///< rows that were read
+    std::optional<MessageId> waiting_after{};  ///< all deliveries after this were read, and all that wake
+    std::optional<std::vector<Address>> looked_for{};  ///< the last deliveries for these were read
+    std::optional<MessageId> all_after{};              ///< all messages after this were read
+    std::map<EventId, CalendarTime> timers{};
+    std::set<rules::DelayedKey> delayed{};
+    std::set<std::string> watched{};
+    bool timers_known = false;
+    bool activities_known = false;
+    bool sessions_known = false;
+    // What is to be written and doesn't stand in the row.
+    std::set<MessageId> consumed{};
+    bool drops_all_but_starts = false;
+    bool drops_of_execution = false;
+    std::map<std::string, std::optional<std::string>> values{};
+    std::uint64_t shown = 0;
+  };
+  void ask_now(const Statement& statement, const Parameters& parameters, const Take& take);
+  std::int64_t ask_number(const Statement& statement);
+  Known& known(InstanceKey key) { return known_[key]; }
+  void place_what_came();
+  [[nodiscard]] bool is_dropped(const Known& about, store::MessageKind kind, MessageId id) const;
+
+  const Route& route(std::int32_t number);
+  std::int32_t route_number(const Route& route);
+  const Kind& kind(std::int32_t number);
+  std::int32_t kind_number(const Kind& kind);
+
+  void take_sessions(const Answer& answer);
+  void take_watches(const Answer& answer);
+  void take_early(const Answer& answer);
+
+  // write_back.cpp
+  static std::pair<TurnColumns, OtherColumns> columns(const rules::Instance& instance);
+  void write_instances();
+  void write_removed(const std::vector<InstanceKey>& removed);
+  void write_messages();
+  void write_timers();
+  void write_delayed();
+  void write_activities();
+  void write_sessions();
+  void write_workers();
+  void write_cancels();
+  void write_clients();
+  void write_values();
+  void write_session(const rules::Session& session);
+
+  Link& link_;
+  Access access_;
+  rules::Space space_{};
+  std::optional<rules::Transaction> tx_{};
+  std::vector<Take> takes_{};
+  Needs needs_{};
+
+  std::map<InstanceKey, Known> known_{};
+  std::set<InstanceKey> asked_instances_{};
+  std::set<std::string, std::less<>> asked_names_{};
+  std::set<std::string, std::less<>> reserved_{};
+  std::map<InstanceKey, std::string> names_{};
+  std::set<store::ActivityId> asked_activities_{};
+  std::map<store::ActivityId, rules::Activity> read_activities_{};
+  std::set<std::string, std::less<>> asked_sessions_{};
+  rules::ByName<rules::Session> read_sessions_{};
+  std::set<std::string, std::less<>> asked_watchers_{};
+  std::set<WorkerKey> asked_owned_{};
+  std::set<WorkerKey> asked_workers_{};
+  std::map<WorkerKey, rules::Worker> read_workers_{};
+  std::map<std::pair<store::ActivityId, LockToken>, store::CancelRecord::State> read_cancels_{};
+  std::set<std::pair<store::ActivityId, LockToken>> asked_cancels_{};
+  std::set<std::string, std::less<>> asked_early_{};
+  std::map<std::string, std::size_t, std::less<>> read_early_{};
+  std::map<RequestId, rules::Request> read_requests_{};
+  std::set<RequestId> asked_requests_{};
+  std::optional<int> asked_above_{};
+  bool knows_everything_ = false;
+
+  std::vector<InstanceKey> came_instances_{};
+  std::vector<store::ActivityId> came_activities_{};
+  std::vector<std::string> came_sessions_{};
+
+  std::deque<InstanceKey> instance_keys_{};
+  std::deque<MessageId> message_ids_{};
+  std::uint64_t provisional_ = 0;
+  std::vector<std::pair<std::int32_t, Route>> added_routes_{};
+  std::vector<std::pair<std::int32_t, Kind>> added_kinds_{};
+};
+
+}  // namespace holdfast::postgres_store
