@@ -429,7 +429,7 @@ inline constexpr Statement kReadSessions{"postgres.read_sessions",
                                          " FROM sessions AS s WHERE s.ns = $1 AND s.id = ANY($2::text[])"};
 inline constexpr Statement kReserveSessions{
     "postgres.reserve_sessions",
-    "SELECT pg_advisory_xact_lock(-$1, hashtext(n)) FROM unnest($2::text[]) AS n ORDER BY hashtext(n)"};
+    "SELECT pg_advisory_xact_lock(-$1::integer, hashtext(n)) FROM unnest($2::text[]) AS n ORDER BY hashtext(n)"};
 inline constexpr Statement kSessionsAfter{
     "postgres.sessions_after", "SELECT id FROM sessions WHERE ns = $1 AND id > $2 ORDER BY id LIMIT $3"};
 inline constexpr Statement kSessionIds{"postgres.session_ids", "SELECT id FROM sessions WHERE ns = $1"};

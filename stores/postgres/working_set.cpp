@@ -465,14 +465,22 @@ void WorkingSet::early(std::string_view id) {
 
 // ---- activities ----------------------------------------------------------------------------------
 
-void WorkingSet::take_activities(const Answer& answer) {
+// One that was only looked at gives way to the row itself.
+void WorkingSet::take_activities(const Answer& answer, bool locked) {
   for (int i = 0; i < answer.rows(); ++i) {
     Row row(answer, i);
     Activity activity;
     activity.id.instance = row.next<InstanceKey>();
     activity.id.execution = row.next<ExecutionNumber>();
     activity.id.event = row.next<EventId>();
-    asked_activities_.insert(activity.id);
+    if (locked) {
+      asked_activities_.insert(activity.id);
+      if (looked_at_.erase(activity.id) > 0) {
+        unplace(tx(), space_.activities.at(activity.id));
+        space_.activities.erase(activity.id);
+        read_activities_.erase(activity.id);
+      }
+    }
     if (read_activities_.contains(activity.id) || space_.activities.contains(activity.id)) continue;
     const Kind& what = kind(row.next<std::int32_t>());
     activity.name = what.name;
@@ -494,6 +502,7 @@ void WorkingSet::take_activities(const Answer& answer) {
     activity.lock.until = row.next<BootTime>();
     activity.generation = row.next<Generation>();
     activity.ready_since = row.next<BootTime>();
+    if (!locked) looked_at_.insert(activity.id);
     read_activities_.emplace(activity.id, activity);
     came_activities_.push_back(activity.id);
     space_.activities.emplace(activity.id, std::move(activity));
@@ -510,7 +519,8 @@ void WorkingSet::want_activities(const std::vector<ActivityId>& ids) {
 }
 
 void WorkingSet::activity(const ActivityId& id) {
-  if (knows_everything_ || asked_activities_.contains(id) || space_.activities.contains(id)) return;
+  if (knows_everything_ || asked_activities_.contains(id)) return;
+  if (space_.activities.contains(id) && !looked_at_.contains(id)) return;
   const auto about = known_.find(id.instance);
   if (about != known_.end() && (about->second.activities_known || !about->second.read)) return;
   want_activities({id});
@@ -538,7 +548,7 @@ void WorkingSet::want_waiting_above(int priority) {
   if (knows_everything_ || (asked_above_ && *asked_above_ <= priority)) return;
   asked_above_ = priority;
   ask(sql::kUrgent, Parameters(ns(), std::int32_t{-priority}),
-      [this](const Answer& answer) { take_activities(answer); });
+      [this](const Answer& answer) { take_activities(answer, false); });
 }
 
 void WorkingSet::waiting_above(int priority) {
@@ -983,6 +993,7 @@ void WorkingSet::clear() {
   names_.clear();
   asked_activities_.clear();
   read_activities_.clear();
+  looked_at_.clear();
   asked_sessions_.clear();
   read_sessions_.clear();
   asked_watchers_.clear();

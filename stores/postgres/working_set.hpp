@@ -117,7 +117,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void take_messages(const Answer& answer);
   void take_timers(const Answer& answer);
   void take_delayed(const Answer& answer);
-  void take_activities(const Answer& answer);
+  void take_activities(const Answer& answer, bool locked = true);
   void take_cancels(const Answer& answer);
   void take_workers(const Answer& answer);
   void take_custom_status(const Answer& answer);
@@ -240,6 +240,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   std::map<InstanceKey, std::string> names_{};
   std::set<store::ActivityId> asked_activities_{};
   std::map<store::ActivityId, rules::Activity> read_activities_{};
+  std::set<store::ActivityId> looked_at_{};  // without a lock: never written
   std::set<std::string, std::less<>> asked_sessions_{};
   rules::ByName<rules::Session> read_sessions_{};
   std::set<std::string, std::less<>> asked_watchers_{};

@@ -266,6 +266,7 @@ void WorkingSet::write_activities() {
       changed;
   Rows<InstanceKey, ExecutionNumber, EventId> removed;
   for (const auto& [id, read] : read_activities_) {
+    if (looked_at_.contains(id)) continue;
     const auto now = space_.activities.find(id);
     // One that was scheduled anew under the same id in this transaction differs in what never changes.
     if (now == space_.activities.end() || now->second.body != read.body || now->second.name != read.name ||
@@ -274,6 +275,7 @@ void WorkingSet::write_activities() {
     }
   }
   for (const auto& [id, a] : space_.activities) {
+    if (looked_at_.contains(id)) continue;
     const auto read = read_activities_.find(id);
     const bool stays = read != read_activities_.end() && read->second.body == a.body &&
                        read->second.name == a.name && read->second.session == a.session &&

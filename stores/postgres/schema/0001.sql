@@ -179,7 +179,7 @@ CREATE INDEX activities_free ON activities (kind, rank, ready_since) WHERE NOT l
 CREATE INDEX activities_locked ON activities (ns, until) WHERE locked;
 CREATE INDEX activities_by_session ON activities (ns, session) WHERE session IS NOT NULL;
 CREATE INDEX activities_by_deadline ON activities (ns, deadline) WHERE NOT locked AND deadline IS NOT NULL;
-CREATE INDEX activities_urgent ON activities (ns, rank) WHERE NOT locked AND rank < 0;
+CREATE INDEX activities_urgent ON activities (ns, rank) WHERE rank < 0;
 
 -- Activities that were taken away while they ran, until the lease that they had is over.
 CREATE TABLE cancels (
