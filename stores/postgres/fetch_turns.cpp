@@ -78,7 +78,7 @@ void bring_candidates(WorkingSet& set, const TurnRequest& request) {
     if (set.asked()) set.bring();
   });
   set.bring();
-  bring_due(set, due);
+  if (!rules::refusal(set.tx(), request.worker, rules::Call::takes_work)) bring_due(set, due);
 }
 
 }  // namespace

@@ -94,7 +94,8 @@ inline constexpr Statement kListed{
     " AND ($7::bigint IS NULL OR i.created_at >= $7) AND ($8::bigint IS NULL OR i.created_at < $8)"
     " ORDER BY i.key LIMIT $9"};
 inline constexpr Statement kInstanceNames{"postgres.instance_names",
-                                          "SELECT key, name FROM instances WHERE key = ANY($1::bigint[])"};
+                                          "SELECT key, name FROM instances WHERE ns = $1"
+                                          " AND key = ANY($2::bigint[])"};
 inline constexpr Statement kInsertInstances{
     "postgres.insert_instances",
     "INSERT INTO instances (ns, key, name, route, execution, status, locked, woken, delivery, due_at, until,"
@@ -230,13 +231,14 @@ inline constexpr Statement kAllMessages{"postgres.all_messages",
                                         " WHERE i.ns = $1"};
 inline constexpr Statement kCountMessages{"postgres.count_messages",
                                           "SELECT count(*) FROM messages WHERE key = $1"};
+/// A row without a key only takes a number: its message was made, and dropped again.
 inline constexpr Statement kInsertMessages{
     "postgres.insert_messages",
     "INSERT INTO messages (key, id, kind, waits, execution, source, address_kind, address, body)"
-    " SELECT m.key, coalesce(m.id, nextval('message_ids')), m.kind, m.waits, m.execution, m.source,"
-    " m.address_kind, m.address, m.body FROM unnest($1::bigint[], $2::bigint[], $3::integer[],"
+    " SELECT * FROM (SELECT m.key, coalesce(m.id, nextval('message_ids')), m.kind, m.waits, m.execution,"
+    " m.source, m.address_kind, m.address, m.body FROM unnest($1::bigint[], $2::bigint[], $3::integer[],"
     " $4::integer[], $5::bigint[], $6::bigint[], $7::integer[], $8::text[], $9::bytea[]) AS m (key, id,"
-    " kind, waits, execution, source, address_kind, address, body)"};
+    " kind, waits, execution, source, address_kind, address, body) OFFSET 0) AS n WHERE n.key IS NOT NULL"};
 inline constexpr Statement kDeleteMessages{
     "postgres.delete_messages",
     "DELETE FROM messages AS m USING unnest($1::bigint[], $2::bigint[]) AS d (key, id)"
@@ -287,8 +289,8 @@ inline constexpr Statement kDeleteDelayed{"postgres.delete_delayed",
 inline constexpr Statement kActivities{
     "postgres.activities",
     "SELECT " HOLDFAST_ACTIVITY_COLUMNS
-    " FROM activities AS a JOIN unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS w (key, execution, event)"
-    " ON a.key = w.key AND a.execution = w.execution AND a.event = w.event"
+    " FROM activities AS a JOIN unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS w (key, execution, event)"
+    " ON a.key = w.key AND a.execution = w.execution AND a.event = w.event AND a.ns = $1"
     " ORDER BY a.key, a.execution, a.event FOR UPDATE OF a"};
 inline constexpr Statement kActivitiesOf{"postgres.activities_of",
                                          "SELECT " HOLDFAST_ACTIVITY_COLUMNS
@@ -298,10 +300,9 @@ inline constexpr Statement kActivitiesIn{
     "postgres.activities_in", "SELECT " HOLDFAST_ACTIVITY_COLUMNS
                               " FROM activities AS a WHERE a.ns = $1 AND a.session = ANY($2::text[])"
                               " ORDER BY a.key, a.execution, a.event FOR UPDATE"};
-inline constexpr Statement kUrgent{"postgres.urgent",
-                                   "SELECT " HOLDFAST_ACTIVITY_COLUMNS
-                                   " FROM activities AS a WHERE a.ns = $1 AND NOT a.locked AND a.rank < $2"
-                                   " AND a.rank < 0 ORDER BY a.rank LIMIT 1000"};
+inline constexpr Statement kUrgent{"postgres.urgent", "SELECT " HOLDFAST_ACTIVITY_COLUMNS
+                                                      " FROM activities AS a WHERE a.ns = $1 AND a.rank < $2"
+                                                      " AND a.rank < 0 ORDER BY a.rank LIMIT 1000"};
 inline constexpr Statement kReadActivitiesOf{"postgres.read_activities_of",
                                              "SELECT " HOLDFAST_ACTIVITY_COLUMNS
                                              " FROM activities AS a WHERE a.key = ANY($1::bigint[])"};
@@ -427,9 +428,9 @@ inline constexpr Statement kSessionsNow{"postgres.sessions_now",
 inline constexpr Statement kReadSessions{"postgres.read_sessions",
                                          "SELECT " HOLDFAST_SESSION_COLUMNS
                                          " FROM sessions AS s WHERE s.ns = $1 AND s.id = ANY($2::text[])"};
-inline constexpr Statement kReserveSessions{
-    "postgres.reserve_sessions",
-    "SELECT pg_advisory_xact_lock(-$1::integer, hashtext(n)) FROM unnest($2::text[]) AS n ORDER BY hashtext(n)"};
+inline constexpr Statement kReserveSessions{"postgres.reserve_sessions",
+                                            "SELECT pg_advisory_xact_lock(-$1::integer, hashtext(n)) FROM "
+                                            "unnest($2::text[]) AS n ORDER BY hashtext(n)"};
 inline constexpr Statement kSessionsAfter{
     "postgres.sessions_after", "SELECT id FROM sessions WHERE ns = $1 AND id > $2 ORDER BY id LIMIT $3"};
 inline constexpr Statement kSessionIds{"postgres.session_ids", "SELECT id FROM sessions WHERE ns = $1"};

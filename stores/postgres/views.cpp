@@ -82,7 +82,7 @@ StoreResult<std::vector<store::Segment>> read_history(WorkingSet& set, InstanceK
             }
           });
   set.bring();
-  if (segments.empty() && set.name_of(key).empty()) return rules::no_instance(key);
+  if (set.name_of(key).empty()) return rules::no_instance(key);
   return segments;
 }
 

@@ -39,6 +39,7 @@ void want_for_commit(WorkingSet& set, const store::CommitRequest& request, const
 
 void want_for_start(WorkingSet& set, const store::StartRequest& request) {
   set.need().reserved.insert(request.instance);
+  set.need().started.insert(request.instance);
 }
 
 void want_for_send(WorkingSet& set, const store::ClientMessage& message) {

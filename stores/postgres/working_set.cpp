@@ -130,8 +130,7 @@ void WorkingSet::bring_needed() {
   want_requests(needs.requests);
   if (needs.urgent) want_waiting_above(0);
   bring();
-  want_instance_keys(static_cast<std::size_t>(std::ranges::count_if(
-      needs.reserved, [&](const std::string& name) { return !space_.keys.contains(name); })));
+  want_keys_for(needs.started);
   if (asked()) bring();
 }
 
@@ -253,7 +252,7 @@ void WorkingSet::want_names_of(const std::vector<InstanceKey>& keys) {
     if (!space_.instances.contains(key) && names_.emplace(key, "").second) missing.push_back(key);
   }
   if (missing.empty()) return;
-  ask(sql::kInstanceNames, Parameters().add_all(missing), [this](const Answer& answer) {
+  ask(sql::kInstanceNames, Parameters(ns()).add_all(missing), [this](const Answer& answer) {
     for (int i = 0; i < answer.rows(); ++i) {
       Row row(answer, i);
       const auto named = row.next<InstanceKey>();
@@ -413,6 +412,11 @@ void WorkingSet::commits(Instance& instance, const store::TurnCommit& commit) {
   for (const store::ValueChange& change : commit.values)
     about.values.insert_or_assign(change.key, change.value);
   if (commit.custom_status) ++about.shown;
+  std::set<std::string> started;
+  for (const store::NewInstance& start : commit.starts) started.insert(start.instance);
+  for (const std::string& name : started) reserve(name);
+  want_keys_for(started);
+  if (asked()) bring();
 }
 
 void WorkingSet::drops(Instance& instance, Dropped dropped) {
@@ -515,7 +519,7 @@ void WorkingSet::want_activities(const std::vector<ActivityId>& ids) {
     if (asked_activities_.insert(id).second) rows.add(id.instance, id.execution, id.event);
   }
   if (rows.empty()) return;
-  ask(sql::kActivities, rows.parameters(), [this](const Answer& answer) { take_activities(answer); });
+  ask(sql::kActivities, rows.parameters(ns()), [this](const Answer& answer) { take_activities(answer); });
 }
 
 void WorkingSet::activity(const ActivityId& id) {
@@ -942,6 +946,12 @@ void WorkingSet::keep_names() {
 
 // ---- numbers -------------------------------------------------------------------------------------
 
+// As many as there will be new instances: numbers that nobody uses are lost.
+void WorkingSet::want_keys_for(const std::set<std::string>& names) {
+  want_instance_keys(static_cast<std::size_t>(std::ranges::count_if(
+      names, [&](const std::string& name) { return !space_.keys.contains(name); })));
+}
+
 void WorkingSet::want_instance_keys(std::size_t count) {
   if (count == 0) return;
   ask(sql::kNextInstances, Parameters(static_cast<std::int32_t>(count)), [this](const Answer& answer) {
@@ -971,7 +981,7 @@ void WorkingSet::number_next_messages(std::size_t count) {
 }
 
 MessageId WorkingSet::next_message() {
-  if (message_ids_.empty()) return {kProvisional + ++provisional_};
+  if (message_ids_.empty()) return {kProvisional + ++made_messages_};
   const MessageId id = message_ids_.front();
   message_ids_.pop_front();
   return id;
@@ -981,7 +991,7 @@ WorkerKey WorkingSet::next_worker() { return {static_cast<std::uint64_t>(ask_num
 Generation WorkingSet::next_generation() {
   return {static_cast<std::uint64_t>(ask_number(sql::kNextGeneration))};
 }
-std::uint64_t WorkingSet::next_delayed() { return kProvisional + ++provisional_; }
+std::uint64_t WorkingSet::next_delayed() { return kProvisional + ++made_delayed_; }
 
 void WorkingSet::clear() {
   const BootTime next_sweep = space_.next_sweep;

@@ -45,6 +45,7 @@ enum class Access : std::uint8_t { reads, writes };
 /// What the calls of a group will ask for.
 struct Needs {
   std::set<std::string> reserved{};  ///< names that may be given to new instances
+  std::set<std::string> started{};   ///< those that will be, if they are free
   std::set<std::string> names{};
   std::set<InstanceKey> instances{};
   std::map<InstanceKey, MessageId> unread{};  ///< messages of those, after what their frames were given
@@ -101,6 +102,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void want_free_sessions(const std::vector<std::string>& ids);
   void want_names(const std::vector<std::string>& names);
   void want_instance_keys(std::size_t count);
+  void want_keys_for(const std::set<std::string>& names);
   void want_early(const std::vector<std::string>& names);
   void want_worker(WorkerKey key);
   void want_locked_worker(WorkerKey key);
@@ -262,7 +264,9 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
 
   std::deque<InstanceKey> instance_keys_{};
   std::deque<MessageId> message_ids_{};
-  std::uint64_t provisional_ = 0;
+  std::uint64_t made_messages_ = 0;
+  std::uint64_t numbered_messages_ = 0;  // of those
+  std::uint64_t made_delayed_ = 0;
   std::vector<std::pair<std::int32_t, Route>> added_routes_{};
   std::vector<std::pair<std::int32_t, Kind>> added_kinds_{};
 };

@@ -149,8 +149,8 @@ void WorkingSet::write_removed(const std::vector<InstanceKey>& removed) {
 // ---- what belongs to instances -------------------------------------------------------------------
 
 void WorkingSet::write_messages() {
-  Rows<InstanceKey, std::optional<MessageId>, store::MessageKind, std::int32_t, ExecutionNumber, EventId,
-       Address::Kind, std::optional<std::string>, Bytes>
+  Rows<std::optional<InstanceKey>, std::optional<MessageId>, store::MessageKind, std::int32_t,
+       ExecutionNumber, EventId, Address::Kind, std::optional<std::string>, Bytes>
       added;
   Rows<InstanceKey, MessageId> removed;
   std::vector<InstanceKey> all_but_starts;
@@ -176,10 +176,15 @@ void WorkingSet::write_messages() {
   }
   if (!of_execution.empty()) ask(sql::kDropOfExecution, Parameters().add_all(of_execution));
   if (!removed.empty()) ask(sql::kDeleteMessages, removed.parameters());
+  static const store::Message kDropped{};
+  for (; numbered_messages_ < made_messages_; ++numbered_messages_) {
+    made.emplace(MessageId{kProvisional + numbered_messages_ + 1}, std::pair(InstanceKey{}, &kDropped));
+  }
   for (const auto& [id, entry] : made) {
     const store::Message& m = *entry.second;
     const std::string body = bytes_of(m.body);
-    added.add(entry.first, id.value > kProvisional ? std::nullopt : std::optional(id), m.kind,
+    added.add(unless_never(entry.first, InstanceKey{}),
+              id.value > kProvisional ? std::nullopt : std::optional(id), m.kind,
               store::waits_for_code(m.kind) ? 1 : 0, m.execution, m.source, m.address.kind,
               unless_plain(m.address), Bytes{body});
   }

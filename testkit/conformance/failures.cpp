@@ -2,8 +2,11 @@
 #include "testkit/conformance/story.hpp"
 
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <set>
+#include <typeindex>
 
 HOLDFAST_CONFORMANCE_FILE(failures);
 
@@ -24,6 +27,78 @@ struct Case {
   bool in_slices = false;
 };
 
+/// Numbers by their order. A store may leave a gap where a transaction has failed: what counts is which
+/// number is the same as which, and which is greater.
+class InOrder {
+ public:
+  explicit InOrder(StoreState state) : state_(std::move(state)) {
+    visit([this](auto& number) { kinds_[kind_of(number)].insert(value_of(number)); });
+    visit([this](auto& number) {
+      const std::set<std::uint64_t>& all = kinds_[kind_of(number)];
+      const auto rank = std::distance(all.begin(), all.find(value_of(number)));
+      if (value_of(number) != 0) value_of(number) = static_cast<std::uint64_t>(rank) + 1;
+    });
+  }
+  [[nodiscard]] const StoreState& state() const { return state_; }
+
+ private:
+  struct LogNumber {
+    std::uint64_t& value;
+  };
+  struct AsideNumber {
+    std::uint64_t& value;
+  };
+
+  template <class Tag>
+  static std::type_index kind_of(const Number<Tag>&) {
+    return typeid(Tag*);
+  }
+  static std::type_index kind_of(const LogNumber&) { return typeid(LogNumber); }
+  static std::type_index kind_of(const AsideNumber&) { return typeid(AsideNumber); }
+  template <class T>
+  static std::uint64_t& value_of(T& number) {
+    return number.value;
+  }
+
+  template <class Visitor>
+  void visit(const Visitor& number) {
+    for (InstanceRow& row : state_.instances) {
+      number(row.view.key);
+      number(row.view.parent);
+      if (row.locked_by) number(*row.locked_by);
+      for (Message& message : row.messages) {
+        number(message.id);
+        if (auto* const news = std::get_if<SessionNews>(&message.body)) number(news->generation);
+      }
+    }
+    for (ActivityRow& row : state_.activities) {
+      number(row.view.id.instance);
+      number(row.generation);
+    }
+    for (SessionView& session : state_.sessions) {
+      number(session.worker);
+      number(session.generation);
+    }
+    for (SessionLogEntry& entry : state_.session_log) {
+      LogNumber log_number{entry.number};
+      number(log_number);
+      number(entry.generation);
+    }
+    for (WorkerView& worker : state_.workers) number(worker.key);
+    for (CancelRecord& record : state_.cancels) number(record.id.instance);
+    for (SetAsideRow& row : state_.set_aside) {
+      AsideNumber aside_number{row.number};
+      number(aside_number);
+      number(row.key);
+    }
+  }
+
+  StoreState state_;
+  std::map<std::type_index, std::set<std::uint64_t>> kinds_{};
+};
+
+std::string look_at(const World& world) { return text(InOrder(world.state()).state()); }
+
 /// What happens when nothing goes wrong.
 struct Undisturbed {
   std::string before{};
@@ -35,11 +110,11 @@ struct Undisturbed {
 Undisturbed without_failures(const StoreUnderTest& under_test, const Case& tried) {
   World world(under_test);
   const Call call = tried.prepare(world);
-  Undisturbed undisturbed{.before = text(world.state())};
+  Undisturbed undisturbed{.before = look_at(world)};
   world.faults().clear();
   undisturbed.said = call();
   undisturbed.points = world.faults().passed();
-  undisturbed.after = text(world.state());
+  undisturbed.after = look_at(world);
   return undisturbed;
 }
 
@@ -62,14 +137,14 @@ void fail_at(const StoreUnderTest& under_test, const Case& tried, const Undistur
   world.faults().clear();
   EXPECT_NE(said.find("unavailable"), std::string::npos) << "it answered " << said;
 
-  const std::string now = text(world.state());
+  const std::string now = look_at(world);
   const bool happened = now == undisturbed.after && now != undisturbed.before;
   if (!tried.in_slices) {
     const bool should = fault == Fault::lose_answer && commits(point, undisturbed);
-    world.expect_state(should ? undisturbed.after : undisturbed.before);
+    EXPECT_EQ(now, should ? undisturbed.after : undisturbed.before);
   }
   expect_answer(call(), happened ? tried.again : undisturbed.said);
-  if (!(happened && tried.has_effect_again)) world.expect_state(undisturbed.after);
+  if (!(happened && tried.has_effect_again)) EXPECT_EQ(look_at(world), undisturbed.after);
 }
 
 /// Tries the call once for each place and way to fail. Stores without such places have nothing to show here.
@@ -113,7 +188,7 @@ std::string said(const StoreResult<std::uint64_t>& count) {
 std::string said(const StoreResult<InstanceKey>& key) { return key ? to_string(*key) : answer(key); }
 std::string said(const StoreResult<StartAnswer>& started) {
   if (!started) return answer(started);
-  return to_string(started->key) + (started->is_new ? " new" : " there");
+  return started->is_new ? "new" : "there";
 }
 
 // ---- workers ------------------------------------------------------------------------------------
@@ -406,7 +481,7 @@ STORE_TEST(Failures, OfAStart) {
                               return said(world.try_start(request));
                             };
                           },
-                          .again = "1 there"});
+                          .again = "there"});
 }
 
 STORE_TEST(Failures, OfAStartOfANewLife) {
@@ -417,7 +492,7 @@ STORE_TEST(Failures, OfAStartOfANewLife) {
                             request.reuse = Reuse::after_end;
                             return [&world, request] { return said(world.try_start(request)); };
                           },
-                          .again = "2 there"});
+                          .again = "there"});
 }
 
 STORE_TEST(Failures, OfASend) {
