@@ -303,6 +303,17 @@ inline constexpr Statement kActivitiesIn{
 inline constexpr Statement kUrgent{"postgres.urgent", "SELECT " HOLDFAST_ACTIVITY_COLUMNS
                                                       " FROM activities AS a WHERE a.ns = $1 AND a.rank < $2"
                                                       " AND a.rank < 0 ORDER BY a.rank LIMIT 1000"};
+/// The same where not only what has a priority counts.
+inline constexpr Statement kMoreUrgent{
+    "postgres.more_urgent",
+    "SELECT " HOLDFAST_ACTIVITY_COLUMNS
+    " FROM kinds AS k CROSS JOIN LATERAL (SELECT * FROM activities AS l WHERE l.kind = k.id AND NOT l.locked"
+    " AND l.session IS NULL AND l.rank < $2 ORDER BY l.rank, l.ready_since LIMIT 100) AS a WHERE k.ns = $1"
+    " UNION ALL (SELECT " HOLDFAST_ACTIVITY_COLUMNS
+    " FROM activities AS a WHERE a.ns = $1 AND a.session IS NOT NULL AND a.rank < $2 LIMIT 1000)"
+    " UNION ALL (SELECT " HOLDFAST_ACTIVITY_COLUMNS
+    " FROM activities AS a WHERE a.ns = $1 AND a.locked AND a.session IS NULL AND a.rank < $2"
+    " ORDER BY a.until LIMIT 1000)"};
 inline constexpr Statement kReadActivitiesOf{"postgres.read_activities_of",
                                              "SELECT " HOLDFAST_ACTIVITY_COLUMNS
                                              " FROM activities AS a WHERE a.key = ANY($1::bigint[])"};

@@ -551,7 +551,7 @@ void WorkingSet::activities_of(Instance& instance) {
 void WorkingSet::want_waiting_above(int priority) {
   if (knows_everything_ || (asked_above_ && *asked_above_ <= priority)) return;
   asked_above_ = priority;
-  ask(sql::kUrgent, Parameters(ns(), std::int32_t{-priority}),
+  ask(priority < 0 ? sql::kMoreUrgent : sql::kUrgent, Parameters(ns(), std::int32_t{-priority}),
       [this](const Answer& answer) { take_activities(answer, false); });
 }
 
