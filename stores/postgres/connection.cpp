@@ -93,6 +93,8 @@ Connection::Connection(const ConnectionSetup& setup) {
   if (PQstatus(connection_.get()) != CONNECTION_OK) {
     throw SqlError("", without_newline(PQerrorMessage(connection_.get())));
   }
+  // A library says nothing on stderr.
+  PQsetNoticeProcessor(connection_.get(), [](void*, const char*) {}, nullptr);
   run("SET search_path TO " + quoted(setup.schema) + ", pg_temp;" + setup.settings);
   PQenterPipelineMode(connection_.get());
 }

@@ -57,7 +57,9 @@ BEGIN
       AND c.relkind = 'S' LOOP
     EXECUTE 'SELECT setval(''' || name || ''', 1, false)';
   END LOOP;
-  UPDATE deployment SET lease_offset = 0, lease_high = 0;
+  IF to_regclass('deployment') IS NOT NULL THEN
+    UPDATE deployment SET lease_offset = 0, lease_high = 0;
+  END IF;
 END $$)sql";
 
 }  // namespace

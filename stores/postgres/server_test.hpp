@@ -46,7 +46,7 @@ class TestSchema {
   [[nodiscard]] const std::string& uri() const noexcept { return server_.uri(); }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   /// One more handle of it.
-  [[nodiscard]] std::shared_ptr<Store> open(PostgresOptions options = {}) const;
+  std::shared_ptr<Store> open(PostgresOptions options = {}) const;
   /// Runs statements in it.
   void run(const std::string& sql) const;
 

@@ -56,12 +56,14 @@ StoreResult<Answer> PostgresStore::read(Call call) {
   std::unique_ptr<Link> link;
   try {
     link = take_reader();
+  } catch (const SqlError& error) {
+    return Unexpected(unavailable(error.what()));
+  }
+  try {
     WorkingSet set(*link, Access::reads);
     begin(set, sql::kBeginRead);
     set.bring();
     StoreResult<Answer> answer = call(set);
-    set.commit(sql::kCommit);
-    set.bring();
     give_back(std::move(link));
     return answer;
   } catch (const InjectedFault&) {

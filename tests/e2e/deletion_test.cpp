@@ -71,12 +71,9 @@ TEST_P(DeletionTest, AChildThatItsParentWaitsForIsNotDeletedUnderIt) {
 
 TEST_P(DeletionTest, ADeletionWhoseAnswerIsLostIsNotAnError) {
   FaultScript faults;
-  const auto lossy = GetParam() == Kept::in_a_file ? sqlite(folder / "app.db", {.faults = &faults})
-                                                   : memory({.database = database, .faults = &faults});
-  Client client(lossy);
+  Client client(store(&faults));
   client.start("hello", "h", "Ada");
-  const char* const point = GetParam() == Kept::in_a_file ? "sqlite.commit" : "memory.delete_instance";
-  faults.inject(point, 1, Fault::lose_answer);
+  faults.inject(point("memory.delete_instance", "sqlite.commit", "postgres.commit"), 1, Fault::lose_answer);
   client.delete_instance("h", {.force = true});
   EXPECT_EQ(faults.pending(), 0U);
   EXPECT_FALSE(client.find("h"));

@@ -2,19 +2,21 @@
 #pragma once
 
 #include "program_test.hpp"
+#include "stores/postgres/server_test.hpp"
 #include "stores/sqlite/processes_test.hpp"
 
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace holdfast::e2e {
 
 using sqlite_store::eventually;
 
-enum class Kept : std::uint8_t { in_memory, in_a_file };
+enum class Kept : std::uint8_t { in_memory, in_a_file, on_a_server };
 
 /// Runtimes and clients on one database.
 class OnEachStore : public ::testing::TestWithParam<Kept> {
@@ -24,7 +26,18 @@ class OnEachStore : public ::testing::TestWithParam<Kept> {
   /// One more handle of the database; its calls fail as `plan` says.
   std::shared_ptr<Store> store(FaultPlan* plan = nullptr) {
     if (GetParam() == Kept::in_a_file) return sqlite(folder / "app.db", {.faults = plan});
+    if (GetParam() == Kept::on_a_server) {
+      if (!schema) schema.emplace();
+      return schema->open({.faults = plan});
+    }
     return memory({.database = database, .faults = plan});
+  }
+
+  /// The name of the same place to fail, in each store.
+  static std::string_view point(std::string_view in_memory, std::string_view in_a_file,
+                                std::string_view on_a_server) {
+    if (GetParam() == Kept::in_memory) return in_memory;
+    return GetParam() == Kept::in_a_file ? in_a_file : on_a_server;
   }
 
   /// A runtime that has started, with the code that `add` registers.
@@ -40,15 +53,25 @@ class OnEachStore : public ::testing::TestWithParam<Kept> {
 
   TemporaryFolder folder;
   std::shared_ptr<MemoryDatabase> database = memory_database();
+  std::optional<postgres_store::TestSchema> schema{};
   std::shared_ptr<Lines> log = std::make_shared<Lines>();
 };
 
 inline std::string kept_name(const ::testing::TestParamInfo<Kept>& info) {
-  return info.param == Kept::in_a_file ? "Sqlite" : "Memory";
+  switch (info.param) {
+    case Kept::in_a_file:
+      return "Sqlite";
+    case Kept::on_a_server:
+      return "Postgres";
+    case Kept::in_memory:
+      break;
+  }
+  return "Memory";
 }
 
-#define HOLDFAST_ON_EACH_STORE(Fixture)                                                               \
-  INSTANTIATE_TEST_SUITE_P(OnEachStore, Fixture, ::testing::Values(Kept::in_memory, Kept::in_a_file), \
+#define HOLDFAST_ON_EACH_STORE(Fixture)                                                            \
+  INSTANTIATE_TEST_SUITE_P(OnEachStore, Fixture,                                                   \
+                           ::testing::Values(Kept::in_memory, Kept::in_a_file, Kept::on_a_server), \
                            kept_name)
 
 /// The first wait of this kind; the test fails when there is none.

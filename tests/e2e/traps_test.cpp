@@ -404,7 +404,7 @@ Task<int> unserved(Context& ctx, int count) {
 
 TEST_P(TrapsTest, AHundredThousandTimersAndRowsThatNobodyServesSlowNobody) {
   // The store in memory is a plain model, and looks at all rows.
-  const int each = GetParam() == Kept::in_a_file ? 10'000 : 500;
+  const int each = GetParam() == Kept::in_memory ? 500 : 10'000;
   const auto rt = runtime([](Runtime& r) {
     add_program(r);
     r.orchestration("sleeps", sleeps);

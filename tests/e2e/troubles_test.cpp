@@ -107,8 +107,7 @@ TEST_P(ChangingTest, AFixedDeployTriesParkedInstancesAlsoWhenTheStoreDoesNotAnsw
   break_it();
   broken.reset();
   FaultScript faults;
-  const std::string_view point = GetParam() == Kept::in_a_file ? "sqlite.parked" : "memory.wake_parked";
-  faults.inject(point, 1, Fault::fail_before);
+  faults.inject(point("memory.wake_parked", "sqlite.parked", "postgres.parked"), 1, Fault::fail_before);
   Runtime fixed(store(&faults), {.activity_slots = 4, .logger = log});
   add(fixed, old_code);
   fixed.start();

@@ -1,0 +1,38 @@
+#include "bench/postgres_server.hpp"
+
+#include <holdfast/postgres.hpp>
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <stdexcept>
+
+namespace holdfast::bench {
+
+namespace {
+
+void script(const std::string& arguments) {
+  const std::string command = HOLDFAST_SOURCE_FOLDER "/stores/postgres/server.sh " + arguments;
+  if (std::system(command.c_str()) != 0) throw std::runtime_error(command + " failed");
+}
+
+}  // namespace
+
+PostgresServer::PostgresServer() : state_("/tmp/holdfast-bench-" + std::to_string(::getpid())) {
+  script("start " + state_ + " --durable --watch " + std::to_string(::getpid()));
+  std::ifstream file(state_ + "/uri");
+  std::getline(file, uri_);
+}
+
+PostgresServer::~PostgresServer() {
+  if (std::system((HOLDFAST_SOURCE_FOLDER "/stores/postgres/server.sh stop " + state_).c_str()) != 0) {
+    // It goes with this process.
+  }
+}
+
+std::shared_ptr<Store> PostgresServer::store() {
+  return postgres(uri_, {.schema = "bench_" + std::to_string(++schemas_)});
+}
+
+}  // namespace holdfast::bench

@@ -1,0 +1,268 @@
+// A server that restarts, crashes or keeps others waiting: calls answer `unavailable` for a while, nothing
+// that was answered is lost, and nothing happens twice.
+#include "connection.hpp"
+#include "server_test.hpp"
+
+#include <holdfast/random.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <future>
+#include <thread>
+#include <vector>
+
+namespace holdfast::postgres_store {
+namespace {
+
+using namespace std::chrono_literals;
+using store::ClientMessage;
+using store::StartRequest;
+
+StartRequest start_of(const std::string& id) {
+  return {.instance = id,
+          .code = {"order", "1"},
+          .body = "in",
+          .request = random_token<RequestId>(system_random())};
+}
+
+StoreResult<store::StartAnswer> start(Store& store, const StartRequest& request) {
+  const std::array requests{request};
+  return store.start(requests).front();
+}
+
+/// As a client does: the same request, until somebody answers it.
+store::StartAnswer start_anyway(Store& store, const StartRequest& request) {
+  const auto deadline = std::chrono::steady_clock::now() + 30s;
+  for (;;) {
+    const auto started = start(store, request);
+    if (started) return *started;
+    EXPECT_EQ(started.error().kind, StoreError::Kind::unavailable) << started.error().message;
+    if (std::chrono::steady_clock::now() > deadline) throw std::runtime_error("it never answers");
+    std::this_thread::sleep_for(5ms);
+  }
+}
+
+ClientMessage tell(const std::string& id) {
+  return {.instance = id,
+          .message = {.kind = store::MessageKind::control, .body = "hello"},
+          .request = random_token<RequestId>(system_random())};
+}
+
+StoreResult<InstanceKey> send(Store& store, const ClientMessage& message) {
+  const std::array messages{message};
+  return store.send(messages).front();
+}
+
+std::size_t unread(Store& store, const std::string& id) { return store.describe(id)->unread; }
+
+/// Another client of the database, in a transaction.
+class Intruder {
+ public:
+  explicit Intruder(const TestSchema& schema) : connection_({.uri = schema.uri(), .schema = schema.name()}) {
+    connection_.run("BEGIN");
+  }
+  void run(const std::string& sql) { connection_.run(sql); }
+  void leave() { connection_.run("ROLLBACK"); }
+
+ private:
+  Connection connection_;
+};
+
+/// Until somebody waits for a lock in that schema.
+void until_blocked(const TestSchema& schema) {
+  Connection connection({.uri = schema.uri(), .schema = schema.name()});
+  const Statement waiting{"test.waiting",
+                          "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"};
+  for (int i = 0; i < 2000; ++i) {
+    connection.queue(waiting, Parameters());
+    if (connection.exchange().front().integer(0, 0) > 0) return;
+    std::this_thread::sleep_for(5ms);
+  }
+  ADD_FAILURE() << "nobody waits";
+}
+
+void restart_under_load(const std::string& how) {
+  TestServer server("--durable");
+  const TestSchema schema(server);
+  constexpr std::size_t kClients = 3;
+  std::array<std::vector<std::string>, kClients> answered;
+  std::array<std::atomic<int>, kClients> counts{};
+  {
+    std::vector<std::shared_ptr<Store>> stores;
+    for (std::size_t client = 0; client < kClients; ++client) stores.push_back(schema.open());
+    std::atomic<bool> stop{false};
+    std::vector<std::jthread> clients;
+    for (std::size_t client = 0; client < kClients; ++client) {
+      clients.emplace_back([&, client] {
+        while (!stop) {
+          const std::string id = std::to_string(client) + "-" + std::to_string(counts[client]);
+          start_anyway(*stores[client], start_of(id));
+          answered[client].push_back(id);
+          ++counts[client];
+        }
+      });
+    }
+    for (int i = 0; i < 3; ++i) {
+      // Each of them gets on.
+      for (std::atomic<int>& count : counts) {
+        const int before = count;
+        while (count < before + 5) std::this_thread::yield();
+      }
+      if (i < 2) server.restart(how);
+    }
+    stop = true;
+  }
+  const auto store = schema.open();
+  for (const auto& ids : answered) {
+    for (const std::string& id : ids) {
+      ASSERT_TRUE(store->find(id)) << id << " was answered, and is lost";
+      EXPECT_EQ(unread(*store, id), 1U) << id << " was started twice";
+    }
+  }
+}
+
+TEST(PostgresFaults, ARestartUnderLoadLosesNothing) { restart_under_load("fast"); }
+TEST(PostgresFaults, ACrashUnderLoadLosesNothing) { restart_under_load("immediate"); }
+
+TEST(PostgresFaults, AHandleThatListensHearsAgainAfterARestart) {
+  TestServer server;
+  const TestSchema schema(server);
+  const auto listens = schema.open();
+  const auto starts = schema.open();
+  const auto ears = listens->listen(store::kTurns, {});
+  server.restart("fast");
+  start_anyway(*starts, start_of("before"));
+  const auto hears = [&] {
+    const BootTime deadline = real_clock().boot_now() + 20s;
+    while (real_clock().boot_now() < deadline) {
+      if (ears->wait(deadline).work.has(store::kTurns)) return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(hears());
+  start_anyway(*starts, start_of("after"));
+  EXPECT_TRUE(hears());
+}
+
+TEST(PostgresFaults, AConnectionThatIsCutInTheMiddleOfACallLeavesAllOrNothing) {
+  const TestSchema schema;
+  const auto store = schema.open();
+  ASSERT_TRUE(start(*store, start_of("order-1")));
+  const ClientMessage message = tell("order-1");
+  Intruder intruder(schema);
+  intruder.run("SELECT 1 FROM instances WHERE name = 'order-1' FOR UPDATE");
+  auto sent = std::async(std::launch::async, [&] { return send(*store, message); });
+  until_blocked(schema);
+  schema.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
+  const auto answer = sent.get();
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().kind, StoreError::Kind::unavailable);
+  intruder.leave();
+  EXPECT_EQ(unread(*store, "order-1"), 1U);
+  // The same request again takes effect once.
+  EXPECT_TRUE(send(*store, message));
+  EXPECT_TRUE(send(*store, message));
+  EXPECT_EQ(unread(*store, "order-1"), 2U);
+}
+
+TEST(PostgresFaults, AStatementThatTakesTooLongIsUnavailableAndLeavesNothing) {
+  const TestSchema schema;
+  const auto store = schema.open({.timeout = 200ms});
+  ASSERT_TRUE(start(*store, start_of("order-1")));
+  Intruder intruder(schema);
+  intruder.run("SELECT 1 FROM instances WHERE name = 'order-1' FOR UPDATE");
+  const auto answer = send(*store, tell("order-1"));
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().kind, StoreError::Kind::unavailable);
+  intruder.leave();
+  EXPECT_TRUE(send(*store, tell("order-1")));
+  EXPECT_EQ(unread(*store, "order-1"), 2U);
+}
+
+TEST(PostgresFaults, ADeadlockIsTriedAgain) {
+  const TestSchema schema;
+  // It looks for deadlocks before the others do, so it is the one that has to give way.
+  const auto store =
+      postgres(schema.uri() + " options='-c deadlock_timeout=20ms'", {.schema = schema.name()});
+  ASSERT_TRUE(start(*store, start_of("a")));
+  ASSERT_TRUE(start(*store, start_of("b")));
+  Intruder intruder(schema);
+  intruder.run("SELECT 1 FROM instances WHERE name = 'b' FOR UPDATE");
+  auto sent = std::async(std::launch::async, [&] {
+    const std::array messages{tell("a"), tell("b")};
+    return store->send(messages);
+  });
+  until_blocked(schema);
+  intruder.run("SELECT 1 FROM instances WHERE name = 'a' FOR UPDATE");
+  intruder.leave();
+  for (const auto& answer : sent.get()) EXPECT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(unread(*store, "a"), 2U);
+  EXPECT_EQ(unread(*store, "b"), 2U);
+}
+
+TEST(PostgresFaults, WhoFindsNoFreeConnectionIsUnavailable) {
+  const TestSchema schema;
+  const auto store = schema.open({.readers = 1, .timeout = 300ms});
+  ASSERT_TRUE(start(*store, start_of("order-1")));
+  Intruder intruder(schema);
+  intruder.run("LOCK TABLE instances IN ACCESS EXCLUSIVE MODE");
+  auto first = std::async(std::launch::async, [&] { return store->find("order-1"); });
+  auto second = std::async(std::launch::async, [&] { return store->find("order-1"); });
+  EXPECT_FALSE(first.get());
+  EXPECT_FALSE(second.get());
+  intruder.leave();
+  EXPECT_TRUE(store->find("order-1"));
+}
+
+TEST(PostgresFaults, LeaseTimeDoesNotStepBackWithTheClockOfTheServer) {
+  const TestSchema schema;
+  const auto store = schema.open();
+  ASSERT_TRUE(start(*store, start_of("order-1")));
+  // As if the server's clock had been an hour ahead until now.
+  schema.run("UPDATE deployment SET lease_high = lease_high + 3600000000");
+  const auto again = schema.open();
+  const auto worker = again->join({.node = "a", .code = {.orchestrations = {{"order", "1"}}}});
+  ASSERT_TRUE(worker);
+  const store::Code code{.orchestrations = {{"order", "1"}}};
+  const auto turns = again->fetch_turns(
+      {.worker = *worker, .code = &code, .token = random_token<LockToken>(system_random()), .lease = 5s});
+  ASSERT_TRUE(turns);
+  ASSERT_EQ(turns->turns.size(), 1U);
+  // The lease that was just given is not over.
+  const auto state = again->state();
+  ASSERT_TRUE(state);
+  EXPECT_GT(state->instances.front().lease_left, 0s);
+  EXPECT_LE(state->instances.front().lease_left, 5s);
+}
+
+TEST(PostgresFaults, AnotherServerThatTakesOverFreesWhatWasHeld) {
+  const TestSchema schema;
+  {
+    const auto store = schema.open();
+    ASSERT_TRUE(start(*store, start_of("order-1")));
+    const auto worker = store->join({.node = "a", .code = {.orchestrations = {{"order", "1"}}}});
+    const store::Code code{.orchestrations = {{"order", "1"}}};
+    ASSERT_EQ(store
+                  ->fetch_turns({.worker = *worker,
+                                 .code = &code,
+                                 .token = random_token<LockToken>(system_random()),
+                                 .lease = 1h})
+                  ->turns.size(),
+              1U);
+  }
+  // What a promoted standby says of itself.
+  schema.run("UPDATE deployment SET timeline = 'FFFFFFFF'");
+  const auto store = schema.open();
+  const auto state = store->state();
+  EXPECT_TRUE(state->instances.front().token.empty());
+  EXPECT_TRUE(state->instances.front().ready);
+  const auto worker = store->join({.node = "b"});
+  EXPECT_GT(worker->value, 1'000'000U) << "numbers that may have been given are given no more";
+}
+
+}  // namespace
+}  // namespace holdfast::postgres_store
