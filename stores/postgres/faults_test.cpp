@@ -187,7 +187,7 @@ TEST(PostgresFaults, ADeadlockIsTriedAgain) {
   const TestSchema schema;
   // It looks for deadlocks before the others do, so it is the one that has to give way.
   const auto store =
-      postgres(schema.uri() + " options='-c deadlock_timeout=20ms'", {.schema = schema.name()});
+      postgres(schema.uri() + " options='-c deadlock_timeout=500ms'", {.schema = schema.name()});
   ASSERT_TRUE(start(*store, start_of("a")));
   ASSERT_TRUE(start(*store, start_of("b")));
   Intruder intruder(schema);

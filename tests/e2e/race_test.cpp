@@ -37,7 +37,7 @@ class Meeting {
 class Contest {
  public:
   Contest(std::shared_ptr<Store> store, int tries)
-      : store_(std::move(store)), tries_(tries), instances_(tries / static_cast<int>(kActivities)) {
+      : store_(std::move(store)), rounds_(tries), instances_(tries / static_cast<int>(kActivities)) {
     info_.abilities.handlers = {"step"};
     info_.code.orchestrations = {{"order", "1"}};
     worker_ = *store_->join(info_);
@@ -136,7 +136,7 @@ class Contest {
   }
 
   void finish_all() {
-    for (std::uint64_t n = 1; n <= static_cast<std::uint64_t>(tries_); ++n) {
+    for (std::uint64_t n = 1; n <= static_cast<std::uint64_t>(rounds_); ++n) {
       begin_.meet(n);
       if (n % 2 != 0) begin_.dawdle(n * 53 % 5000);
       const EventId event{(n - 1) % kActivities + 1};
@@ -162,7 +162,7 @@ class Contest {
   std::uint64_t tries_ = 0;
   // Written by one thread, read by the other after they met.
   InstanceKey key_{};
-  const int tries_;
+  const int rounds_;
   const int instances_;
   LockToken activity_token_{};
   std::set<EventId> accepted_;
