@@ -50,8 +50,27 @@ void bring_due(WorkingSet& set, const std::vector<InstanceKey>& due) {
   set.number_next_messages(static_cast<std::size_t>(timers + delayed));
 }
 
-void bring_candidates(WorkingSet& set, const TurnRequest& request) {
+/// What the fetch will not have in its hands is due later.
+void ask_next_due(WorkingSet& set, const TurnRequest& request, const std::vector<InstanceKey>& held,
+                  Duration& next_due) {
+  const rules::Transaction& tx = set.tx();
+  const auto due_at = [&next_due](Duration due) { next_due = std::min(next_due, due); };
+  Parameters others = for_code(set, *request.code, tx.now);
+  set.ask(sql::kNextTurn, others.add_all(held), [&tx, due_at](const Answer& answer) {
+    if (!answer.is_null(0, 0)) due_at(rules::left(Row(answer, 0).next<BootTime>(), tx.now));
+  });
+  set.ask(sql::kNextTimer, Parameters(set.ns(), tx.calendar), [&tx, due_at](const Answer& answer) {
+    if (answer.rows() > 0) due_at(rules::left(Row(answer, 0).next<CalendarTime>(), tx.calendar));
+  });
+  set.ask(sql::kNextDelayed, Parameters(set.ns(), tx.now), [&tx, due_at](const Answer& answer) {
+    if (answer.rows() > 0) due_at(rules::left(Row(answer, 0).next<BootTime>(), tx.now));
+  });
+}
+
+/// Answers when something that is not in the set will be due.
+Duration bring_candidates(WorkingSet& set, const TurnRequest& request) {
   const BootTime now = set.tx().now;
+  Duration next_due = never;
   std::vector<InstanceKey> due;
   std::vector<InstanceKey> held;
   for (const store::HeldInstance& instance : request.held) held.push_back(instance.key);
@@ -64,6 +83,7 @@ void bring_candidates(WorkingSet& set, const TurnRequest& request) {
   set.ask(sql::kDueKeys, Parameters(set.ns(), set.tx().calendar, now),
           [&](const Answer& answer) { due = keys(answer); });
   set.want_free_instances(held);
+  ask_next_due(set, request, held, next_due);
   Parameters ready = for_code(set, *request.code, now);
   ready.add(static_cast<std::int64_t>(request.max + 1));
   // Messages come before the instances are placed: whether one whose lock is over is ready depends on them.
@@ -79,28 +99,16 @@ void bring_candidates(WorkingSet& set, const TurnRequest& request) {
   });
   set.bring();
   if (!rules::refusal(set.tx(), request.worker, rules::Call::takes_work)) bring_due(set, due);
+  return next_due;
 }
 
 }  // namespace
 
 StoreResult<FetchedTurns> fetch_turns(WorkingSet& set, const TurnRequest& request) {
-  bring_candidates(set, request);
-  const rules::Transaction& tx = set.tx();
+  const Duration next_due = bring_candidates(set, request);
   StoreResult<FetchedTurns> fetched = rules::fetch_turns(set.tx(), request);
-  if (!fetched) return fetched;
+  if (fetched) fetched->next_due = std::min(fetched->next_due, next_due);
   set.write_back();
-  const auto due_at = [&](Duration due) { fetched->next_due = std::min(fetched->next_due, due); };
-  fetched->next_due = never;
-  set.ask(sql::kNextTurn, for_code(set, *request.code, tx.now), [&](const Answer& answer) {
-    if (!answer.is_null(0, 0)) due_at(rules::left(Row(answer, 0).next<BootTime>(), tx.now));
-  });
-  set.ask(sql::kNextTimer, Parameters(set.ns()), [&](const Answer& answer) {
-    if (answer.rows() > 0) due_at(rules::left(Row(answer, 0).next<CalendarTime>(), tx.calendar));
-  });
-  set.ask(sql::kNextDelayed, Parameters(set.ns()), [&](const Answer& answer) {
-    if (answer.rows() > 0) due_at(rules::left(Row(answer, 0).next<BootTime>(), tx.now));
-  });
-  set.bring();
   set.clear();
   return fetched;
 }

@@ -106,6 +106,7 @@ void PostgresStore::begin(WorkingSet& set, const Statement& how) {
 
 void PostgresStore::run_transaction(std::span<const Item> items) {
   WorkingSet set(writer_link(), Access::writes);
+  if (writer_->plans_are_old()) set.commit(sql::kDiscardPlans);
   begin(set, sql::kBegin);
   const auto looks_around = [](const Item& item) { return item.call->place() == Place::last; };
   for (const Item& item : items) {
@@ -116,7 +117,6 @@ void PostgresStore::run_transaction(std::span<const Item> items) {
     if (looks_around(item)) {
       // It looks into the tables, so what the others did has to be there.
       set.write_back();
-      if (set.asked()) set.bring();
       set.clear();
     }
     item.call->run(set, item.index);

@@ -7,6 +7,7 @@
 #   server.sh restart <state> [fast|immediate]            stops it, as a crash does if `immediate`, and starts it again
 #
 # --watch: the process that it belongs to; who called this otherwise. --durable: commits wait for the disk.
+# HOLDFAST_POSTGRES_SETTINGS: more arguments of the server ("-c work_mem=8MB").
 set -euo pipefail
 
 die() { printf 'server.sh: %s\n' "$*" >&2; exit 1; }
@@ -30,6 +31,8 @@ launch() {
   bin=$(binaries)
   local settings=(-c listen_addresses= -c unix_socket_directories="$folder" -c max_connections=300 -c shared_buffers=128MB
     -c max_prepared_transactions=0 -c log_min_messages=warning -c wal_level=replica -c max_wal_senders=4)
+  read -r -a more <<<"${HOLDFAST_POSTGRES_SETTINGS:-}"
+  settings+=("${more[@]}")
   if [ "$durable" = no ]; then settings+=(-c fsync=off -c synchronous_commit=off -c full_page_writes=off); fi
   (cd "$folder" && unprivileged "$bin/postgres" -D "$folder/data" "${settings[@]}" >>"$folder/log" 2>&1 &)
   for _ in $(seq 300); do

@@ -11,6 +11,8 @@ inline constexpr Statement kBegin{"postgres.begin", "BEGIN"};
 inline constexpr Statement kBeginRead{"postgres.begin_read",
                                       "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"};
 inline constexpr Statement kCommit{"postgres.commit", "COMMIT"};
+/// Plans that were made while the tables were small are made anew.
+inline constexpr Statement kDiscardPlans{"postgres.discard_plans", "DISCARD PLANS"};
 inline constexpr Statement kTime{
     "postgres.time",
     "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, lease_offset, lease_high"
@@ -48,6 +50,9 @@ inline constexpr Statement kInternKind{
 
 // ---- instances -----------------------------------------------------------------------------------
 
+// Rows are found by key or by name, whatever the planner knows of the tables: `ns + 0` keeps it from the
+// index on names where keys are given.
+
 #define HOLDFAST_INSTANCE_COLUMNS                                                                    \
   "i.key, i.name, i.route, i.execution, i.status, i.locked, i.woken, i.delivery, i.due_at, i.until," \
   " i.worker, i.seen, i.not_before, i.created_at, i.updated_at, i.token, i.stamp, i.request,"        \
@@ -59,22 +64,25 @@ inline constexpr Statement kReserve{
     "SELECT pg_advisory_xact_lock($1, hashtext(n)) FROM unnest($2::text[]) AS n ORDER BY hashtext(n)"};
 inline constexpr Statement kInstances{"postgres.instances",
                                       "SELECT " HOLDFAST_INSTANCE_COLUMNS
-                                      " FROM instances AS i WHERE i.ns = $1 AND i.key = ANY($2::bigint[])"
+                                      " FROM instances AS i WHERE i.key = ANY($2::bigint[]) AND i.ns + 0 = $1"
                                       " ORDER BY i.key FOR UPDATE"};
-inline constexpr Statement kInstancesNow{"postgres.instances_now",
-                                         "SELECT " HOLDFAST_INSTANCE_COLUMNS
-                                         " FROM instances AS i WHERE i.ns = $1 AND i.key = ANY($2::bigint[])"
-                                         " ORDER BY i.key FOR UPDATE SKIP LOCKED"};
+inline constexpr Statement kInstancesNow{
+    "postgres.instances_now", "SELECT " HOLDFAST_INSTANCE_COLUMNS
+                              " FROM instances AS i WHERE i.key = ANY($2::bigint[]) AND i.ns + 0 = $1"
+                              " ORDER BY i.key FOR UPDATE SKIP LOCKED"};
 inline constexpr Statement kInstancesByName{
-    "postgres.instances_by_name", "SELECT " HOLDFAST_INSTANCE_COLUMNS
-                                  " FROM instances AS i WHERE (i.ns = $1 AND i.name = ANY($3::text[]))"
-                                  " OR (i.ns = $1 AND i.key = ANY($2::bigint[])) ORDER BY i.key FOR UPDATE"};
+    "postgres.instances_by_name",
+    "SELECT " HOLDFAST_INSTANCE_COLUMNS
+    " FROM instances AS i WHERE i.key = ANY(ARRAY(SELECT n.key FROM unnest($3::text[]) AS w JOIN instances "
+    "AS n ON n.ns = $1 AND n.name = w) || $2::bigint[]) AND i.ns + 0 = $1 ORDER BY i.key FOR "
+    "UPDATE"};
 inline constexpr Statement kReadInstances{
-    "postgres.read_instances",
-    "SELECT " HOLDFAST_INSTANCE_COLUMNS " FROM instances AS i WHERE i.ns = $1 AND i.key = ANY($2::bigint[])"};
+    "postgres.read_instances", "SELECT " HOLDFAST_INSTANCE_COLUMNS
+                               " FROM instances AS i WHERE i.key = ANY($2::bigint[]) AND i.ns + 0 = $1"};
 inline constexpr Statement kReadInstancesByName{
     "postgres.read_instances_by_name",
-    "SELECT " HOLDFAST_INSTANCE_COLUMNS " FROM instances AS i WHERE i.ns = $1 AND i.name = ANY($2::text[])"};
+    "SELECT " HOLDFAST_INSTANCE_COLUMNS
+    " FROM unnest($2::text[]) AS w JOIN instances AS i ON i.ns = $1 AND i.name = w"};
 inline constexpr Statement kReadChildren{"postgres.read_children",
                                          "SELECT " HOLDFAST_INSTANCE_COLUMNS
                                          " FROM instances AS i WHERE i.parent = $1 AND i.status < 3"
@@ -94,7 +102,7 @@ inline constexpr Statement kListed{
     " AND ($7::bigint IS NULL OR i.created_at >= $7) AND ($8::bigint IS NULL OR i.created_at < $8)"
     " ORDER BY i.key LIMIT $9"};
 inline constexpr Statement kInstanceNames{"postgres.instance_names",
-                                          "SELECT key, name FROM instances WHERE ns = $1"
+                                          "SELECT key, name FROM instances WHERE ns + 0 = $1"
                                           " AND key = ANY($2::bigint[])"};
 inline constexpr Statement kInsertInstances{
     "postgres.insert_instances",
@@ -161,18 +169,18 @@ inline constexpr Statement kReadyInstances{
     " AND (r.build = 0 OR (r.build # (-9223372036854775808)) BETWEEN $4 AND $5)"
     " CROSS JOIN LATERAL (SELECT * FROM instances AS l WHERE l.route = r.id AND l.due_at <= $6"
     " ORDER BY l.due_at, l.key LIMIT $7 FOR UPDATE SKIP LOCKED) AS i"};
-/// When a lock ends, or an instance that this worker may take becomes ready.
+/// When the lock of another instance ends, or an instance that this worker may take becomes ready.
 inline constexpr Statement kNextTurn{
     "postgres.next_turn",
     "SELECT min(i.due_at) FROM routes AS r CROSS JOIN LATERAL (SELECT l.due_at FROM instances AS l"
-    " WHERE l.route = r.id AND l.due_at > $6 AND (l.locked OR ((r.build = 0 OR"
+    " WHERE l.route = r.id AND l.due_at > $6 AND l.key <> ALL($7::bigint[]) AND (l.locked OR ((r.build = 0 OR"
     " (r.build # (-9223372036854775808)) BETWEEN $4 AND $5) AND EXISTS (SELECT 1"
     " FROM unnest($2::text[], $3::text[]) AS c (name, version) WHERE r.name = c.name"
     " AND r.version = c.version))) ORDER BY l.due_at LIMIT 1) AS i WHERE r.ns = $1"};
-inline constexpr Statement kNextTimer{"postgres.next_timer",
-                                      "SELECT due FROM timers WHERE ns = $1 ORDER BY due LIMIT 1"};
-inline constexpr Statement kNextDelayed{"postgres.next_delayed",
-                                        "SELECT at FROM delayed WHERE ns = $1 ORDER BY at LIMIT 1"};
+inline constexpr Statement kNextTimer{
+    "postgres.next_timer", "SELECT due FROM timers WHERE ns = $1 AND due > $2 ORDER BY due LIMIT 1"};
+inline constexpr Statement kNextDelayed{
+    "postgres.next_delayed", "SELECT at FROM delayed WHERE ns = $1 AND at > $2 ORDER BY at LIMIT 1"};
 inline constexpr Statement kInsertHistory{
     "postgres.insert_history",
     "INSERT INTO history (key, execution, first_event, bytes)"
@@ -290,7 +298,7 @@ inline constexpr Statement kActivities{
     "postgres.activities",
     "SELECT " HOLDFAST_ACTIVITY_COLUMNS
     " FROM activities AS a JOIN unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS w (key, execution, event)"
-    " ON a.key = w.key AND a.execution = w.execution AND a.event = w.event AND a.ns = $1"
+    " ON a.key = w.key AND a.execution = w.execution AND a.event = w.event AND a.ns + 0 = $1"
     " ORDER BY a.key, a.execution, a.event FOR UPDATE OF a"};
 inline constexpr Statement kActivitiesOf{"postgres.activities_of",
                                          "SELECT " HOLDFAST_ACTIVITY_COLUMNS
@@ -298,8 +306,8 @@ inline constexpr Statement kActivitiesOf{"postgres.activities_of",
                                          " ORDER BY a.key, a.execution, a.event FOR UPDATE"};
 inline constexpr Statement kActivitiesIn{
     "postgres.activities_in", "SELECT " HOLDFAST_ACTIVITY_COLUMNS
-                              " FROM activities AS a WHERE a.ns = $1 AND a.session = ANY($2::text[])"
-                              " ORDER BY a.key, a.execution, a.event FOR UPDATE"};
+                              " FROM unnest($2::text[]) AS w JOIN activities AS a ON a.ns = $1 AND a.session "
+                              "= w ORDER BY a.key, a.execution, a.event FOR UPDATE OF a"};
 inline constexpr Statement kUrgent{"postgres.urgent", "SELECT " HOLDFAST_ACTIVITY_COLUMNS
                                                       " FROM activities AS a WHERE a.ns = $1 AND a.rank < $2"
                                                       " AND a.rank < 0 ORDER BY a.rank LIMIT 1000"};
@@ -318,8 +326,9 @@ inline constexpr Statement kReadActivitiesOf{"postgres.read_activities_of",
                                              "SELECT " HOLDFAST_ACTIVITY_COLUMNS
                                              " FROM activities AS a WHERE a.key = ANY($1::bigint[])"};
 inline constexpr Statement kReadActivitiesIn{
-    "postgres.read_activities_in", "SELECT " HOLDFAST_ACTIVITY_COLUMNS
-                                   " FROM activities AS a WHERE a.ns = $1 AND a.session = ANY($2::text[])"};
+    "postgres.read_activities_in",
+    "SELECT " HOLDFAST_ACTIVITY_COLUMNS
+    " FROM unnest($2::text[]) AS w JOIN activities AS a ON a.ns = $1 AND a.session = w"};
 inline constexpr Statement kReadAllActivities{"postgres.read_all_activities",
                                               "SELECT " HOLDFAST_ACTIVITY_COLUMNS
                                               " FROM activities AS a WHERE a.ns = $1"};
@@ -430,15 +439,15 @@ inline constexpr Statement kUpsertCancels{
 
 inline constexpr Statement kSessions{"postgres.sessions",
                                      "SELECT " HOLDFAST_SESSION_COLUMNS
-                                     " FROM sessions AS s WHERE s.ns = $1 AND s.id = ANY($2::text[])"
-                                     " ORDER BY s.id FOR UPDATE"};
+                                     " FROM unnest($2::text[]) AS w JOIN sessions AS s ON s.ns = $1 AND s.id "
+                                     "= w ORDER BY s.id FOR UPDATE OF s"};
 inline constexpr Statement kSessionsNow{"postgres.sessions_now",
                                         "SELECT " HOLDFAST_SESSION_COLUMNS
-                                        " FROM sessions AS s WHERE s.ns = $1 AND s.id = ANY($2::text[])"
-                                        " ORDER BY s.id FOR UPDATE SKIP LOCKED"};
-inline constexpr Statement kReadSessions{"postgres.read_sessions",
-                                         "SELECT " HOLDFAST_SESSION_COLUMNS
-                                         " FROM sessions AS s WHERE s.ns = $1 AND s.id = ANY($2::text[])"};
+                                        " FROM unnest($2::text[]) AS w JOIN sessions AS s ON s.ns = $1 AND "
+                                        "s.id = w ORDER BY s.id FOR UPDATE OF s SKIP LOCKED"};
+inline constexpr Statement kReadSessions{
+    "postgres.read_sessions", "SELECT " HOLDFAST_SESSION_COLUMNS
+                              " FROM unnest($2::text[]) AS w JOIN sessions AS s ON s.ns = $1 AND s.id = w"};
 inline constexpr Statement kReserveSessions{"postgres.reserve_sessions",
                                             "SELECT pg_advisory_xact_lock(-$1::integer, hashtext(n)) FROM "
                                             "unnest($2::text[]) AS n ORDER BY hashtext(n)"};
@@ -521,10 +530,10 @@ inline constexpr Statement kDeleteWorkers{"postgres.delete_workers",
 #define HOLDFAST_EARLY_COLUMNS \
   "e.instance, e.number, e.at, e.until, e.kind, e.execution, e.source, e.address_kind, e.address, e.body"
 
-inline constexpr Statement kEarly{"postgres.early",
-                                  "SELECT " HOLDFAST_EARLY_COLUMNS
-                                  " FROM early AS e WHERE e.ns = $1 AND e.instance = ANY($2::text[])"
-                                  " ORDER BY e.number"};
+inline constexpr Statement kEarly{
+    "postgres.early",
+    "SELECT " HOLDFAST_EARLY_COLUMNS
+    " FROM unnest($2::text[]) AS w JOIN early AS e ON e.ns = $1 AND e.instance = w ORDER BY e.number"};
 inline constexpr Statement kAllEarly{"postgres.all_early",
                                      "SELECT " HOLDFAST_EARLY_COLUMNS
                                      " FROM early AS e WHERE e.ns = $1 ORDER BY e.number"};
@@ -536,8 +545,8 @@ inline constexpr Statement kInsertEarly{
 inline constexpr Statement kDeleteEarly{"postgres.delete_early",
                                         "DELETE FROM early WHERE ns = $1 AND instance = ANY($2::text[])"};
 inline constexpr Statement kRequests{"postgres.requests",
-                                     "SELECT request, at, answer FROM requests"
-                                     " WHERE ns = $1 AND request = ANY($2::uuid[])"};
+                                     "SELECT r.request, r.at, r.answer FROM unnest($2::uuid[]) AS w JOIN "
+                                     "requests AS r ON r.ns = $1 AND r.request = w"};
 inline constexpr Statement kUpsertRequests{
     "postgres.upsert_requests",
     "INSERT INTO requests (ns, request, at, answer)"

@@ -61,6 +61,7 @@ StoreResult<Answer> PostgresStore::read(Call call) {
   }
   try {
     WorkingSet set(*link, Access::reads);
+    if (link->plans_are_old()) set.commit(sql::kDiscardPlans);
     begin(set, sql::kBeginRead);
     set.bring();
     StoreResult<Answer> answer = call(set);

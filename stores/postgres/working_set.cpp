@@ -948,8 +948,8 @@ void WorkingSet::keep_names() {
 
 // As many as there will be new instances: numbers that nobody uses are lost.
 void WorkingSet::want_keys_for(const std::set<std::string>& names) {
-  want_instance_keys(static_cast<std::size_t>(std::ranges::count_if(
-      names, [&](const std::string& name) { return !space_.keys.contains(name); })));
+  want_instance_keys(static_cast<std::size_t>(
+      std::ranges::count_if(names, [&](const std::string& name) { return !space_.keys.contains(name); })));
 }
 
 void WorkingSet::want_instance_keys(std::size_t count) {

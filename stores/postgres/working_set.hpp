@@ -11,6 +11,8 @@
 
 #include <holdfast/fault.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -38,6 +40,19 @@ struct Link {
   FaultPlan* faults;
   Names names{};
   std::map<WorkerKey, store::WorkerInfo> workers{};  ///< what they joined with never changes
+
+  /// Whether plans are to be made anew: soon after the beginning, then ever more rarely.
+  bool plans_are_old() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < plan_again_) return false;
+    plan_again_ = now + plans_last_;
+    plans_last_ = std::min(plans_last_ * 2, std::chrono::seconds(600));
+    return true;
+  }
+
+ private:
+  std::chrono::seconds plans_last_{1};
+  std::chrono::steady_clock::time_point plan_again_ = std::chrono::steady_clock::now() + plans_last_;
 };
 
 enum class Access : std::uint8_t { reads, writes };
