@@ -58,14 +58,14 @@ void say_stopped(Worker& worker, const detail::ActivityCall& call, CancelReason 
 
 bool ActivityDesk::reserve_for_hand_off() {
   const std::lock_guard lock(mutex_);
-  if (!worker_.accepting || refuses() || taken_ + for_fetch_ >= worker_.slots) return false;
+  if (!worker_.accepting || abandoned_.too_many() || taken_ + for_fetch_ >= worker_.slots) return false;
   ++taken_;
   return true;
 }
 
 std::size_t ActivityDesk::reserve_for_fetch() {
   const std::lock_guard lock(mutex_);
-  const std::size_t free = refuses() ? 0 : worker_.slots - std::min(taken_, worker_.slots);
+  const std::size_t free = abandoned_.too_many() ? 0 : worker_.slots - std::min(taken_, worker_.slots);
   if (free == 0) left_behind_ = true;  // nobody knows: the next slot that becomes free will tell
   taken_ += free;
   for_fetch_ = 0;
@@ -132,7 +132,7 @@ void ActivityDesk::ended(const CallPointer& call, Result<Payload> result) {
   std::optional<CancelReason> stopped;
   {
     const std::lock_guard lock(mutex_);
-    if (forget_abandoned(*call)) fetch = !refuses();
+    if (abandoned_.remove(*call)) fetch = !abandoned_.too_many();
     const auto found = calls_.find({call->id(), call->token()});
     if (found != calls_.end()) {
       if (std::exchange(found->second.code_runs, false)) {
@@ -156,22 +156,6 @@ void ActivityDesk::ended(const CallPointer& call, Result<Payload> result) {
 // With the mutex held. Only what the store took away is on record there; of a lost lease it knows nothing.
 void ActivityDesk::acknowledge(const Key& key, const Entry& entry, store::CancelRecord::State state) {
   if (entry.on_record) acknowledgements_.push_back({key.first, key.second, state});
-}
-
-// With the mutex held. True when it was one of them.
-bool ActivityDesk::forget_abandoned(const detail::ActivityCall& call) {
-  const bool refused = refuses();
-  if (abandoned_.erase(&call) == 0) return false;
-  worker_.counters.abandoned_now.add(-1);
-  log(*worker_.logger, LogLevel::info, "an abandoned activity has ended",
-      {{"instance", call.locked().instance},
-       {"activity", call.locked().name},
-       {"abandoned", abandoned_.size()}});
-  if (refused && !refuses()) {
-    worker_.counters.refusing.add(-1);
-    log(*worker_.logger, LogLevel::info, "this worker begins activities again");
-  }
-  return true;
 }
 
 // Decides what the end of an attempt means: a retry, or an outcome, which goes straight into the next turn
@@ -410,21 +394,7 @@ bool ActivityDesk::tell_to_end(Entry& entry) {
 std::map<ActivityDesk::Key, ActivityDesk::Entry>::iterator ActivityDesk::abandon(
     std::map<Key, Entry>::iterator it) {
   Entry& entry = it->second;
-  worker_.counters.abandoned.add();
-  worker_.counters.abandoned_now.add(1);
-  abandoned_.insert(entry.call.get());
-  log(*worker_.logger, LogLevel::warn, "activity goes on after its grace; its slot is given to others",
-      {{"instance", entry.call->locked().instance},
-       {"activity", entry.call->locked().name},
-       {"abandoned", abandoned_.size()}});
-  if (abandoned_.size() == worker_.options.max_abandoned) {
-    worker_.counters.refusing.add(1);
-    log(*worker_.logger, LogLevel::error,
-        "this worker begins no more activities: too many ignore that they were asked to stop; restart it, "
-        "and "
-        "make them heed their stop token",
-        {{"abandoned", abandoned_.size()}, {"max_abandoned", worker_.options.max_abandoned}});
-  }
+  abandoned_.add(*entry.call);
   entry.code_runs = false;
   free_slot();
   if (!entry.gone) return std::next(it);

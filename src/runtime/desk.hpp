@@ -2,6 +2,7 @@
 // their answer.
 #pragma once
 
+#include "runtime/abandoned.hpp"
 #include "runtime/cache.hpp"
 #include "runtime/calls.hpp"
 #include "runtime/executor.hpp"
@@ -16,7 +17,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <span>
 #include <vector>
 
@@ -120,8 +120,6 @@ class ActivityDesk final : private detail::ActivityHost {
                  std::optional<BootTime> taken_at = std::nullopt);
   void stop(const Stops& stops);
   void acknowledge(const Key& key, const Entry& entry, store::CancelRecord::State state);
-  [[nodiscard]] bool refuses() const { return abandoned_.size() >= worker_.options.max_abandoned; }
-  bool forget_abandoned(const detail::ActivityCall& call);
   bool tell_to_end(Entry& entry);
 
   Worker& worker_;
@@ -132,9 +130,9 @@ class ActivityDesk final : private detail::ActivityHost {
   std::map<Key, Entry> calls_;
   std::vector<store::ActivityResult> answers_;
   std::vector<store::CancelAcknowledgement> acknowledgements_;
-  std::set<const detail::ActivityCall*> abandoned_;  // whose code goes on after its grace
-  std::size_t taken_ = 0;                            // slots in use or reserved
-  std::size_t for_fetch_ = 0;                        // free slots that hand-off must leave
+  AbandonedCalls abandoned_{worker_};
+  std::size_t taken_ = 0;      // slots in use or reserved
+  std::size_t for_fetch_ = 0;  // free slots that hand-off must leave
   bool left_behind_ = false;
   bool next_for_fetch_ = false;
 };
