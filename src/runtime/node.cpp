@@ -122,7 +122,9 @@ void Node::stop_accepting() {
 void Node::stop_activities() { desk_.stop_all(CancelReason::worker_stopping); }
 
 // A step that began before accepting ended may still bring work, so it is asked about first.
-bool Node::quiet() const { return bringing_work_ == 0 && desk_.in_hand() == 0 && !cache_.has_ready(); }
+bool Node::quiet() const {
+  return bringing_work_ == turns_.stuck() && desk_.in_hand() == 0 && !cache_.has_ready();
+}
 
 void Node::leave() {
   keep_.release_all();

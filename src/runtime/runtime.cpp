@@ -63,7 +63,7 @@ void Runtime::start() {
   Impl& impl = *impl_;
   if (impl.started) throw std::logic_error("holdfast: a Runtime is started once");
   runtime::check_options(impl.options);
-  impl.driver = std::make_shared<runtime::Driver>(impl.store->clock());
+  impl.driver = std::make_shared<runtime::Driver>(impl.store->clock(), impl.options.max_abandoned);
   const auto node = std::make_shared<std::weak_ptr<runtime::Node>>();
   impl.pool = std::make_shared<runtime::ThreadPool>([driver = impl.driver, node] {
     const auto alive = node->lock();
@@ -88,7 +88,7 @@ void Runtime::start() {
                       "the runtime could not join: " + joined.error().message);
   }
   impl.started = true;
-  impl.driver->start(*impl.node, impl.options.turn_threads);
+  impl.driver->start(impl.node, impl.options.turn_threads);
 }
 
 bool Runtime::drain(Duration deadline) {
@@ -108,12 +108,13 @@ bool Runtime::drain(Duration deadline) {
     const BootTime given_up = runtime::after(clock.boot_now(), 2s);
     while (impl.node->settling() && clock.boot_now() < given_up) std::this_thread::sleep_for(1ms);
   }
-  impl.driver->stop();
+  const std::size_t stuck = impl.driver->stop();
   impl.node->leave();
   // Threads whose code has just returned are on their way; those of code that ignores a stop are not.
-  if (const std::size_t left = impl.pool->stop(impl.node->quiet() ? 1s : 0s); left > 0) {
+  const std::size_t left = impl.pool->stop(impl.node->quiet() ? 1s : 0s);
+  if (stuck + left > 0) {
     log(*impl.node->worker().logger, LogLevel::error,
-        "activities ignore the request to stop; their threads are left to themselves", {{"count", left}});
+        "code does not come to its end; its threads are left to themselves", {{"count", stuck + left}});
   }
   return by_itself;
 }
