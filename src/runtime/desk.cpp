@@ -65,7 +65,8 @@ bool ActivityDesk::reserve_for_hand_off() {
 
 std::size_t ActivityDesk::reserve_for_fetch() {
   const std::lock_guard lock(mutex_);
-  const std::size_t free = abandoned_.too_many() ? 0 : worker_.slots - std::min(taken_, worker_.slots);
+  const std::size_t room = abandoned_.too_many() ? 0 : worker_.slots + ahead_.room(worker_.slots);
+  const std::size_t free = room - std::min(taken_, room);
   if (free == 0) left_behind_ = true;  // nobody knows: the next slot that becomes free will tell
   taken_ += free;
   for_fetch_ = 0;
@@ -83,20 +84,70 @@ void ActivityDesk::set_left_behind(bool left_behind) {
   if (!left_behind) for_fetch_ = 0;
 }
 
-// With the mutex held.
-void ActivityDesk::free_slot() {
+// With the mutex held. What is returned gets the slot.
+std::optional<AheadList::Item> ActivityDesk::free_slot() {
+  --running_;
   --taken_;
+  if (abandoned_.too_many()) return std::nullopt;
+  if (auto next = ahead_.take()) {
+    ++running_;
+    return next;
+  }
   if (left_behind_ && (next_for_fetch_ = !next_for_fetch_)) ++for_fetch_;
+  return std::nullopt;
+}
+
+void ActivityDesk::leave_slot() {
+  std::optional<AheadList::Item> next;
+  {
+    const std::lock_guard lock(mutex_);
+    next = free_slot();
+  }
+  begin_next(std::move(next));
+}
+
+void ActivityDesk::begin_next(std::optional<AheadList::Item> next) {
+  if (next) run(std::move(next->locked), next->token, next->asked);
+}
+
+void ActivityDesk::give_back(std::vector<AheadList::Item>&& ahead) {
+  for (AheadList::Item& item : ahead) queue({item.locked.id, item.token, store::PutBack{}});
+}
+
+void ActivityDesk::give_back_ahead() {
+  std::vector<AheadList::Item> all;
+  {
+    const std::lock_guard lock(mutex_);
+    all = ahead_.take_all();
+    taken_ -= all.size();
+  }
+  give_back(std::move(all));
 }
 
 // ---- the life of a call -------------------------------------------------------------------------
 
 void ActivityDesk::begin(store::LockedActivity&& locked, LockToken token, BootTime asked) {
+  bool ahead = false;
+  {
+    const std::lock_guard lock(mutex_);
+    ahead = running_ >= worker_.slots && !worker_.is_suspect(locked.delivery);
+    if (ahead) {
+      ahead_.add({std::move(locked), token, asked, worker_.now()});
+    } else {
+      ++running_;
+    }
+  }
+  if (!ahead) return run(std::move(locked), token, asked);
+  worker_.keep_by(after(worker_.now(), AheadList::kPatience));
+}
+
+// In a slot that is its own.
+void ActivityDesk::run(store::LockedActivity&& locked, LockToken token, BootTime asked) {
   std::optional<detail::ActivityScheduled> scheduled = bodies::read<detail::ActivityScheduled>(locked.body);
   if (!scheduled) {
     log(*worker_.logger, LogLevel::error, "the body of an activity can't be read; it is set aside",
         {{"instance", locked.instance}, {"activity", locked.name}});
-    unreserve(1);
+    leave_slot();
     return queue({locked.id, token, store::SetAside{"the body can't be decoded"}});
   }
   if (locked.delivery > worker_.options.poison_after) {
@@ -130,14 +181,16 @@ void ActivityDesk::ended(const CallPointer& call, Result<Payload> result) {
   bool fetch = false;
   bool gone = false;
   std::optional<CancelReason> stopped;
+  std::optional<AheadList::Item> next;
   {
     const std::lock_guard lock(mutex_);
+    ahead_.note(worker_.now() - call->started());
     if (abandoned_.remove(*call)) fetch = !abandoned_.too_many();
     const auto found = calls_.find({call->id(), call->token()});
     if (found != calls_.end()) {
       if (std::exchange(found->second.code_runs, false)) {
         stopped = found->second.asked;
-        free_slot();
+        next = free_slot();
       }
       fetch = fetch || left_behind_;
       gone = found->second.gone;
@@ -149,6 +202,7 @@ void ActivityDesk::ended(const CallPointer& call, Result<Payload> result) {
   }
   if (stopped) say_stopped(worker_, *call, *stopped, !counts && !result);
   if (gone) worker_.poke(Step::keep);
+  begin_next(std::move(next));
   if (counts) conclude(*call, std::move(result));
   if (fetch) worker_.poke(Step::activities);  // last: this thread may fetch itself
 }
@@ -202,7 +256,7 @@ void ActivityDesk::fail_at_once(store::LockedActivity&& locked, LockToken token,
   failure.attempt = static_cast<int>(locked.attempt);
   log(*worker_.logger, LogLevel::error, "activity failed without being run",
       {{"instance", locked.instance}, {"activity", locked.name}, {"failure", failure.message}});
-  unreserve(1);
+  leave_slot();
   queue({locked.id, token, store::Finished{bodies::to_bytes(bodies::Outcome{std::move(failure), {}})}});
 }
 
@@ -303,6 +357,12 @@ void ActivityDesk::cancel(const store::ActivityId& id, LockToken token, CancelRe
   Stops stops;
   {
     const std::lock_guard lock(mutex_);
+    if (ahead_.remove(id, token)) {
+      --taken_;
+      acknowledgements_.push_back({id, token, store::CancelRecord::State::acknowledged});
+      worker_.poke(Step::keep);
+      return;
+    }
     const auto found = calls_.find({id, token});
     if (found == calls_.end() || found->second.gone) return;
     found->second.gone = true;
@@ -342,6 +402,8 @@ void ActivityDesk::stop(const Stops& stops) {
 void ActivityDesk::enforce_limits() {
   std::vector<CallPointer> timed_out;
   std::vector<CallPointer> to_end;
+  std::vector<AheadList::Item> late;
+  std::vector<std::optional<AheadList::Item>> next;
   Stops stops;
   bool slots_free = false;
   {
@@ -366,10 +428,14 @@ void ActivityDesk::enforce_limits() {
         ++it;
       } else {
         slots_free = slots_free || grace_over;
-        it = grace_over ? abandon(it) : std::next(it);
+        it = grace_over ? abandon(it, next) : std::next(it);
       }
     }
+    late = ahead_.take_late(now);
+    taken_ -= late.size();
   }
+  give_back(std::move(late));
+  for (auto& item : next) begin_next(std::move(item));
   stop(stops);
   for (const CallPointer& call : to_end) call->end();
   if (slots_free) worker_.poke(Step::activities);
@@ -392,11 +458,11 @@ bool ActivityDesk::tell_to_end(Entry& entry) {
 
 // With the mutex held. Its code goes on, but no longer counts.
 std::map<ActivityDesk::Key, ActivityDesk::Entry>::iterator ActivityDesk::abandon(
-    std::map<Key, Entry>::iterator it) {
+    std::map<Key, Entry>::iterator it, std::vector<std::optional<AheadList::Item>>& next) {
   Entry& entry = it->second;
   abandoned_.add(*entry.call);
   entry.code_runs = false;
-  free_slot();
+  next.push_back(free_slot());
   if (!entry.gone) return std::next(it);
   acknowledge(it->first, entry, store::CancelRecord::State::abandoned);
   return calls_.erase(it);
@@ -404,7 +470,7 @@ std::map<ActivityDesk::Key, ActivityDesk::Entry>::iterator ActivityDesk::abandon
 
 BootTime ActivityDesk::next_limit() const {
   const std::lock_guard lock(mutex_);
-  BootTime due = BootTime::max();
+  BootTime due = ahead_.next_due();
   for (const auto& [key, entry] : calls_) {
     if (!entry.code_runs) continue;
     if (!entry.gone && !entry.call->answered()) {
@@ -434,7 +500,7 @@ std::vector<store::CancelAcknowledgement> ActivityDesk::take_acknowledgements() 
 
 std::size_t ActivityDesk::slots_in_use() const {
   const std::lock_guard lock(mutex_);
-  return taken_;
+  return taken_ - ahead_.size();
 }
 
 std::optional<BootTime> ActivityDesk::suspect_since() const {
@@ -457,7 +523,7 @@ bool ActivityDesk::settling() const {
 
 std::size_t ActivityDesk::in_hand() const {
   const std::lock_guard lock(mutex_);
-  return calls_.size();
+  return calls_.size() + ahead_.size();
 }
 
 }  // namespace holdfast::runtime

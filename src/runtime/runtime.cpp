@@ -69,12 +69,13 @@ void Runtime::start() {
     const auto alive = node->lock();
     return alive && driver->help(*alive, runtime::Step::turns);
   });
-  // A thread whose activity has ended fetches the next one for its slot, and runs the turn that the end makes
-  // possible: nobody has to be woken.
+  // A thread whose activity has ended fetches the next one for its slot, unless there is one already, and
+  // runs the turn that the end makes possible: nobody has to be woken.
   const auto poke = [driver = impl.driver, pool = impl.pool, node](runtime::Step step) {
     if (!pool->is_here()) return driver->poke(step);
     if (step == runtime::Step::turns) return pool->ask_for_rest();
-    const auto alive = step == runtime::Step::activities ? node->lock() : nullptr;
+    const bool may_fetch = step == runtime::Step::activities && !pool->has_work();
+    const auto alive = may_fetch ? node->lock() : nullptr;
     if (!alive) return driver->poke(step);
     if (driver->help(*alive, step)) driver->poke(step);
   };
