@@ -184,10 +184,10 @@ class Context {
   Session session(std::string_view id) {
     return {core_, detail::SessionSettings{.id = detail::checked_name("a session", id)}};
   }
-  /// A session that is created, with these options, by its first activity. Nothing is recorded here.
+  /// A session that is created, with these options, by its first activity. Nothing is recorded here. What is
+  /// not set: a lease of 2 minutes, 30 minutes to live, one activity at a time.
   Session worker_session(std::string_view id, SessionOptions options) {
-    options.id = id;
-    return {core_, detail::session_settings(options)};
+    return {core_, detail::worker_session_settings(id, options)};
   }
 
   // ---- what happens inside the turn -------------------------------------------------------------

@@ -13,6 +13,9 @@ constexpr Duration kAlone = std::chrono::seconds(1);
 // How long the other suspects wait for a process of their own.
 constexpr Duration kPause = std::chrono::milliseconds(250);
 
+// How long an item of an unclaimed session waits for a worker that has room for it.
+constexpr Duration kWaitsForRoom = std::chrono::seconds(1);
+
 }  // namespace
 
 Progress FetchStep::step() {
@@ -40,6 +43,7 @@ Progress FetchStep::step() {
   trouble_.worked();
   due_ = after(asked, fetched->next_due);
   if (fetched->left_behind) wanted_ = true;
+  mind_sessions(*fetched, asked);
   desk_.set_left_behind(fetched->left_behind);
   put_back_suspects(fetched->activities, request.token);
   desk_.unreserve(slots - fetched->activities.size());
@@ -47,6 +51,22 @@ Progress FetchStep::step() {
   for (store::LockedActivity& locked : fetched->activities)
     desk_.begin(std::move(locked), request.token, asked);
   return {any, due_};
+}
+
+// What was claimed is kept, whatever becomes of the items that came with it. A session that has waited for
+// long enough, and nobody took it, is worth the place of one that is quiet.
+void FetchStep::mind_sessions(const store::FetchedActivities& fetched, BootTime asked) {
+  for (const store::LockedActivity& locked : fetched.activities) {
+    if (locked.session) sessions_.granted(*locked.session, asked);
+  }
+  sessions_.want_hand_over(fetched.to_hand_over);
+  if (!fetched.wants_capacity) return;
+  if (*fetched.wants_capacity < kWaitsForRoom) {
+    due_ = std::min(due_, after(asked, kWaitsForRoom - *fetched.wants_capacity));
+    return;
+  }
+  sessions_.want_room();
+  worker_.poke(Step::keep);
 }
 
 // All but one, before that one is run: what goes back is not lost with this process if that is what it kills.
@@ -80,7 +100,7 @@ Progress AnswerStep::step() {
     }
     trouble_.worked();
     if (!results[i]) worker_.counters.answers_refused.add();
-    desk_.answered(answers[i]);
+    desk_.answered(answers[i], results[i].has_value());
   }
   const bool trouble = !again.empty();
   if (trouble) desk_.give_back(std::move(again));

@@ -94,7 +94,8 @@ LockedActivity lock(Transaction& tx, Activity& activity, WorkerKey worker, LockT
     activity.generation = session.generation;
     locked.session = SessionGrant{.hold = {session.id, session.generation},
                                   .lease = left(session.lease_until, tx.now),
-                                  .idle_timeout = session.idle_timeout};
+                                  .idle_timeout = session.idle_timeout,
+                                  .when_lost = session.policy.when_lost};
   }
   place(tx, activity);
   return locked;

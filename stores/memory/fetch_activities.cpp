@@ -57,6 +57,7 @@ class Fetch {
     if (by_claim) {
       locked.session->claimed = true;
       locked.session->same_owner = claimed.same_owner;
+      locked.session->previous_owner = claimed.previous_owner;
       locked.session->saved = claimed.saved;
     }
     fetched_.activities.push_back(std::move(locked));

@@ -201,7 +201,8 @@ store::LockedActivity lock_activity(Transaction& tx, Activity activity, WorkerKe
   if (session) {
     locked.session = store::SessionGrant{.hold = {session->id, session->generation},
                                          .lease = left_until(session->lease_until, tx.now),
-                                         .idle_timeout = session->idle_timeout};
+                                         .idle_timeout = session->idle_timeout,
+                                         .when_lost = session->policy.when_lost};
   }
   return locked;
 }

@@ -75,6 +75,7 @@ class ActivityFetch {
     store::SessionGrant& grant = *out_.activities.back().session;
     grant.claimed = true;
     grant.same_owner = claimed.same_owner;
+    grant.previous_owner = std::move(claimed.previous_owner);
     grant.saved = std::move(claimed.saved);
   }
 

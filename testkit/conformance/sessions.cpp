@@ -65,6 +65,8 @@ STORE_TEST(Sessions, AFetchClaimsTheSessionOfItsItem) {
   EXPECT_EQ(work->session->lease, a.info.abilities.session_lease);
   EXPECT_EQ(work->session->idle_timeout, a.info.abilities.session_idle);
   EXPECT_EQ(work->session->saved, std::nullopt);
+  EXPECT_EQ(work->session->previous_owner, "");
+  EXPECT_EQ(work->session->when_lost, SessionPolicy::WhenLost::reclaim);
   const SessionView view = session("gpu");
   EXPECT_EQ(view.state, SessionState::active);
   EXPECT_EQ(view.owner, "a");
@@ -140,6 +142,7 @@ STORE_TEST(Sessions, AReleasedOneMayBeClaimedAtOnceWithItsSavedState) {
   EXPECT_TRUE(work->session->claimed);
   EXPECT_FALSE(work->session->same_owner);
   EXPECT_EQ(work->session->saved, "state");
+  EXPECT_EQ(work->session->previous_owner, "a");
   EXPECT_EQ(answer(a.renew(hold)), "lost");
 }
 
