@@ -14,7 +14,8 @@ namespace {
 /// Only a session that is to blame is named.
 bool blames_session(CancelReason reason) {
   return reason == CancelReason::session_lost || reason == CancelReason::session_closed ||
-         reason == CancelReason::session_expired || reason == CancelReason::session_aborted;
+         reason == CancelReason::session_expired || reason == CancelReason::session_aborted ||
+         reason == CancelReason::requirements_not_met;
 }
 
 void tell(Transaction& tx, const Activity& activity, CancelReason reason) {

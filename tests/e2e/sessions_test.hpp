@@ -3,6 +3,7 @@
 
 #include "stores_test.hpp"
 
+#include <holdfast/fault.hpp>
 #include <holdfast/holdfast.hpp>
 
 #include <algorithm>
@@ -14,6 +15,17 @@
 #include <vector>
 
 namespace holdfast::e2e {
+
+/// The store of a process that is dead: nothing that it asks for happens.
+class Death final : public FaultPlan {
+ public:
+  Fault at(std::string_view) override { return dead_ ? Fault::fail_before : Fault::none; }
+  void begin() { dead_ = true; }
+  void end() { dead_ = false; }
+
+ private:
+  std::atomic<bool> dead_{false};
+};
 
 /// Where one line was said.
 struct Said {
