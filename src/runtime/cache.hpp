@@ -28,6 +28,8 @@ struct LocalDone {
   LockToken token{};
   bodies::Outcome outcome{};
   BootTime at{};
+  std::optional<store::SessionSave> save{};
+  std::optional<std::string> abort_session{};
 };
 
 /// One instance. While `busy`, it belongs to the thread that took it, except for `inbox` and `done`, to which

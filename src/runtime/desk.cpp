@@ -161,9 +161,10 @@ void ActivityDesk::run(store::LockedActivity&& locked, LockToken token, BootTime
                 .retryable = false});
   }
   auto code = worker_.registry.activity(locked.name);
-  auto call = std::make_shared<detail::ActivityCall>(std::move(locked), token, *std::move(scheduled),
-                                                     std::move(code), worker_.store->clock(), worker_.now(),
-                                                     worker_.options.limits.payload_bytes);
+  std::unique_ptr<SessionStay> stay = locked.session ? sessions_.enter(locked, asked) : nullptr;
+  auto call = std::make_shared<detail::ActivityCall>(
+      std::move(locked), token, *std::move(scheduled), std::move(code), std::move(stay), worker_.registry,
+      worker_.store->clock(), worker_.now(), worker_.options.limits.payload_bytes);
   worker_.counters.activities_started.add();
   cache_.activity_started(call->id().instance);
   {
@@ -178,6 +179,14 @@ void ActivityDesk::run(store::LockedActivity&& locked, LockToken token, BootTime
 // The code has returned: its slot is free, and if nobody answered before, this is the answer.
 void ActivityDesk::ended(const CallPointer& call, Result<Payload> result) {
   const bool counts = call->answer();
+  std::optional<store::SessionSave> save;
+  if (SessionStay* const stay = call->stay()) {
+    try {
+      save = stay->end_of_code(counts && result);
+    } catch (...) {
+      result = Unexpected(detail::failure_of(std::current_exception()));
+    }
+  }
   bool fetch = false;
   bool gone = false;
   std::optional<CancelReason> stopped;
@@ -203,7 +212,7 @@ void ActivityDesk::ended(const CallPointer& call, Result<Payload> result) {
   if (stopped) say_stopped(worker_, *call, *stopped, !counts && !result);
   if (gone) worker_.poke(Step::keep);
   begin_next(std::move(next));
-  if (counts) conclude(*call, std::move(result));
+  if (counts) conclude(*call, std::move(result), std::move(save));
   if (fetch) worker_.poke(Step::activities);  // last: this thread may fetch itself
 }
 
@@ -214,8 +223,11 @@ void ActivityDesk::acknowledge(const Key& key, const Entry& entry, store::Cancel
 
 // Decides what the end of an attempt means: a retry, or an outcome, which goes straight into the next turn
 // where possible.
-void ActivityDesk::conclude(const detail::ActivityCall& call, Result<Payload> result) {
-  if (!result && call.reason() == CancelReason::worker_stopping) {
+void ActivityDesk::conclude(const detail::ActivityCall& call, Result<Payload> result,
+                            std::optional<store::SessionSave> save) {
+  const std::optional<std::string> abort =
+      call.stay() != nullptr ? call.stay()->abort_reason() : std::nullopt;
+  if (!result && !abort && call.reason() == CancelReason::worker_stopping) {
     // The attempt was not given its time.
     return queue({call.id(), call.token(), store::PutBack{}, call.own_progress()});
   }
@@ -234,7 +246,7 @@ void ActivityDesk::conclude(const detail::ActivityCall& call, Result<Payload> re
       delay = retry_delay(call.scheduled().settings->retry, worker_.options.retry, failure,
                           call.locked().attempt, call.locked().total_left, worker_.random);
     }
-    if (delay) {
+    if (delay && !abort) {
       worker_.counters.activities_retried.add();
       return queue(
           {call.id(), call.token(), store::Retry{*delay, bodies::to_bytes(failure)}, call.own_progress()});
@@ -243,7 +255,8 @@ void ActivityDesk::conclude(const detail::ActivityCall& call, Result<Payload> re
   } else {
     worker_.counters.activities_completed.add();
   }
-  LocalDone done{call.id(), call.token(), bodies::outcome_of(std::move(result)), worker_.now()};
+  LocalDone done{call.id(),     call.token(),    bodies::outcome_of(std::move(result)),
+                 worker_.now(), std::move(save), abort};
   if (cache_.add_done(std::move(done))) return worker_.poke(Step::turns);
   std::vector<LocalDone> list;
   list.push_back(std::move(done));
@@ -270,20 +283,27 @@ void ActivityDesk::give_back_doubtful(const store::TurnCommit& commit) {
 
 void ActivityDesk::settle(std::span<const LocalDone> done) {
   for (const LocalDone& one : done) cache_.activity_settled(one.id.instance);
+  std::vector<CallPointer> over;  // let go without the mutex: they may be the last in their session
+  over.reserve(done.size());
   const std::lock_guard lock(mutex_);
-  for (const LocalDone& one : done) close({one.id, one.token});
+  for (const LocalDone& one : done) {
+    over.push_back(close({one.id, one.token}));
+    if (over.back() && over.back()->stay() != nullptr) over.back()->stay()->recorded();
+  }
 }
 
 // With the mutex held. The store knows how it ended. Where that was a timeout, its code may go on, and its
 // slot is not free yet.
-void ActivityDesk::close(const Key& key) {
+ActivityDesk::CallPointer ActivityDesk::close(const Key& key) {
   const auto found = calls_.find(key);
-  if (found == calls_.end()) return;
+  if (found == calls_.end()) return nullptr;
   if (found->second.code_runs) {
     found->second.gone = true;
-  } else {
-    calls_.erase(found);
+    return nullptr;
   }
+  CallPointer call = std::move(found->second.call);
+  calls_.erase(found);
+  return call;
 }
 
 void ActivityDesk::tell_store(std::vector<LocalDone>&& done) {
@@ -291,7 +311,11 @@ void ActivityDesk::tell_store(std::vector<LocalDone>&& done) {
   {
     const std::lock_guard lock(mutex_);
     for (LocalDone& one : done) {
-      answers_.push_back({one.id, one.token, store::Finished{bodies::to_bytes(one.outcome)}});
+      answers_.push_back({.id = one.id,
+                          .token = one.token,
+                          .result = store::Finished{bodies::to_bytes(one.outcome)},
+                          .save = std::move(one.save),
+                          .abort_session = std::move(one.abort_session)});
     }
   }
   worker_.poke(Step::answers);
@@ -324,12 +348,15 @@ void ActivityDesk::give_back_progress(std::span<const store::ActivityRenewal> pr
   }
 }
 
-void ActivityDesk::answered(const store::ActivityResult& answer) {
+void ActivityDesk::answered(const store::ActivityResult& answer, bool wanted) {
+  CallPointer call;  // let go without the mutex: it may be the last in its session
   const std::lock_guard lock(mutex_);
   const auto found = calls_.find({answer.id, answer.token});
   if (found == calls_.end()) return;
   cache_.activity_settled(answer.id.instance);
-  close(found->first);
+  call = close(found->first);
+  const bool recorded = wanted && std::holds_alternative<store::Finished>(answer.result);
+  if (recorded && call && call->stay() != nullptr) call->stay()->recorded();
 }
 
 // ---- keeping ------------------------------------------------------------------------------------
@@ -355,6 +382,7 @@ void ActivityDesk::renewed(std::span<const store::ActivityRenewal> renewals, Boo
 void ActivityDesk::cancel(const store::ActivityId& id, LockToken token, CancelReason reason,
                           std::optional<BootTime> taken_at) {
   Stops stops;
+  CallPointer call;  // let go without the mutex: it may be the last in its session
   {
     const std::lock_guard lock(mutex_);
     if (ahead_.remove(id, token)) {
@@ -365,6 +393,7 @@ void ActivityDesk::cancel(const store::ActivityId& id, LockToken token, CancelRe
     }
     const auto found = calls_.find({id, token});
     if (found == calls_.end() || found->second.gone) return;
+    call = found->second.call;
     found->second.gone = true;
     found->second.on_record = reason != CancelReason::lease_lost;
     static_cast<void>(found->second.call->answer());

@@ -7,6 +7,7 @@
 #include "runtime/cache.hpp"
 #include "runtime/calls.hpp"
 #include "runtime/executor.hpp"
+#include "runtime/session_desk.hpp"
 #include "runtime/worker.hpp"
 
 #include <holdfast/ids.hpp>
@@ -26,8 +27,8 @@ namespace holdfast::runtime {
 /// Thread-safe. An activity runs in a slot; its lock is kept until the store knows how it ended.
 class ActivityDesk final : private detail::ActivityHost {
  public:
-  ActivityDesk(Worker& worker, InstanceCache& cache, Executor& executor)
-      : worker_(worker), cache_(cache), executor_(executor) {}
+  ActivityDesk(Worker& worker, InstanceCache& cache, SessionDesk& sessions, Executor& executor)
+      : worker_(worker), cache_(cache), sessions_(sessions), executor_(executor) {}
 
   /// What must live as long as code of activities runs, also after this worker has stopped waiting for it.
   void keep_alive(std::weak_ptr<const void> owner) { owner_ = std::move(owner); }
@@ -64,7 +65,7 @@ class ActivityDesk final : private detail::ActivityHost {
   /// What heartbeats said, and could not be sent.
   void give_back_progress(std::span<const store::ActivityRenewal> progress);
   /// The store has this answer, or doesn't want it.
-  void answered(const store::ActivityResult& answer);
+  void answered(const store::ActivityResult& answer, bool wanted);
 
   // ---- keeping ----------------------------------------------------------------------------------
 
@@ -118,10 +119,11 @@ class ActivityDesk final : private detail::ActivityHost {
   void leave_slot();
   void begin_next(std::optional<AheadList::Item> next);
   void give_back(std::vector<AheadList::Item>&& ahead);
-  void conclude(const detail::ActivityCall& call, Result<Payload> result);
+  void conclude(const detail::ActivityCall& call, Result<Payload> result,
+                std::optional<store::SessionSave> save = std::nullopt);
   void fail_at_once(store::LockedActivity&& locked, LockToken token, Failure failure);
   void queue(store::ActivityResult answer);
-  void close(const Key& key);
+  [[nodiscard]] CallPointer close(const Key& key);
   std::optional<AheadList::Item> free_slot();
   std::map<Key, Entry>::iterator abandon(std::map<Key, Entry>::iterator it,
                                          std::vector<std::optional<AheadList::Item>>& next);
@@ -133,6 +135,7 @@ class ActivityDesk final : private detail::ActivityHost {
 
   Worker& worker_;
   InstanceCache& cache_;
+  SessionDesk& sessions_;
   Executor& executor_;
   std::weak_ptr<const void> owner_;
   mutable std::mutex mutex_;

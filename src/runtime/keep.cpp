@@ -18,15 +18,16 @@ Progress KeepStep::step() {
   if (parked_wait_) wake_parked();
   if (cancels_wanted_.exchange(false)) look_for_cancels();
   desk_.enforce_limits();
+  if (refresh_wanted_.exchange(false) || now >= refresh_due_) refresh();  // before sessions: it may drain
+  const BootTime sessions_due = keep_sessions();
   std::vector<std::thread::id> stuck = turns_.give_up_overdue();
   acknowledge();
   give_back_doubtful();
   release_idle(worker_.options.hold_instances);
   cache_.evict_idle(worker_.options.cache_idle);
-  if (now >= refresh_due_) refresh();
   if (sweep_wanted_.exchange(false) || now >= sweep_due_) sweep();
   const BootTime due = std::min(
-      {retry_due_, activities_due_, turns_due_, refresh_due_, sweep_due_, desk_.next_limit(),
+      {retry_due_, activities_due_, turns_due_, sessions_due, refresh_due_, sweep_due_, desk_.next_limit(),
        turns_.next_overdue(), cache_.next_due(worker_.options.hold_instances, worker_.options.cache_idle)});
   // Others may have asked for less in the meantime.
   BootTime asked_for = worker_.keep_due.load();
@@ -116,7 +117,19 @@ void KeepStep::release_idle(Duration hold) {
   }
 }
 
-void KeepStep::release_all() { release_idle(Duration::zero()); }
+void KeepStep::release_all() {
+  release_idle(Duration::zero());
+  sessions_.release_all();
+}
+
+BootTime KeepStep::keep_sessions() {
+  const SessionKeeper::Done done = sessions_.step();
+  if (done.fetch) {
+    fetch_.want();
+    worker_.poke(Step::activities);
+  }
+  return done.next_due;
+}
 
 void KeepStep::give_back_doubtful() {
   const std::vector<store::TurnRelease> doubtful = turns_.take_doubtful();
@@ -172,8 +185,11 @@ void KeepStep::refresh() {
 
 void KeepStep::sweep() {
   const BootTime asked = worker_.now();
-  const auto swept = worker_.store->sweep(
-      {.worker = WorkerKey{worker_.key}, .worker_stale_after = worker_.options.worker_stale_after});
+  const auto swept =
+      worker_.store->sweep({.worker = WorkerKey{worker_.key},
+                            .worker_stale_after = worker_.options.worker_stale_after,
+                            .session_state_retention = worker_.options.session_state_retention,
+                            .session_record_retention = worker_.options.session_record_retention});
   if (!swept) {
     sweep_due_ = after(asked, 1s);
     failed("sweep", swept.error());
@@ -184,6 +200,12 @@ void KeepStep::sweep() {
   if (swept->activities_timed_out > 0) {
     log(*worker_.logger, LogLevel::info, "activities were not started in time",
         {{"count", swept->activities_timed_out}});
+  }
+  if (swept->sessions_expired + swept->sessions_lost + swept->sessions_removed > 0) {
+    log(*worker_.logger, LogLevel::info, "sessions were swept",
+        {{"expired", swept->sessions_expired},
+         {"lost", swept->sessions_lost},
+         {"removed", swept->sessions_removed}});
   }
   if (swept->repaired > 0) {
     log(*worker_.logger, LogLevel::error, "the store repaired rows that should not need it",

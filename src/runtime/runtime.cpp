@@ -2,6 +2,8 @@
 #include "runtime/node.hpp"
 #include "runtime/thread_pool.hpp"
 
+#include <holdfast/detail/describe.hpp>
+#include <holdfast/detail/enum_names.hpp>
 #include <holdfast/runtime.hpp>
 
 #include <chrono>
@@ -26,6 +28,12 @@ class Runtime::Impl {
     if (!started) return;
     throw std::logic_error(std::string(what) + " '" + std::string(name) +
                            "' is registered after start(): register everything first");
+  }
+
+  [[nodiscard]] runtime::Node& started_node() const {
+    if (!started || stopped)
+      throw std::logic_error("holdfast: sessions are held by a runtime that has started");
+    return *node;
   }
 
   std::shared_ptr<Store> store;
@@ -56,6 +64,23 @@ Runtime& Runtime::add_orchestration(std::string_view name, OrchestrationOptions 
                                     std::shared_ptr<const detail::OrchestrationCode> code) {
   impl_->require_not_started("orchestration", name);
   impl_->registry.add_orchestration(name, options.version, std::move(code));
+  return *this;
+}
+
+void Runtime::add_session_state(std::shared_ptr<const detail::SessionStateCode> code) {
+  impl_->require_not_started("the state of sessions", code->name());
+  impl_->registry.add_session_state(std::move(code));
+}
+
+Runtime& Runtime::on_session_acquired(SessionHook hook) {
+  impl_->require_not_started("a hook", "session acquired");
+  impl_->registry.hooks().acquired = std::move(hook);
+  return *this;
+}
+
+Runtime& Runtime::on_session_released(SessionHook hook) {
+  impl_->require_not_started("a hook", "session released");
+  impl_->registry.hooks().released = std::move(hook);
   return *this;
 }
 
@@ -121,6 +146,16 @@ bool Runtime::drain(Duration deadline) {
 }
 
 void Runtime::stop() { drain(impl_->options.cancel_grace); }
+
+// ---- sessions -----------------------------------------------------------------------------------
+
+SessionAcquired Runtime::acquire_session(std::string_view id, SessionOptions options) {
+  return impl_->started_node().acquire_session(detail::worker_session_settings(id, options));
+}
+SessionOutcome Runtime::renew_session(std::string_view id) { return impl_->started_node().renew_session(id); }
+SessionOutcome Runtime::close_session(std::string_view id) { return impl_->started_node().close_session(id); }
+
+std::string_view to_string(SessionOutcome outcome) noexcept { return detail::enum_name(outcome); }
 
 Client Runtime::client() const { return impl_->client; }
 const std::string& Runtime::node_id() const noexcept { return impl_->options.node_id; }

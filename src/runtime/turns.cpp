@@ -25,6 +25,11 @@ constexpr Duration kParkedPause = 10s;
 // What may kill its worker waits so long for another one, while this one runs such an instance.
 constexpr Duration kSuspectPause = 250ms;
 
+void add_completed(store::TurnCommit& commit, const std::vector<LocalDone>& done) {
+  for (const LocalDone& one : done)
+    commit.completed.push_back({one.id.event, one.token, one.save, one.abort_session});
+}
+
 }  // namespace
 
 Progress TurnStep::step() {
@@ -270,8 +275,10 @@ bool TurnStep::prepare(TurnBatch& batch, store::TurnCommit& commit) {
       .random = [this] { return worker_.random_number(); },
       .hand_off =
           [&](const store::NewActivity& activity) {
-            const bool takes_it = !activity.session && worker_.abilities.handlers.contains(activity.name) &&
-                                  worker_.abilities.queues.serve(activity.queue) &&
+            // Of a session the queue may be the session's own: the store knows.
+            const bool takes_it = worker_.abilities.handlers.contains(activity.name) &&
+                                  (activity.session ? sessions_.holds(activity.session->id)
+                                                    : worker_.abilities.queues.serve(activity.queue)) &&
                                   desk_.reserve_for_hand_off();
             turn.hand_offs += takes_it ? 1 : 0;
             return takes_it;
@@ -282,12 +289,14 @@ bool TurnStep::prepare(TurnBatch& batch, store::TurnCommit& commit) {
             const std::lock_guard lock(worker_.random_mutex);
             return retry_delay(child.policy, worker_.options.retry, failure, child.attempt, left,
                                worker_.random);
-          }};
+          },
+      .problem_of =
+          [this](const store::SessionPolicy& policy) { return problem_of(policy, worker_.options); }};
   add_outcome(commit, instance, std::move(outcome), around);
   add_start_answers(commit, instance, turn.incoming);
   commit.consumed.insert(commit.consumed.end(), turn.incoming.used_up.begin(), turn.incoming.used_up.end());
   commit.set_aside = turn.incoming.set_aside;
-  for (const LocalDone& done : turn.taken.done) commit.completed.push_back({done.id.event, done.token});
+  add_completed(commit, turn.taken.done);
   if (first.fresh) commit.version = first.version;
   if (instance.build != worker_.options.build) commit.build = worker_.options.build;
   // A frame that begins anew has to be given all that is unread, so its instance is fetched anew, too.
@@ -420,7 +429,7 @@ bool TurnStep::end_without_code(PreparedTurn& turn, store::TurnCommit& commit,
   for (const engine::Message& message : turn.incoming.messages) commit.consumed.push_back(message.id);
   commit.consumed.insert(commit.consumed.end(), turn.incoming.used_up.begin(), turn.incoming.used_up.end());
   commit.set_aside = turn.incoming.set_aside;
-  for (const LocalDone& done : turn.taken.done) commit.completed.push_back({done.id.event, done.token});
+  add_completed(commit, turn.taken.done);
   return true;
 }
 

@@ -21,8 +21,8 @@ namespace holdfast::runtime {
 /// Several threads may call step() at once: each runs other instances, and one of them fetches.
 class TurnStep {
  public:
-  TurnStep(Worker& worker, InstanceCache& cache, ActivityDesk& desk)
-      : worker_(worker), cache_(cache), desk_(desk), trouble_(worker) {}
+  TurnStep(Worker& worker, InstanceCache& cache, ActivityDesk& desk, SessionDesk& sessions)
+      : worker_(worker), cache_(cache), desk_(desk), sessions_(sessions), trouble_(worker) {}
 
   Progress step();
   /// The store may have more.
@@ -76,6 +76,7 @@ class TurnStep {
   Worker& worker_;
   InstanceCache& cache_;
   ActivityDesk& desk_;
+  SessionDesk& sessions_;
   StoreTrouble trouble_;
   std::atomic<bool> wanted_{true};
   std::atomic<BootTime> due_{BootTime{}};  // when a fetch is worth its while without being asked for
