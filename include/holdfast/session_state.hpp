@@ -161,8 +161,10 @@ class SessionState {
 
   /// The object of the session that this activity belongs to, made if it is not there yet. It may be used
   /// until the activity ends. Unless T is concurrent, this waits until no other activity of the session has
-  /// it; when the activity is asked to stop in the meantime, it throws ActivityFailure ("stopped"). Throws
-  /// ActivityFailure ("no_session", not retried) when the activity has no session.
+  /// it; when the activity is asked to stop in the meantime, it throws ActivityFailure ("stopped"). A
+  /// coroutine can't wait here: it throws ActivityFailure ("state_busy") instead, which is retried; one
+  /// activity at a time (SessionOptions::max_concurrent_activities) spares it that. Throws ActivityFailure
+  /// ("no_session", not retried) when the activity has no session.
   [[nodiscard]] T& in(ActivityContext& ctx) const { return *static_cast<T*>(ctx.session_state(*code_)); }
 
  private:

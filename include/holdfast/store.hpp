@@ -75,7 +75,8 @@ class Store {
   /// hand-off wishes are queued. Their locks stay as they are, and answers with a valid token still count.
   /// Sessions of older incarnations that are not draining: those that may be re-claimed become unclaimed at
   /// once (the first claim of the new incarnation is `taken_back`), `fail` ones are lost (`owner_restarted`).
-  /// One that drains may renew and release what it has until it is done.
+  /// One that drains may renew and release what it has until it is done. The others hear of it by
+  /// kActivities: a session may be due to it whose work its owner has no handler for.
   virtual StoreResult<WorkerKey> join(const store::WorkerInfo& info) = 0;
   /// It lives, and says so. `not_found` when its registration was removed as stale: join again.
   virtual StoreResult<void> refresh(WorkerKey worker, bool draining) = 0;

@@ -19,7 +19,9 @@ constexpr Duration kWaitsForRoom = std::chrono::seconds(1);
 }  // namespace
 
 Progress FetchStep::step() {
-  if (!worker_.accepting) return {};
+  // A worker that drains goes on with the sessions that nobody else may ever have.
+  const bool draining = !worker_.accepting;
+  if (draining && !sessions_.has_unmovable()) return {};
   if (!wanted_ && worker_.now() < due_) return {false, due_};
   // What is fetched now would be lost with this process, if that is what the suspect kills.
   const std::optional<BootTime> suspect = desk_.suspect_since();
@@ -32,7 +34,8 @@ Progress FetchStep::step() {
                                        .abilities = &worker_.abilities,
                                        .token = worker_.token<LockToken>(),
                                        .lease = worker_.options.activity_lease,
-                                       .max = slots};
+                                       .max = slots,
+                                       .owned_only = draining};
   auto fetched = worker_.store->fetch_activities(request);
   if (!fetched) {
     desk_.unreserve(slots);

@@ -57,7 +57,7 @@ void* ActivityContext::session_state(const detail::SessionStateCode& code) {
                               "' of its session, and was scheduled without one",
                           false);
   }
-  return call_.stay()->state(code, call_.stop_token());
+  return call_.stay()->state(code, call_.stop_token(), call_.may_wait());
 }
 
 void ActivityContext::set_progress(Payload details) {

@@ -1,6 +1,7 @@
 // ActivityCall: one attempt of an activity that this worker has in its hands.
 #pragma once
 
+#include "runtime/executor.hpp"
 #include "runtime/registry.hpp"
 #include "runtime/session_stay.hpp"
 
@@ -47,8 +48,11 @@ class ActivityCall {
   /// Its part in its session; null when it has none.
   [[nodiscard]] runtime::SessionStay* stay() const noexcept { return stay_.get(); }
   [[nodiscard]] const runtime::Registry& registry() const noexcept { return registry_; }
+  /// Whether its code may block. Coroutines share a thread.
+  [[nodiscard]] bool may_wait() const noexcept { return may_wait_ && !code_->is_coroutine(); }
   /// Begins to run the code. `completion` is of this call.
   void invoke(runtime::Executor& threads, Completion completion) {
+    may_wait_ = threads.may_wait();
     code_->invoke({context_, scheduled_.input, threads, end_.get_token()}, std::move(completion));
   }
   [[nodiscard]] BootTime started() const noexcept { return started_; }
@@ -121,6 +125,7 @@ class ActivityCall {
   const BootTime started_;
   const BootTime deadline_;
   const std::uint64_t payload_limit_;
+  bool may_wait_ = true;
   std::atomic<bool> answered_{false};
   std::atomic<int> reason_{-1};
   std::stop_source stop_;

@@ -125,7 +125,7 @@ void KeepStep::release_all() {
 
 BootTime KeepStep::keep_sessions() {
   const SessionKeeper::Done done = sessions_.step();
-  if (done.made_room && worker_.accepting) {
+  if (done.fetch) {
     fetch_.want();
     worker_.poke(Step::activities);
   }

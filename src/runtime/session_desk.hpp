@@ -88,6 +88,7 @@ class SessionDesk {
   /// Those that nobody else may ever claim; or only those of them that the store would not let go.
   enum class Which : std::uint8_t { refused, all };
   [[nodiscard]] std::vector<store::SessionHold> unmovable(Which which) const;
+  [[nodiscard]] bool has_unmovable() const { return !unmovable(Which::refused).empty(); }
 
   /// When one of them becomes idle, or should be tried again.
   [[nodiscard]] BootTime next_due() const;

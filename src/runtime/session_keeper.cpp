@@ -48,7 +48,8 @@ SessionKeeper::Done SessionKeeper::step() {
   if (now >= look_due_) look_after_lapsed(now);
   if (giving_up_) fail_unmovable(SessionDesk::Which::refused);
   sessions_.choose_leavers(draining);
-  done.made_room = release();
+  const bool made_room = release();
+  done.fetch = draining ? sessions_.has_unmovable() : made_room;
   if (sessions_.size() > 0)
     done.next_due = std::max(not_before_, std::min({renewal_due(), look_due_, sessions_.next_due()}));
   return done;

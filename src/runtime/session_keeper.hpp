@@ -18,7 +18,7 @@ class SessionKeeper {
 
   struct Done {
     BootTime next_due = BootTime::max();
-    bool made_room = false;  ///< fetching may find more
+    bool fetch = false;  ///< fetching may find more
   };
   Done step();
   /// This worker has no more time: sessions that can't be handed over are lost. Any thread.

@@ -33,10 +33,10 @@ SessionMemory::~SessionMemory() {
 // ---- using a state ------------------------------------------------------------------------------
 
 void* SessionMemory::state(const detail::SessionStateCode& code, Generation generation, Use& use,
-                           const std::stop_token& stop) {
+                           const std::stop_token& stop, bool may_wait) {
   std::unique_lock lock(mutex_);
   if (!code.is_concurrent() && !use.alone) {
-    wait_until_free(lock, stop);
+    wait_until_free(lock, stop, may_wait);
     taken_ = use.alone = true;
   }
   if (code.saved_with_each_activity()) use.to_be_recorded = true;
@@ -64,7 +64,11 @@ void* SessionMemory::state(const detail::SessionStateCode& code, Generation gene
   return (states_[&code] = std::move(made)).get();
 }
 
-void SessionMemory::wait_until_free(std::unique_lock<std::mutex>& lock, const std::stop_token& stop) {
+void SessionMemory::wait_until_free(std::unique_lock<std::mutex>& lock, const std::stop_token& stop,
+                                    bool may_wait) {
+  if (!may_wait && taken_) {
+    throw ActivityFailure("state_busy", "another activity has the state of session '" + id_ + "'");
+  }
   if (changed_.wait(lock, stop, [this] { return !taken_; })) return;
   throw ActivityFailure(
       "stopped", "the activity was asked to stop while it waited for the state of session '" + id_ + "'");

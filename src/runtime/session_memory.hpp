@@ -55,7 +55,7 @@ class SessionMemory {
 
   /// The state of this kind, made if need be. See SessionState::in().
   void* state(const detail::SessionStateCode& code, Generation generation, Use& use,
-              const std::stop_token& stop);
+              const std::stop_token& stop, bool may_wait);
   /// The code of an activity has returned, with success or not: what to save with its completion, if
   /// anything. Throws what the user's function throws.
   std::optional<std::string> end_of_code(Use& use, bool succeeded);
@@ -72,7 +72,7 @@ class SessionMemory {
  private:
   using States = std::map<const detail::SessionStateCode*, std::shared_ptr<void>>;
 
-  void wait_until_free(std::unique_lock<std::mutex>& lock, const std::stop_token& stop);
+  void wait_until_free(std::unique_lock<std::mutex>& lock, const std::stop_token& stop, bool may_wait);
   void set_busy(bool busy);
   SavedStates& saved_states();
   static void put(SavedStates& saved, const std::string& name, Payload state);

@@ -35,8 +35,8 @@ class SessionStay {
   [[nodiscard]] const std::optional<ActivitySession>& shown() const noexcept { return shown_; }
   [[nodiscard]] store::SessionHold hold() const { return {shown_->id, shown_->generation}; }
 
-  void* state(const detail::SessionStateCode& code, const std::stop_token& stop) {
-    return memory_->state(code, shown_->generation, use_, stop);
+  void* state(const detail::SessionStateCode& code, const std::stop_token& stop, bool may_wait) {
+    return memory_->state(code, shown_->generation, use_, stop, may_wait);
   }
   void abort(std::string_view reason) {
     const std::lock_guard lock(mutex_);

@@ -41,6 +41,8 @@ class ActivityFetch {
   void consider(const Activity& activity, const QueueItem& item) {
     const Admission admission = admit(tx_, request_.worker, abilities_, activity);
     if (admission == Admission::no) return;
+    if (request_.owned_only && (activity.session == 0 || admission != Admission::yes))
+      return queue_.drop_lane(item.lane);
     if (admission == Admission::full) {
       if (item.lane < 0) queue_.drop_lane(item.lane);
     } else if (admission == Admission::by_claim && at_limit()) {

@@ -100,6 +100,24 @@ STORE_TEST(SessionRules, TheLastOwnerThatClaimsAgainIsToldSo) {
   EXPECT_TRUE(work->session->same_owner);
 }
 
+STORE_TEST(SessionRules, AFetchOfWhatIsOwnedTakesAndClaimsNothingElse) {
+  const Worker a = join("a");
+  a.acquire("gpu");
+  a.commit(a.begin("order-1")
+               .schedules("ship")
+               .schedules({.name = "charge", .session = SessionUse{.id = "cpu"}})
+               .schedules({.name = "charge", .session = SessionUse{.id = "gpu"}}));
+  const auto fetched = must(store().fetch_activities({.worker = a.key,
+                                                      .abilities = &a.info.abilities,
+                                                      .token = token<LockToken>(),
+                                                      .lease = 30s,
+                                                      .max = 10,
+                                                      .owned_only = true}));
+  ASSERT_EQ(fetched.activities.size(), 1U);
+  EXPECT_EQ(fetched.activities[0].session->hold.id, "gpu");
+  EXPECT_EQ(session("cpu").state, SessionState::unclaimed);
+}
+
 STORE_TEST(SessionRules, RequirementsThatNobodyMetInTimeAreNamed) {
   const Worker a = join("a");
   const auto schedule = [&](const char* instance, std::vector<std::string> requirements) {

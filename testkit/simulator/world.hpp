@@ -49,6 +49,7 @@ class World : private CallGuard {
 
   std::vector<RegisteredActivity> activities;
   std::vector<RegisteredOrchestration> orchestrations;
+  std::vector<std::shared_ptr<const detail::SessionStateCode>> session_states;
   void at(Duration when, std::string what, std::function<void(Client&)> act);
   std::vector<std::function<void()>> calm_actions;
   std::vector<std::function<void()>> end_checks;

@@ -81,6 +81,7 @@ struct ActivityRequest {
   LockToken token{};  ///< new and random; locks all that this call fetches
   Duration lease{};
   std::size_t max = 1;
+  bool owned_only = false;  ///< nothing but items of sessions that the worker owns: it claims no more
 };
 
 struct FetchedActivities {
