@@ -59,12 +59,14 @@ std::unique_ptr<Runtime> start_worker(const std::string& file, const std::string
   return rt;
 }
 
+CalendarTime wall_now() { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
+
 /// When each session began to be worked in by each holder.
 class Book {
  public:
   void note(const std::string& session, std::uint64_t generation) {
     const std::lock_guard lock(mutex_);
-    begun_[session].try_emplace(generation, std::chrono::system_clock::now());
+    begun_[session].try_emplace(generation, wall_now());
   }
   /// By generation, the first first.
   std::map<std::uint64_t, CalendarTime> of(const std::string& session) {
@@ -166,7 +168,7 @@ std::vector<double> recovery_ms(const DiskFolder& folder, std::size_t sessions, 
       start_worker(file, "next", sessions, lease,
                    [&book](const std::string& session, std::uint64_t g) { book.note(session, g); });
   std::this_thread::sleep_for(lease);  // leases are at all stages
-  const CalendarTime killed = std::chrono::system_clock::now();
+  const CalendarTime killed = wall_now();
   kill(process, SIGKILL);
   waitpid(process, nullptr, 0);
   book.wait(sessions, 1);
