@@ -16,6 +16,8 @@ constexpr Duration kPause = std::chrono::milliseconds(250);
 // How long an item of an unclaimed session waits for a worker that has room for it.
 constexpr Duration kWaitsForRoom = std::chrono::seconds(1);
 
+bool requires_save(const store::ActivityResult& answer) { return answer.save && answer.save->required; }
+
 }  // namespace
 
 Progress FetchStep::step() {
@@ -95,6 +97,7 @@ Progress AnswerStep::step() {
   if (answers.empty()) return {};
   auto results = worker_.store->finish_activities(answers);
   std::vector<store::ActivityResult> again;
+  std::vector<store::ActivityResult> put_back;
   for (std::size_t i = 0; i < answers.size(); ++i) {
     if (!results[i] && results[i].error().kind == StoreError::Kind::unavailable) {
       not_before_ = trouble_.failed("answer activities", results[i].error());
@@ -102,12 +105,19 @@ Progress AnswerStep::step() {
       continue;
     }
     trouble_.worked();
+    if (!results[i] && results[i].error().kind == StoreError::Kind::lost && requires_save(answers[i])) {
+      // Its session is another's by now, so what it changed is lost: it runs again, with the new owner.
+      put_back.push_back({answers[i].id, answers[i].token, store::PutBack{}, std::move(answers[i].progress)});
+      continue;
+    }
     if (!results[i]) worker_.counters.answers_refused.add();
     desk_.answered(answers[i], results[i].has_value());
   }
+  const bool more = !put_back.empty();
+  if (more) desk_.give_back(std::move(put_back));
   const bool trouble = !again.empty();
   if (trouble) desk_.give_back(std::move(again));
-  return {!trouble, trouble ? not_before_ : BootTime::max()};
+  return {!trouble || more, trouble ? not_before_ : BootTime::max()};
 }
 
 }  // namespace holdfast::runtime

@@ -317,7 +317,8 @@ void ActivityDesk::answered(const store::ActivityResult& answer, bool wanted) {
   if (found == calls_.end()) return;
   cache_.activity_settled(answer.id.instance);
   call = close(found->first);
-  if (wanted && call && call->stay() != nullptr) call->stay()->recorded();
+  const bool recorded = wanted && std::holds_alternative<store::Finished>(answer.result);
+  if (recorded && call && call->stay() != nullptr) call->stay()->recorded();
 }
 
 // ---- keeping ------------------------------------------------------------------------------------

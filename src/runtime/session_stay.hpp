@@ -51,7 +51,7 @@ class SessionStay {
   std::optional<store::SessionSave> end_of_code(bool succeeded) {
     auto bytes = memory_->end_of_code(use_, succeeded);
     if (!bytes) return std::nullopt;
-    return store::SessionSave{*std::move(bytes)};
+    return store::SessionSave{.bytes = *std::move(bytes), .required = true};
   }
   /// The store has recorded its outcome, and what came with it.
   void recorded() noexcept { recorded_ = true; }

@@ -75,6 +75,11 @@ std::vector<StoreResult<void>> MemoryStore::finish_activities(std::span<const Ac
                              const auto activity = locked(tx, item.id, item.token);
                              if (!activity) return Unexpected(activity.error());
                              const SessionResults for_session(**activity, item.save, item.abort_session);
+                             if (!for_session.counts(tx)) {
+                               return refuse(
+                                   StoreError::Kind::lost,
+                                   "the state of its session can't be saved: the session is another's");
+                             }
                              if (item.progress) (*activity)->progress = *item.progress;
                              std::visit(Answer{tx, **activity}, item.result);
                              for_session.apply(tx);

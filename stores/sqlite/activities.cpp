@@ -269,6 +269,12 @@ void queue_again(Transaction& tx, Activity activity, Duration delay) {
   }
 }
 
+bool SessionResults::counts(Transaction& tx) const {
+  if (session == 0 || !*save || !(*save)->required) return true;
+  const Session row = session_of(tx, session);
+  return !row.begun || row.ended || is_current(row, worker, generation);
+}
+
 void SessionResults::apply(Transaction& tx) const {
   if (session == 0 || (!*save && !*abort)) return;
   Session row = session_of(tx, session);

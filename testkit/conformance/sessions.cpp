@@ -316,6 +316,28 @@ STORE_TEST(Sessions, ASaveOfAnOlderGenerationIsIgnored) {
   EXPECT_EQ(session("gpu").saved, std::nullopt);
 }
 
+STORE_TEST(Sessions, AResultThatRequiresItsSaveCountsOnlyWithIt) {
+  Worker a = join("a");
+  a.activity_lease = 1h;
+  const Worker b = join("b");
+  a.commit(a.begin("order-1").schedules(of_session("gpu")));
+  const Work work = a.fetch_activity();
+  const auto finish = [&] {
+    return answer(a.answer_with({.id = work.id(),
+                                 .token = work.token,
+                                 .result = Finished{"x"},
+                                 .save = SessionSave{.bytes = "stale", .required = true}}));
+  };
+  pass(a.info.abilities.session_lease);
+  b.acquire("gpu");
+  EXPECT_EQ(finish(), "lost");
+  EXPECT_EQ(session("gpu").saved, std::nullopt);
+  EXPECT_EQ(activities().size(), 1U);
+  // With the end of the session there is nobody left to read it.
+  must(store().close_session("gpu", SessionReason::operated));
+  EXPECT_EQ(finish(), "ok");
+}
+
 STORE_TEST(Sessions, AnActivityMayAbortThem) {
   const Worker a = join("a");
   a.commit(a.begin("order-1")
