@@ -60,7 +60,10 @@ World::World(std::uint64_t seed, const testing::SimulationOptions& options, bool
       witness_(clock_, [this](std::string what) { fail(std::move(what)); }),
       session_witness_(
           clock_, [this](std::string what) { fail(std::move(what)); },
-          [this](std::string_view id) { return plain_store_->session_log(id, 0, 1'000'000).value_or({}); }),
+          [this](std::string_view id) {
+            auto log = plain_store_->session_log(id, 0, 1'000'000);
+            return log ? *std::move(log) : std::vector<store::SessionLogEntry>();
+          }),
       open_(options.database ? options.database(clock_) : in_memory(clock_)),
       plain_store_(open_()),
       client_store_(handle(0, "client")),
