@@ -182,7 +182,7 @@ void ActivityDesk::ended(const CallPointer& call, Result<Payload> result) {
   std::optional<store::SessionSave> save;
   if (SessionStay* const stay = call->stay()) {
     try {
-      save = stay->end_of_code(counts && result);
+      save = stay->end_of_code(counts && result && !call->too_large(*result));
     } catch (...) {
       result = Unexpected(detail::failure_of(std::current_exception()));
     }

@@ -118,8 +118,8 @@ void Node::look_again() { hear({.work = store::kTurns | store::kActivities}); }
 
 void Node::stop_accepting() {
   worker_.accepting = false;
-  desk_.give_back_ahead();
   keep_.want_refresh();  // the others have to know that it drains
+  desk_.give_back_ahead();
   worker_.poke(Step::turns);
   worker_.poke(Step::keep);
 }

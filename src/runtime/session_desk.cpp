@@ -162,7 +162,8 @@ void SessionDesk::end_stay(const HeldPointer& held, bool aborted) {
   held->quiet_since = worker_.now();
   if (aborted) return leave(held, SessionReason::aborted);
   if (held->activities > 0) return;
-  if (!worker_.accepting || held->hand_over || room_wanted_) return worker_.poke(Step::keep);
+  if (!worker_.accepting || held->hand_over || room_wanted_until_.load() > worker_.now())
+    return worker_.poke(Step::keep);
   worker_.keep_by(after(held->quiet_since, held->idle_timeout));
 }
 
@@ -245,9 +246,12 @@ void SessionDesk::choose_leavers(bool draining) {
     if (held->leaving || held->lapsed || held->activities > 0 || held->not_before > now) continue;
     if (const auto reason = reason_to_leave(*held, draining, now)) begin_to_leave(held, *reason);
   }
-  if (!room_wanted_.exchange(false)) return;
+  if (room_wanted_until_.load() <= now) return;
   // One at a time: what waits may fit into its place.
-  if (const HeldPointer held = longest_quiet()) begin_to_leave(held, SessionReason::displaced);
+  const HeldPointer held = longest_quiet();
+  if (!held) return;
+  room_wanted_until_ = BootTime{};
+  begin_to_leave(held, SessionReason::displaced);
 }
 
 std::optional<SessionReason> SessionDesk::reason_to_leave(const Held& held, bool draining,
@@ -323,7 +327,7 @@ void SessionDesk::stays(const store::SessionHold& hold) {
   held->refused = true;
   held->quiet_since = worker_.now();  // what is queued or backs off is activity
   held->not_before = after(worker_.now(), kPause);
-  if (displaced) room_wanted_ = true;  // of another one
+  if (displaced) want_room();  // of another one
 }
 
 void SessionDesk::left(const store::SessionHold& hold, SessionReason reason) {
