@@ -55,9 +55,10 @@ struct RuntimeOptions {
   /// After a request to stop, how long an activity has before its slot is given to others.
   Duration cancel_grace = std::chrono::seconds(10);
   /// Activities that may go on after their grace, each in a thread of its own. With so many this worker
-  /// begins no more, and says so, until some of them end.
+  /// begins no more, and says so, until some of them end. The same number of threads may be stuck in turns
+  /// before they are no longer replaced.
   std::size_t max_abandoned = 64;
-  /// A turn that takes longer is reported.
+  /// A turn that takes longer is reported, its instance is parked, and its thread is replaced.
   Duration turn_time_limit = std::chrono::seconds(10);
   /// Other workers take it for gone when it gave no sign of life for this long.
   Duration worker_stale_after = std::chrono::seconds(60);

@@ -58,14 +58,15 @@ void say_stopped(Worker& worker, const detail::ActivityCall& call, CancelReason 
 
 bool ActivityDesk::reserve_for_hand_off() {
   const std::lock_guard lock(mutex_);
-  if (!worker_.accepting || refuses() || taken_ + for_fetch_ >= worker_.slots) return false;
+  if (!worker_.accepting || abandoned_.too_many() || taken_ + for_fetch_ >= worker_.slots) return false;
   ++taken_;
   return true;
 }
 
 std::size_t ActivityDesk::reserve_for_fetch() {
   const std::lock_guard lock(mutex_);
-  const std::size_t free = refuses() ? 0 : worker_.slots - std::min(taken_, worker_.slots);
+  const std::size_t room = abandoned_.too_many() ? 0 : worker_.slots + ahead_.room(worker_.slots);
+  const std::size_t free = room - std::min(taken_, room);
   if (free == 0) left_behind_ = true;  // nobody knows: the next slot that becomes free will tell
   taken_ += free;
   for_fetch_ = 0;
@@ -83,20 +84,70 @@ void ActivityDesk::set_left_behind(bool left_behind) {
   if (!left_behind) for_fetch_ = 0;
 }
 
-// With the mutex held.
-void ActivityDesk::free_slot() {
+// With the mutex held. What is returned gets the slot.
+std::optional<AheadList::Item> ActivityDesk::free_slot() {
+  --running_;
   --taken_;
+  if (abandoned_.too_many()) return std::nullopt;
+  if (auto next = ahead_.take()) {
+    ++running_;
+    return next;
+  }
   if (left_behind_ && (next_for_fetch_ = !next_for_fetch_)) ++for_fetch_;
+  return std::nullopt;
+}
+
+void ActivityDesk::leave_slot() {
+  std::optional<AheadList::Item> next;
+  {
+    const std::lock_guard lock(mutex_);
+    next = free_slot();
+  }
+  begin_next(std::move(next));
+}
+
+void ActivityDesk::begin_next(std::optional<AheadList::Item> next) {
+  if (next) run(std::move(next->locked), next->token, next->asked);
+}
+
+void ActivityDesk::give_back(std::vector<AheadList::Item>&& ahead) {
+  for (AheadList::Item& item : ahead) queue({item.locked.id, item.token, store::PutBack{}});
+}
+
+void ActivityDesk::give_back_ahead() {
+  std::vector<AheadList::Item> all;
+  {
+    const std::lock_guard lock(mutex_);
+    all = ahead_.take_all();
+    taken_ -= all.size();
+  }
+  give_back(std::move(all));
 }
 
 // ---- the life of a call -------------------------------------------------------------------------
 
 void ActivityDesk::begin(store::LockedActivity&& locked, LockToken token, BootTime asked) {
+  bool ahead = false;
+  {
+    const std::lock_guard lock(mutex_);
+    ahead = running_ >= worker_.slots && !worker_.is_suspect(locked.delivery);
+    if (ahead) {
+      ahead_.add({std::move(locked), token, asked, worker_.now()});
+    } else {
+      ++running_;
+    }
+  }
+  if (!ahead) return run(std::move(locked), token, asked);
+  worker_.keep_by(after(worker_.now(), AheadList::kPatience));
+}
+
+// In a slot that is its own.
+void ActivityDesk::run(store::LockedActivity&& locked, LockToken token, BootTime asked) {
   std::optional<detail::ActivityScheduled> scheduled = bodies::read<detail::ActivityScheduled>(locked.body);
   if (!scheduled) {
     log(*worker_.logger, LogLevel::error, "the body of an activity can't be read; it is set aside",
         {{"instance", locked.instance}, {"activity", locked.name}});
-    unreserve(1);
+    leave_slot();
     return queue({locked.id, token, store::SetAside{"the body can't be decoded"}});
   }
   if (locked.delivery > worker_.options.poison_after) {
@@ -131,7 +182,7 @@ void ActivityDesk::ended(const CallPointer& call, Result<Payload> result) {
   std::optional<store::SessionSave> save;
   if (SessionStay* const stay = call->stay()) {
     try {
-      save = stay->end_of_code(counts && result);
+      save = stay->end_of_code(counts && result && !call->too_large(*result));
     } catch (...) {
       result = Unexpected(detail::failure_of(std::current_exception()));
     }
@@ -139,14 +190,16 @@ void ActivityDesk::ended(const CallPointer& call, Result<Payload> result) {
   bool fetch = false;
   bool gone = false;
   std::optional<CancelReason> stopped;
+  std::optional<AheadList::Item> next;
   {
     const std::lock_guard lock(mutex_);
-    if (forget_abandoned(*call)) fetch = !refuses();
+    ahead_.note(worker_.now() - call->started());
+    if (abandoned_.remove(*call)) fetch = !abandoned_.too_many();
     const auto found = calls_.find({call->id(), call->token()});
     if (found != calls_.end()) {
       if (std::exchange(found->second.code_runs, false)) {
         stopped = found->second.asked;
-        free_slot();
+        next = free_slot();
       }
       fetch = fetch || left_behind_;
       gone = found->second.gone;
@@ -158,6 +211,7 @@ void ActivityDesk::ended(const CallPointer& call, Result<Payload> result) {
   }
   if (stopped) say_stopped(worker_, *call, *stopped, !counts && !result);
   if (gone) worker_.poke(Step::keep);
+  begin_next(std::move(next));
   if (counts) conclude(*call, std::move(result), std::move(save));
   if (fetch) worker_.poke(Step::activities);  // last: this thread may fetch itself
 }
@@ -165,22 +219,6 @@ void ActivityDesk::ended(const CallPointer& call, Result<Payload> result) {
 // With the mutex held. Only what the store took away is on record there; of a lost lease it knows nothing.
 void ActivityDesk::acknowledge(const Key& key, const Entry& entry, store::CancelRecord::State state) {
   if (entry.on_record) acknowledgements_.push_back({key.first, key.second, state});
-}
-
-// With the mutex held. True when it was one of them.
-bool ActivityDesk::forget_abandoned(const detail::ActivityCall& call) {
-  const bool refused = refuses();
-  if (abandoned_.erase(&call) == 0) return false;
-  worker_.counters.abandoned_now.add(-1);
-  log(*worker_.logger, LogLevel::info, "an abandoned activity has ended",
-      {{"instance", call.locked().instance},
-       {"activity", call.locked().name},
-       {"abandoned", abandoned_.size()}});
-  if (refused && !refuses()) {
-    worker_.counters.refusing.add(-1);
-    log(*worker_.logger, LogLevel::info, "this worker begins activities again");
-  }
-  return true;
 }
 
 // Decides what the end of an attempt means: a retry, or an outcome, which goes straight into the next turn
@@ -231,7 +269,7 @@ void ActivityDesk::fail_at_once(store::LockedActivity&& locked, LockToken token,
   failure.attempt = static_cast<int>(locked.attempt);
   log(*worker_.logger, LogLevel::error, "activity failed without being run",
       {{"instance", locked.instance}, {"activity", locked.name}, {"failure", failure.message}});
-  unreserve(1);
+  leave_slot();
   queue({locked.id, token, store::Finished{bodies::to_bytes(bodies::Outcome{std::move(failure), {}})}});
 }
 
@@ -347,6 +385,12 @@ void ActivityDesk::cancel(const store::ActivityId& id, LockToken token, CancelRe
   CallPointer call;  // let go without the mutex: it may be the last in its session
   {
     const std::lock_guard lock(mutex_);
+    if (ahead_.remove(id, token)) {
+      --taken_;
+      acknowledgements_.push_back({id, token, store::CancelRecord::State::acknowledged});
+      worker_.poke(Step::keep);
+      return;
+    }
     const auto found = calls_.find({id, token});
     if (found == calls_.end() || found->second.gone) return;
     call = found->second.call;
@@ -387,6 +431,8 @@ void ActivityDesk::stop(const Stops& stops) {
 void ActivityDesk::enforce_limits() {
   std::vector<CallPointer> timed_out;
   std::vector<CallPointer> to_end;
+  std::vector<AheadList::Item> late;
+  std::vector<std::optional<AheadList::Item>> next;
   Stops stops;
   bool slots_free = false;
   {
@@ -411,10 +457,14 @@ void ActivityDesk::enforce_limits() {
         ++it;
       } else {
         slots_free = slots_free || grace_over;
-        it = grace_over ? abandon(it) : std::next(it);
+        it = grace_over ? abandon(it, next) : std::next(it);
       }
     }
+    late = ahead_.take_late(now);
+    taken_ -= late.size();
   }
+  give_back(std::move(late));
+  for (auto& item : next) begin_next(std::move(item));
   stop(stops);
   for (const CallPointer& call : to_end) call->end();
   if (slots_free) worker_.poke(Step::activities);
@@ -437,25 +487,11 @@ bool ActivityDesk::tell_to_end(Entry& entry) {
 
 // With the mutex held. Its code goes on, but no longer counts.
 std::map<ActivityDesk::Key, ActivityDesk::Entry>::iterator ActivityDesk::abandon(
-    std::map<Key, Entry>::iterator it) {
+    std::map<Key, Entry>::iterator it, std::vector<std::optional<AheadList::Item>>& next) {
   Entry& entry = it->second;
-  worker_.counters.abandoned.add();
-  worker_.counters.abandoned_now.add(1);
-  abandoned_.insert(entry.call.get());
-  log(*worker_.logger, LogLevel::warn, "activity goes on after its grace; its slot is given to others",
-      {{"instance", entry.call->locked().instance},
-       {"activity", entry.call->locked().name},
-       {"abandoned", abandoned_.size()}});
-  if (abandoned_.size() == worker_.options.max_abandoned) {
-    worker_.counters.refusing.add(1);
-    log(*worker_.logger, LogLevel::error,
-        "this worker begins no more activities: too many ignore that they were asked to stop; restart it, "
-        "and "
-        "make them heed their stop token",
-        {{"abandoned", abandoned_.size()}, {"max_abandoned", worker_.options.max_abandoned}});
-  }
+  abandoned_.add(*entry.call);
   entry.code_runs = false;
-  free_slot();
+  next.push_back(free_slot());
   if (!entry.gone) return std::next(it);
   acknowledge(it->first, entry, store::CancelRecord::State::abandoned);
   return calls_.erase(it);
@@ -463,7 +499,7 @@ std::map<ActivityDesk::Key, ActivityDesk::Entry>::iterator ActivityDesk::abandon
 
 BootTime ActivityDesk::next_limit() const {
   const std::lock_guard lock(mutex_);
-  BootTime due = BootTime::max();
+  BootTime due = ahead_.next_due();
   for (const auto& [key, entry] : calls_) {
     if (!entry.code_runs) continue;
     if (!entry.gone && !entry.call->answered()) {
@@ -493,7 +529,7 @@ std::vector<store::CancelAcknowledgement> ActivityDesk::take_acknowledgements() 
 
 std::size_t ActivityDesk::slots_in_use() const {
   const std::lock_guard lock(mutex_);
-  return taken_;
+  return taken_ - ahead_.size();
 }
 
 std::optional<BootTime> ActivityDesk::suspect_since() const {
@@ -516,7 +552,7 @@ bool ActivityDesk::settling() const {
 
 std::size_t ActivityDesk::in_hand() const {
   const std::lock_guard lock(mutex_);
-  return calls_.size();
+  return calls_.size() + ahead_.size();
 }
 
 }  // namespace holdfast::runtime

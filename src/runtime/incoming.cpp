@@ -250,4 +250,13 @@ void add_local(Incoming& incoming, const CachedInstance& instance, const std::ve
   }
 }
 
+bool asks_to_terminate(std::span<const store::Message> messages) {
+  return std::ranges::any_of(messages, [](const store::Message& message) {
+    const auto* bytes = std::get_if<std::string>(&message.body);
+    if (message.kind != store::MessageKind::control || bytes == nullptr) return false;
+    const auto control = bodies::read<bodies::Control>(*bytes);
+    return control && control->kind == bodies::Control::Kind::terminate;
+  });
+}
+
 }  // namespace holdfast::runtime

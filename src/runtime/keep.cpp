@@ -20,21 +20,20 @@ Progress KeepStep::step() {
   desk_.enforce_limits();
   if (refresh_wanted_.exchange(false) || now >= refresh_due_) refresh();  // before sessions: it may drain
   const BootTime sessions_due = keep_sessions();
-  name_stuck_turns();
+  std::vector<std::thread::id> stuck = turns_.give_up_overdue();
   acknowledge();
   give_back_doubtful();
   release_idle(worker_.options.hold_instances);
   cache_.evict_idle(worker_.options.cache_idle);
   if (sweep_wanted_.exchange(false) || now >= sweep_due_) sweep();
-  const BootTime due =
-      std::min({retry_due_, activities_due_, turns_due_, sessions_due, refresh_due_, sweep_due_,
-                desk_.next_limit(), turns_.watch().next_due(),
-                cache_.next_due(worker_.options.hold_instances, worker_.options.cache_idle)});
+  const BootTime due = std::min(
+      {retry_due_, activities_due_, turns_due_, sessions_due, refresh_due_, sweep_due_, desk_.next_limit(),
+       turns_.next_overdue(), cache_.next_due(worker_.options.hold_instances, worker_.options.cache_idle)});
   // Others may have asked for less in the meantime.
   BootTime asked_for = worker_.keep_due.load();
   while (due < asked_for && !worker_.keep_due.compare_exchange_weak(asked_for, due)) {
   }
-  return {false, std::min(due, asked_for)};
+  return {false, std::min(due, asked_for), std::move(stuck)};
 }
 
 bool KeepStep::failed(std::string_view what, const StoreError& error) {
@@ -175,15 +174,6 @@ void KeepStep::acknowledge() {
   // Only for people who look: when it is lost, the record goes with its lease.
   if (const auto answer = worker_.store->acknowledge_cancels(list); !answer)
     failed("acknowledge", answer.error());
-}
-
-void KeepStep::name_stuck_turns() {
-  for (const TurnWatch::Overdue& turn : turns_.watch().take_overdue(worker_.now())) {
-    log(*worker_.logger, LogLevel::error,
-        "a turn has not come back within turn_time_limit: its thread is stuck in code that blocks or "
-        "computes",
-        {{"instance", turn.instance}, {"orchestration", turn.orchestration}});
-  }
 }
 
 void KeepStep::refresh() {

@@ -47,7 +47,6 @@ class KeepStep {
   void wake_parked();
   void look_for_cancels();
   void acknowledge();
-  void name_stuck_turns();
   void refresh();
   void sweep();
   bool failed(std::string_view what, const StoreError& error);

@@ -119,6 +119,7 @@ void Node::look_again() { hear({.work = store::kTurns | store::kActivities}); }
 void Node::stop_accepting() {
   worker_.accepting = false;
   keep_.want_refresh();  // the others have to know that it drains
+  desk_.give_back_ahead();
   worker_.poke(Step::turns);
   worker_.poke(Step::keep);
 }
@@ -130,7 +131,7 @@ void Node::stop_activities() {
 
 // A step that began before accepting ended may still bring work, so it is asked about first.
 bool Node::quiet() const {
-  return bringing_work_ == 0 && desk_.in_hand() == 0 && !cache_.has_ready() && sessions_.quiet();
+  return bringing_work_ == turns_.stuck() && desk_.in_hand() == 0 && !cache_.has_ready() && sessions_.quiet();
 }
 
 void Node::leave() {

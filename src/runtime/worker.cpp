@@ -115,8 +115,8 @@ Counters::Counters(Metrics& metrics)
                               "Activities that were asked to stop and ended within their grace.")),
       abandoned(metrics.counter("holdfast_activities_abandoned_total",
                                 "Activities that went on after their grace.")),
-      abandoned_now(metrics.gauge("holdfast_abandoned_activities",
-                                  "Activities that go on after their grace, each in a thread of its own.")),
+      abandoned_now(
+          metrics.gauge("holdfast_abandoned_activities", "Activities that go on after their grace.")),
       refusing(metrics.gauge("holdfast_refusing_workers",
                              "Workers that begin no activities, because they have abandoned too many.")),
       poisoned(metrics.counter("holdfast_poison_total",

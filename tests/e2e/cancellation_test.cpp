@@ -260,8 +260,7 @@ TEST_P(CancellationTest, WithTooManyAbandonedActivitiesAWorkerBeginsNoMoreAndSay
   for (const std::string id : {"a", "b"}) rt->client().cancel(id, "enough");
   EXPECT_TRUE(log->wait_for("this worker begins no more activities"));
   EXPECT_EQ(rt->metrics()
-                .gauge("holdfast_abandoned_activities",
-                       "Activities that go on after their grace, each in a thread of its own.")
+                .gauge("holdfast_abandoned_activities", "Activities that go on after their grace.")
                 .value(),
             2);
   const Run waits = rt->client().start("hello", "h", "Ada");
