@@ -78,7 +78,7 @@ class Book {
     const auto enough = [&] {
       const std::lock_guard lock(mutex_);
       std::size_t count = 0;
-      for (const auto& [session, begins] : begun_) count += begins.size() >= generations ? 1 : 0;
+      for (const auto& [session, begins] : begun_) count += begins.size() >= generations ? 1U : 0U;
       return count >= sessions;
     };
     const auto give_up = std::chrono::steady_clock::now() + 60s;
@@ -155,7 +155,7 @@ std::vector<double> recovery_ms(const DiskFolder& folder, std::size_t sessions, 
   const auto held = [&] {
     std::size_t count = 0;
     for (const SessionInfo& session : client.list_sessions({}, sessions)) {
-      count += session.state == store::SessionState::active ? 1 : 0;
+      count += session.state == store::SessionState::active ? 1U : 0U;
     }
     return count;
   };

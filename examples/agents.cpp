@@ -227,11 +227,10 @@ class Story {
     }
   }
 
-  [[nodiscard]] std::size_t twice_in_a_generation() const {
-    std::map<std::pair<int, std::uint64_t>, int> times;
-    std::size_t twice = 0;
+  [[nodiscard]] int twice_in_a_generation() const {
+    int twice = 0;
     for (const auto& [talk, begins] : talks_) {
-      times.clear();
+      std::map<std::pair<int, std::uint64_t>, int> times;
       for (const Begin& begin : begins) twice += ++times[{begin.turn, begin.generation}] == 2 ? 1 : 0;
     }
     return twice;
@@ -328,7 +327,7 @@ int missing_turns(const std::vector<Run>& runs, int turns) {
 
 int conclude(const Client& client, const Story& story, int lost) {
   const int most = most_held(client);
-  const std::size_t twice = story.twice_in_a_generation();
+  const int twice = story.twice_in_a_generation();
   story.tell_lanes();
   story.tell_moves();
   const auto row = [](const char* text, auto value) { std::cout << padded(text, 40) << value << "\n"; };
