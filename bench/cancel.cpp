@@ -87,7 +87,7 @@ class CancelBench {
     runtime_.start();
   }
 
-  void idle() { report("cancel_idle", cancel_many(quick_ ? 10 : 50)); }
+  void idle() { report("cancel_idle", cancel_many(quick_ ? 10 : 500)); }
 
   void loaded() {
     std::atomic<bool> over{false};
@@ -100,7 +100,7 @@ class CancelBench {
     }
     const auto began = std::chrono::steady_clock::now();
     const std::uint64_t before = last_id_;
-    report("cancel_loaded", cancel_many(quick_ ? 10 : 50));
+    report("cancel_loaded", cancel_many(quick_ ? 10 : 500));
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     const double runs = static_cast<double>(last_id_ - before);
     over = true;

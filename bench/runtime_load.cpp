@@ -5,10 +5,12 @@
 #include <holdfast/context.hpp>
 #include <holdfast/runtime.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -23,33 +25,52 @@ constexpr int kActivities = 5;
 // Before the clock runs: until then instances are in flight at all stages.
 constexpr auto kRunUp = 50ms;
 
-// About as many bytes as the segments of the ceilings hold for each activity.
-Task<std::string> in_parallel(Context& ctx, std::string order) {
+// About as many bytes as the segments of the ceilings hold for each activity. An empty session is none.
+Task<std::string> in_parallel(Context& ctx, std::string order, std::string session) {
   std::vector<Op<std::string>> parts;
-  for (int i = 0; i < kActivities; ++i) parts.push_back(ctx.activity<std::string>(kActivityName, order));
+  for (int i = 0; i < kActivities; ++i) {
+    parts.push_back(ctx.activity<std::string>(kActivityName, {.session = session}, order));
+  }
   const std::vector<std::string> receipts = co_await when_all(std::move(parts));
   co_return receipts.back();
 }
 
-Task<std::string> in_sequence(Context& ctx, std::string order) {
+Task<std::string> in_sequence(Context& ctx, std::string order, std::string session) {
   std::string receipt;
   for (int i = 0; i < kActivities; ++i) {
-    receipt = co_await ctx.activity<std::string>(kActivityName, order);
+    receipt = co_await ctx.activity<std::string>(kActivityName, {.session = session}, order);
   }
   co_return receipt;
+}
+
+std::string session_id(std::uint64_t number) { return "session-" + std::to_string(number); }
+
+// One activity in each of these sessions, so that somebody holds them.
+constexpr std::string_view kClaim = "claim";
+Task<void> claim(Context& ctx, std::uint64_t from, std::uint64_t to) {
+  std::vector<Op<std::string>> parts;
+  for (std::uint64_t i = from; i < to; ++i) {
+    const std::string session = session_id(i);
+    parts.push_back(ctx.activity<std::string>(kActivityName, {.session = session}, session));
+  }
+  co_await when_all(std::move(parts));
 }
 
 class RuntimeLoad final : public Contender {
  public:
   RuntimeLoad(std::shared_ptr<Store> store, Shape shape, std::size_t in_flight,
-              std::shared_ptr<Metrics> metrics)
+              std::shared_ptr<Metrics> metrics, std::size_t sessions)
       : in_flight_(in_flight),
+        sessions_(sessions),
         runtime_(std::move(store), {.activity_slots = in_flight * kActivities,
+                                    .session_limit = static_cast<std::uint32_t>(sessions),
                                     .logger = stderr_logger(LogLevel::warn),
                                     .metrics = std::move(metrics)}) {
     runtime_.activity(kActivityName, [](ActivityContext&, std::string order) { return order; });
     runtime_.orchestration(kOrchestrationName, shape == Shape::p5 ? in_parallel : in_sequence);
+    runtime_.orchestration(kClaim, claim);
     runtime_.start();
+    claim_sessions();
   }
 
   Round run(std::chrono::nanoseconds length) override {
@@ -70,14 +91,26 @@ class RuntimeLoad final : public Contender {
   }
 
  private:
+  void claim_sessions() {
+    constexpr std::size_t kAtOnce = 100;
+    std::vector<Run> runs;
+    for (std::size_t from = 0; from < sessions_; from += kAtOnce) {
+      const std::size_t to = std::min(from + kAtOnce, sessions_);
+      runs.push_back(runtime_.client().start(kClaim, "claim-" + std::to_string(from), from, to));
+    }
+    for (const Run& run : runs) run.wait(60s);
+  }
+
   // What ended while the clock ran.
   std::vector<double> be_client(Clock::time_point begin, Clock::time_point end) {
     std::vector<double> latencies;
     Client client = runtime_.client();
     for (;;) {
-      const std::string id = instance_id(++last_id_);
+      const std::uint64_t number = ++last_id_;
+      const std::string id = instance_id(number);
+      const std::string session = sessions_ > 0 ? session_id(number % sessions_) : "";
       const auto started = Clock::now();
-      const auto output = client.start(kOrchestrationName, id, id).wait<std::string>(60s);
+      const auto output = client.start(kOrchestrationName, id, id, session).wait<std::string>(60s);
       const auto now = Clock::now();
       if (output != id) throw std::runtime_error("instance " + id + " gave '" + output + "'");
       if (now >= end) return latencies;
@@ -88,6 +121,7 @@ class RuntimeLoad final : public Contender {
   }
 
   std::size_t in_flight_;
+  std::size_t sessions_;
   std::atomic<std::uint64_t> last_id_{0};
   std::mutex mutex_;
   Runtime runtime_;
@@ -96,8 +130,8 @@ class RuntimeLoad final : public Contender {
 }  // namespace
 
 std::unique_ptr<Contender> runtime_load(std::shared_ptr<Store> store, Shape shape, std::size_t in_flight,
-                                        std::shared_ptr<Metrics> metrics) {
-  return std::make_unique<RuntimeLoad>(std::move(store), shape, in_flight, std::move(metrics));
+                                        std::shared_ptr<Metrics> metrics, std::size_t sessions) {
+  return std::make_unique<RuntimeLoad>(std::move(store), shape, in_flight, std::move(metrics), sessions);
 }
 
 }  // namespace holdfast::bench

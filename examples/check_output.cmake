@@ -1,8 +1,8 @@
-# Runs PROGRAM in an empty folder and compares what it prints with the file EXPECTED. ACTUAL is where the output is left.
+# Runs PROGRAM, with ARGUMENT if there is one, in an empty folder and compares what it prints with the file EXPECTED. ACTUAL is where the output is left.
 set(folder "${ACTUAL}.folder")
 file(REMOVE_RECURSE "${folder}")
 file(MAKE_DIRECTORY "${folder}")
-execute_process(COMMAND "${PROGRAM}" WORKING_DIRECTORY "${folder}" OUTPUT_FILE "${ACTUAL}" RESULT_VARIABLE status)
+execute_process(COMMAND "${PROGRAM}" ${ARGUMENT} WORKING_DIRECTORY "${folder}" OUTPUT_FILE "${ACTUAL}" RESULT_VARIABLE status)
 if(NOT status EQUAL 0)
   message(FATAL_ERROR "${PROGRAM} ended with ${status}")
 endif()

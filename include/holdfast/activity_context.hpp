@@ -21,13 +21,18 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
 namespace holdfast {
 
+template <class T>
+class SessionState;
+
 namespace detail {
 class ActivityCall;
+class SessionStateCode;
 
 struct InCoroutine {};
 /// What ActivityContext::cancelled() gives. holdfast/asio.hpp has it.
@@ -38,6 +43,17 @@ struct CancelledAwait {
 };
 
 }  // namespace detail
+
+/// The session that an activity belongs to.
+struct ActivitySession {
+  std::string id{};
+  /// Grows whenever the session is claimed, and is never used twice: what a resource outside can tell late
+  /// requests of a former owner by.
+  Generation generation{};
+  /// This is the first activity since this worker began to hold the session: nothing of it is in memory yet.
+  /// A retry of that activity is fresh, too; one after a re-claim with no other owner in between is not.
+  bool fresh = false;
+};
 
 /// One attempt. Valid while the activity's code runs; any of its threads may use it.
 class ActivityContext {
@@ -73,6 +89,13 @@ class ActivityContext {
   /// The queue that it came from; empty = the default one.
   [[nodiscard]] const std::string& queue() const noexcept;
 
+  /// The session that it belongs to; nothing for an activity without one.
+  [[nodiscard]] const std::optional<ActivitySession>& session() const noexcept;
+  /// Declares the session's state unusable. When this attempt ends, its session fails with it: what is queued
+  /// and what runs in it ends with SessionAborted. The result of this attempt counts, and is not retried. No
+  /// effect without a session, or when the session has another owner by then.
+  void abort_session(std::string_view reason);
+
   /// Tells how far it is. The details are seen by clients, and by the next attempt if this one fails. The
   /// lock is kept without it, too. Throws LimitError when the details are larger than Limits::payload_bytes.
   template <class T>
@@ -88,6 +111,10 @@ class ActivityContext {
   }
 
  private:
+  template <class T>
+  friend class SessionState;
+
+  [[nodiscard]] void* session_state(const detail::SessionStateCode& code);
   void set_progress(Payload details);
   [[nodiscard]] std::optional<Payload> progress() const;
 

@@ -27,6 +27,8 @@ enum class CancelReason : std::uint8_t {
   attempt_timeout,    ///< the attempt took too long
   worker_stopping,    ///< the worker that runs it goes away
   unreadable,         ///< its row could not be decoded, and was set aside
+  /// No worker took it in time, and none that is alive and has its code met its session's requirements.
+  requirements_not_met,
 };
 
 /// The name as it is written in logs, metrics and JSON: "schedule_to_start".

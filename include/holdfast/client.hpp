@@ -59,6 +59,18 @@ struct DeleteOptions {
 /// Activities of one name in one queue: how many wait, run, and could be served. `workers` = 0: by nobody.
 using QueueInfo = store::QueueDepth;
 
+/// A session as it is now: holder, policy, lease and time to live, what is queued and runs in it, why it
+/// ended.
+using SessionInfo = store::SessionView;
+/// One line in the story of a session: what happened, to whom, when and why.
+using SessionLogEntry = store::SessionLogEntry;
+
+/// The state of a session in a word, as operators know it: unclaimed, active, expired (its lease or its time
+/// to live is over), orphaned (its lease is over, and its worker is gone), closed, failed.
+std::string_view session_status(const SessionInfo& session) noexcept;
+/// A line of the log as a sentence: "moved from a to b (drained), generation 7, after 250 ms".
+std::string to_string(const SessionLogEntry& entry);
+
 struct ClientOptions {
   /// How long a call tries again while the store is unavailable, before it throws ClientError.
   Duration retry_for = std::chrono::seconds(10);
@@ -164,6 +176,23 @@ class Client {
   [[nodiscard]] RunDetail describe(std::string_view id) const { return run(id).describe(); }
   /// All activities that wait or run, by queue and name.
   [[nodiscard]] std::vector<QueueInfo> queues() const;
+
+  // ---- sessions
+
+  /// By id, up to `limit` after `after`.
+  [[nodiscard]] std::vector<SessionInfo> list_sessions(std::string_view after = {},
+                                                       std::size_t limit = 100) const;
+  /// Throws ClientError (not_found).
+  [[nodiscard]] SessionInfo describe_session(std::string_view id) const;
+  /// The whole story of a session, oldest first, also of one whose record is gone; of all sessions when `id`
+  /// is empty.
+  [[nodiscard]] std::vector<SessionLogEntry> session_log(std::string_view id) const;
+  /// A part of it: up to `limit` entries after the one with number `after`.
+  [[nodiscard]] std::vector<SessionLogEntry> session_log(std::string_view id, std::uint64_t after,
+                                                         std::size_t limit) const;
+  /// Ends a session: what is queued in it fails with SessionClosed, what runs may finish. False when it had
+  /// ended already. Throws ClientError (not_found).
+  bool close_session(std::string_view id) const;
 
  private:
   Run start_named(std::string_view orchestration, std::string_view id, Payload input);

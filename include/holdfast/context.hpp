@@ -184,10 +184,13 @@ class Context {
   Session session(std::string_view id) {
     return {core_, detail::SessionSettings{.id = detail::checked_name("a session", id)}};
   }
-  /// A session that is created, with these options, by its first activity. Nothing is recorded here.
+  /// The next event in the life of a session that this orchestration need not have opened:
+  /// `co_await ctx.session_events("gpu")`. It hears of those from the first wait on.
+  Op<SessionEvent> session_events(std::string_view id) { return session(id).next_event(); }
+  /// A session that is created, with these options, by its first activity. Nothing is recorded here. What is
+  /// not set: a lease of 2 minutes, 30 minutes to live, one activity at a time.
   Session worker_session(std::string_view id, SessionOptions options) {
-    options.id = id;
-    return {core_, detail::session_settings(options)};
+    return {core_, detail::worker_session_settings(id, options)};
   }
 
   // ---- what happens inside the turn -------------------------------------------------------------

@@ -19,6 +19,7 @@
 #include <holdfast/runtime.hpp>
 #include <holdfast/saga.hpp>
 #include <holdfast/session.hpp>
+#include <holdfast/session_state.hpp>
 #include <holdfast/sqlite.hpp>
 #include <holdfast/task.hpp>
 #include <holdfast/version.hpp>

@@ -15,6 +15,7 @@
 #include <holdfast/log.hpp>
 #include <holdfast/metrics.hpp>
 #include <holdfast/options.hpp>
+#include <holdfast/session_state.hpp>
 #include <holdfast/store.hpp>
 
 #include <chrono>
@@ -54,9 +55,10 @@ struct RuntimeOptions {
   /// After a request to stop, how long an activity has before its slot is given to others.
   Duration cancel_grace = std::chrono::seconds(10);
   /// Activities that may go on after their grace, each in a thread of its own. With so many this worker
-  /// begins no more, and says so, until some of them end.
+  /// begins no more, and says so, until some of them end. The same number of threads may be stuck in turns
+  /// before they are no longer replaced.
   std::size_t max_abandoned = 64;
-  /// A turn that takes longer is reported.
+  /// A turn that takes longer is reported, its instance is parked, and its thread is replaced.
   Duration turn_time_limit = std::chrono::seconds(10);
   /// Other workers take it for gone when it gave no sign of life for this long.
   Duration worker_stale_after = std::chrono::seconds(60);
@@ -85,11 +87,41 @@ struct RuntimeOptions {
   std::uint32_t session_limit = 10;
   Duration session_lease = std::chrono::seconds(30);
   Duration session_idle_timeout = std::chrono::minutes(5);
+  /// How long the saved state of a session is kept that nobody holds; and how long the record of one that was
+  /// opened, or given a policy, after its end.
+  Duration session_state_retention = std::chrono::hours(24);
+  Duration session_record_retention = std::chrono::hours(24);
 
   /// Where it writes what happens; empty: stderr, from `info` on.
   std::shared_ptr<Logger> logger{};
   /// Where it counts; empty: its own, see Runtime::metrics().
   std::shared_ptr<Metrics> metrics{};
+};
+
+/// What became of a wish about a session.
+enum class SessionOutcome : std::uint8_t {
+  created,     ///< it began now, and is this worker's
+  reused,      ///< it was this worker's already; its lease begins anew
+  reacquired,  ///< nobody held it any more; it is this worker's now
+  closed,      ///< by this call; or, of one that was to be acquired or renewed, before: it has ended
+  already_closed,
+  missing,  ///< there is none
+  owned_by_another,
+  requirements_not_met,   ///< this worker lacks a capability
+  limit_exceeded,         ///< this worker holds as many as RuntimeOptions::session_limit allows
+  reacquire_not_allowed,  ///< its owner was lost, and its policy says that nobody may follow
+};
+std::string_view to_string(SessionOutcome outcome) noexcept;
+
+/// The answer to Runtime::acquire_session().
+struct SessionAcquired {
+  SessionOutcome outcome = SessionOutcome::created;
+  SessionInfo session{};  ///< as it is now; empty when there is none
+  /// Whether this worker holds it now.
+  [[nodiscard]] bool held() const noexcept {
+    return outcome == SessionOutcome::created || outcome == SessionOutcome::reused ||
+           outcome == SessionOutcome::reacquired;
+  }
 };
 
 /// Options of a registration.
@@ -132,6 +164,18 @@ class Runtime {
     return add_orchestration(name, options, detail::make_orchestration(function));
   }
 
+  /// What activities keep in memory for their session, see holdfast/session_state.hpp. `name` tells states
+  /// apart, and must be the same on all workers: it finds what was saved.
+  template <class T>
+  SessionState<T> session_state(std::string_view name, SessionStateOptions<T> options = {}) {
+    auto code = detail::make_session_state<T>(name, std::move(options));
+    add_session_state(code);
+    return SessionState<T>(std::move(code));
+  }
+  /// Told of each session that comes to this worker, or leaves it. Sessions work without.
+  Runtime& on_session_acquired(SessionHook hook);
+  Runtime& on_session_released(SessionHook hook);
+
   /// Checks the options, registers with the store and begins to work. Throws std::invalid_argument for
   /// options that don't go together, ClientError when the store can't be reached.
   void start();
@@ -141,6 +185,19 @@ class Runtime {
   /// drain() with the cancel grace.
   void stop();
 
+  /// Claims a session before there is any work for it; its id is the options', what they leave open is a
+  /// worker session's: a lease of 2 minutes, 30 minutes to live, one activity at a time. It is renewed from
+  /// then on. Throws std::invalid_argument for options that don't go together, ClientError when the store
+  /// can't be reached, std::logic_error when this runtime has not started.
+  SessionAcquired acquire_session(std::string_view id, SessionOptions options);
+  SessionAcquired acquire_session(std::string_view id) { return acquire_session(id, {}); }
+  /// Begins the lease of a session anew: `reused`, or why not. Only for those who can't wait: all that this
+  /// runtime holds is renewed without being asked.
+  SessionOutcome renew_session(std::string_view id);
+  /// Ends a session, whoever holds it: `closed`, `already_closed` or `missing`. What is queued in it fails
+  /// with SessionClosed, what runs may finish.
+  SessionOutcome close_session(std::string_view id);
+
   [[nodiscard]] Client client() const;
   /// The name that it has, given or made.
   [[nodiscard]] const std::string& node_id() const noexcept;
@@ -148,6 +205,7 @@ class Runtime {
 
  private:
   Runtime& add_activity(std::string_view name, std::shared_ptr<const detail::ActivityCode> code);
+  void add_session_state(std::shared_ptr<const detail::SessionStateCode> code);
   Runtime& add_orchestration(std::string_view name, OrchestrationOptions options,
                              std::shared_ptr<const detail::OrchestrationCode> code);
 

@@ -11,6 +11,7 @@
 #include <holdfast/detail/describe.hpp>
 #include <holdfast/ids.hpp>
 #include <holdfast/op.hpp>
+#include <holdfast/task.hpp>
 
 #include <cstdint>
 #include <string>
@@ -74,12 +75,22 @@ class Session {
   Op<void> close() const {
     return {*core_, detail::describe_operation(detail::SessionClosing{settings_.id})};
   }
-  /// The next event in the session's life.
-  Op<SessionEvent> moved() const {
+  /// The next event in the session's life, in their order: from open_session on for who opened it, else from
+  /// the first wait for one. Those that come while nobody waits are kept.
+  Op<SessionEvent> next_event() const {
     return {*core_, detail::describe_operation(detail::SessionEventAwaited{settings_.id})};
   }
+  /// Waits until the session has changed hands, or is lost: the next event that is not its first claim.
+  Task<SessionEvent> moved() const { return wait_until_moved(*this); }
 
  private:
+  static Task<SessionEvent> wait_until_moved(Session session) {
+    for (;;) {
+      SessionEvent event = co_await session.next_event();
+      if (event.kind != SessionEvent::Kind::claimed) co_return event;
+    }
+  }
+
   detail::Core* core_;
   detail::SessionSettings settings_;
 };

@@ -75,7 +75,8 @@ class Store {
   /// hand-off wishes are queued. Their locks stay as they are, and answers with a valid token still count.
   /// Sessions of older incarnations that are not draining: those that may be re-claimed become unclaimed at
   /// once (the first claim of the new incarnation is `taken_back`), `fail` ones are lost (`owner_restarted`).
-  /// One that drains may renew and release what it has until it is done.
+  /// One that drains may renew and release what it has until it is done. The others hear of it by
+  /// kActivities: a session may be due to it whose work its owner has no handler for.
   virtual StoreResult<WorkerKey> join(const store::WorkerInfo& info) = 0;
   /// It lives, and says so. `not_found` when its registration was removed as stale: join again.
   virtual StoreResult<void> refresh(WorkerKey worker, bool draining) = 0;
@@ -93,12 +94,13 @@ class Store {
   virtual StoreResult<store::FetchedTurns> fetch_turns(const store::TurnRequest& request) = 0;
 
   /// Commits turns. `lost` when the lock or the stamp is not the one named, or a row of `completed` is not
-  /// locked by the token given; `invalid` for new activities or timers of an instance that has ended. Then
-  /// nothing of this turn has happened. Otherwise all of it has, in this order: the segment; messages
-  /// consumed and set aside; local completions (rows deleted, sessions saved or aborted); cancelled
-  /// activities (rows deleted; for those that run a cancel record, and their worker is woken) and timers;
-  /// sessions opened; new activities; new timers; values; sessions closed and watched; starts, messages
-  /// (which may be for what was just started) and answers; custom status; waits; status; the end.
+  /// locked by the token given or requires a save that is refused; `invalid` for new activities or timers of
+  /// an instance that has ended. Then nothing of this turn has happened. Otherwise all of it has, in this
+  /// order: the segment; messages consumed and set aside; local completions (rows deleted, sessions saved or
+  /// aborted); cancelled activities (rows deleted; for those that run a cancel record, and their worker is
+  /// woken) and timers; sessions opened; new activities; new timers; values; sessions closed and watched;
+  /// starts, messages (which may be for what was just started) and answers; custom status; waits; status; the
+  /// end.
   ///
   /// *Hand-off.* A new activity with the wish is locked at once if a fetch by this worker could have taken it
   /// now: handler, queue, and for a session that this worker owns it, with an unexpired lease and room under
@@ -141,7 +143,7 @@ class Store {
   virtual StoreResult<store::FetchedActivities> fetch_activities(const store::ActivityRequest& request) = 0;
 
   /// Answers attempts. `gone` when the row was taken away (the reason is known for as long as the cancel
-  /// record is), `lost` when it is locked by another token.
+  /// record is), `lost` when it is locked by another token, or when a save that it requires is refused.
   virtual std::vector<StoreResult<void>> finish_activities(
       std::span<const store::ActivityResult> results) = 0;
 

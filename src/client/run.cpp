@@ -78,7 +78,59 @@ std::string seconds_text(Duration duration) {
   return ms >= 10'000 ? std::to_string(ms / 1000) + " s" : std::to_string(ms) + " ms";
 }
 
-RunWait to_wait(const store::ActivityView& activity) {
+/// Why an activity of a session waits, where it is the session's fault; looks at the store only if there is
+/// such an activity.
+class SessionObstacles {
+ public:
+  explicit SessionObstacles(detail::ClientCore& core) : core_(core) {}
+
+  /// Empty when nothing is in its way.
+  std::string of(const store::ActivityView& activity) {
+    if (activity.session.empty() || activity.running || activity.workers == 0) return {};
+    const auto session = core_.store().session(activity.session);
+    if (!session) {
+      return session.error().kind == StoreError::Kind::not_found
+                 ? "session missing: it waits until a worker acquires the session"
+                 : "";
+    }
+    const std::vector<std::string>& requirements = session->policy.requirements;
+    std::uint32_t capable = 0;
+    std::uint32_t with_room = 0;
+    for (const store::WorkerView& worker : workers()) {
+      const store::Abilities& abilities = worker.info.abilities;
+      if (worker.draining || !abilities.handlers.contains(activity.name) ||
+          !abilities.queues.serve(activity.queue)) {
+        continue;
+      }
+      const bool covers = std::ranges::all_of(
+          requirements, [&](const std::string& one) { return abilities.capabilities.contains(one); });
+      capable += covers ? 1 : 0;
+      with_room += covers && worker.sessions_owned < abilities.session_limit ? 1 : 0;
+    }
+    if (capable == 0) return "requirements not met by any live worker: " + joined(requirements);
+    const bool is_free = session->state == store::SessionState::unclaimed ||
+                         (session->state == store::SessionState::lapsed &&
+                          session->policy.when_lost == store::SessionPolicy::WhenLost::reclaim);
+    if (is_free && with_room == 0) return "no session capacity: all workers that could hold it are full";
+    return {};
+  }
+
+ private:
+  const std::vector<store::WorkerView>& workers() {
+    if (!workers_) workers_ = core_.store().workers().value_or(std::vector<store::WorkerView>());
+    return *workers_;
+  }
+  static std::string joined(const std::vector<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+    return text;
+  }
+
+  detail::ClientCore& core_;
+  std::optional<std::vector<store::WorkerView>> workers_;
+};
+
+RunWait to_wait(const store::ActivityView& activity, SessionObstacles& obstacles) {
   RunWait wait{.kind = RunWait::Kind::activity,
                .name = activity.name,
                .served = activity.running || activity.workers > 0,
@@ -87,8 +139,12 @@ RunWait to_wait(const store::ActivityView& activity) {
                .attempt = static_cast<int>(activity.attempt),
                .delivery = static_cast<int>(activity.delivery)};
   const std::string queue = activity.queue.empty() ? "the default queue" : "queue '" + activity.queue + "'";
+  const std::string obstacle = obstacles.of(activity);
+  if (!obstacle.empty()) wait.served = false;
   if (activity.running) {
     wait.state = "running on " + activity.owner;
+  } else if (!obstacle.empty()) {
+    wait.state = obstacle;
   } else if (!wait.served) {
     wait.state = "no live worker has it and serves " + queue;
   } else if (activity.due_in > Duration::zero()) {
@@ -173,7 +229,9 @@ RunDetail Run::describe() const {
   const store::InstanceDetail found = core_->call([&] { return core_->store().describe(id_); });
   RunDetail detail{
       .info = detail::to_info(found.view), .running_on = found.locked_by, .unread_messages = found.unread};
-  for (const store::ActivityView& activity : found.activities) detail.waits.push_back(to_wait(activity));
+  SessionObstacles obstacles(*core_);
+  for (const store::ActivityView& activity : found.activities)
+    detail.waits.push_back(to_wait(activity, obstacles));
   for (const store::CancelRecord& cancel : found.cancels) {
     detail.cancels.push_back({.name = cancel.name,
                               .execution = cancel.id.execution,

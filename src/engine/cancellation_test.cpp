@@ -115,7 +115,7 @@ Task<std::string> waits_in_every_way(Context& ctx, std::string how) {
     if (how == "child") co_await ctx.child<void>("child");
     if (how == "detached") co_await ctx.start_detached("other");
     if (how == "session") co_await ctx.open_session({.id = "s"});
-    if (how == "news") co_await ctx.session("s").moved();
+    if (how == "news") co_await ctx.session("s").next_event();
     if (how == "value") co_await ctx.value_of<int>("i-2", "k");
   } catch (const Cancelled&) {
     co_return "cancelled";
@@ -152,7 +152,7 @@ Task<int> awaits_again(Context& ctx) {
   add(co_await throws_cancelled(ctx.start_detached("d")));
   add(co_await throws_cancelled(ctx.open_session({.id = "s"})));
   add(co_await throws_cancelled(ctx.session("s").close()));
-  add(co_await throws_cancelled(ctx.session("s").moved()));
+  add(co_await throws_cancelled(ctx.session("s").next_event()));
   add(co_await throws_cancelled(ctx.value_of<int>("i-2", "k")));
   add(co_await throws_cancelled(ctx.side_effect([]() -> int { std::abort(); })));
   add(co_await throws_cancelled(helper(ctx)));

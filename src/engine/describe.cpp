@@ -1,6 +1,9 @@
 #include <holdfast/detail/describe.hpp>
 #include <holdfast/detail/names.hpp>
 
+#include <chrono>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace holdfast::detail {
@@ -36,9 +39,37 @@ ActivitySettings activity_settings(const ActivityOptions& options) {
   return settings;
 }
 
+void check(const SessionOptions& options) {
+  const auto require = [&](bool fine, const char* what) {
+    if (!fine) throw std::invalid_argument("holdfast: session '" + std::string(options.id) + "': " + what);
+  };
+  constexpr Duration kLeast{1};
+  require(options.lease.value_or(kLeast) > Duration::zero() && options.lease != never,
+          "its lease must be above zero, and end");
+  require(options.idle_timeout.value_or(kLeast) > Duration::zero(), "its idle timeout must be above zero");
+  require(options.ttl.value_or(kLeast) > Duration::zero(), "its time to live must be above zero");
+  require(options.max_concurrent_activities.value_or(1) >= 0,
+          "it can't have fewer than 0 activities at once");
+  const bool ends = options.ttl.value_or(never) != never || options.idle_timeout.value_or(never) != never;
+  require(!options.outlives_opener || ends,
+          "one that outlives its opener needs a time to live or an idle timeout, or it would stay for ever");
+}
+
 }  // namespace
 
+SessionSettings worker_session_settings(std::string_view id, SessionOptions options) {
+  options.id = id;
+  if (!options.lease) options.lease = std::chrono::seconds(120);
+  if (!options.idle_timeout) options.idle_timeout = never;
+  if (!options.ttl) options.ttl = std::chrono::seconds(1800);
+  if (!options.max_concurrent_activities) options.max_concurrent_activities = 1;
+  SessionSettings settings = session_settings(options);
+  settings.id = checked_name("a session", id);
+  return settings;
+}
+
 SessionSettings session_settings(const SessionOptions& options) {
+  check(options);
   return {.id = optional_name("a session", options.id),
           .queue = optional_name("a queue", options.queue),
           .connection = std::string(options.connection),

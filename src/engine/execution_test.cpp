@@ -534,7 +534,7 @@ Task<std::string> uses_sessions(Context& ctx) {
   auto render = ctx.worker_session("gpu-render", {.queue = "gpu", .max_concurrent_activities = 1});
   co_await render.activity<void>("warm_up");
   auto reply = co_await ctx.activity<std::string>("chat", {.session = "conv-1"}, "hi");
-  auto news = co_await ctx.session("conv-1").moved();
+  auto news = co_await ctx.session("conv-1").next_event();
   co_return frames + reply + news.to;
 }
 

@@ -415,7 +415,7 @@ Task<std::string> close_session(Scope s, const Node&) {
 Task<std::string> session_news(Scope s, const Node& node) {
   const OpenWait wait(s);
   const Session session = s.frame->session.value_or(s.ctx->session("w" + std::to_string(node.a)));
-  Op<SessionEvent> op = session.moved();
+  Op<SessionEvent> op = session.next_event();
   const SessionEvent news = co_await std::move(op);
   wait.survived();
   co_return news.to + "/" + std::to_string(news.generation);

@@ -256,7 +256,7 @@ Task<std::string> everything(Context& ctx, std::string in) {
   auto session = co_await ctx.open_session({.id = "s-1", .requirements = {"gpu"}});
   log += co_await session.activity<std::string>("render", 1);
   co_await session.close();
-  log += (co_await session.moved()).to;
+  log += (co_await session.next_event()).to;
   ctx.set_value("k", log);
   ctx.set_status(log);
   const Tracer captured;

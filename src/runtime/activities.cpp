@@ -13,10 +13,17 @@ constexpr Duration kAlone = std::chrono::seconds(1);
 // How long the other suspects wait for a process of their own.
 constexpr Duration kPause = std::chrono::milliseconds(250);
 
+// How long an item of an unclaimed session waits for a worker that has room for it.
+constexpr Duration kWaitsForRoom = std::chrono::seconds(1);
+
+bool requires_save(const store::ActivityResult& answer) { return answer.save && answer.save->required; }
+
 }  // namespace
 
 Progress FetchStep::step() {
-  if (!worker_.accepting) return {};
+  // A worker that drains goes on with the sessions that nobody else may ever have.
+  const bool draining = !worker_.accepting;
+  if (draining && !sessions_.has_unmovable()) return {};
   if (!wanted_ && worker_.now() < due_) return {false, due_};
   // What is fetched now would be lost with this process, if that is what the suspect kills.
   const std::optional<BootTime> suspect = desk_.suspect_since();
@@ -29,7 +36,8 @@ Progress FetchStep::step() {
                                        .abilities = &worker_.abilities,
                                        .token = worker_.token<LockToken>(),
                                        .lease = worker_.options.activity_lease,
-                                       .max = slots};
+                                       .max = slots,
+                                       .owned_only = draining};
   auto fetched = worker_.store->fetch_activities(request);
   if (!fetched) {
     desk_.unreserve(slots);
@@ -40,6 +48,7 @@ Progress FetchStep::step() {
   trouble_.worked();
   due_ = after(asked, fetched->next_due);
   if (fetched->left_behind) wanted_ = true;
+  mind_sessions(*fetched, asked);
   desk_.set_left_behind(fetched->left_behind);
   put_back_suspects(fetched->activities, request.token);
   desk_.unreserve(slots - fetched->activities.size());
@@ -47,6 +56,22 @@ Progress FetchStep::step() {
   for (store::LockedActivity& locked : fetched->activities)
     desk_.begin(std::move(locked), request.token, asked);
   return {any, due_};
+}
+
+// What was claimed is kept, whatever becomes of the items that came with it. A session that has waited for
+// long enough, and nobody took it, is worth the place of one that is quiet.
+void FetchStep::mind_sessions(const store::FetchedActivities& fetched, BootTime asked) {
+  for (const store::LockedActivity& locked : fetched.activities) {
+    if (locked.session) sessions_.granted(*locked.session, asked);
+  }
+  sessions_.want_hand_over(fetched.to_hand_over);
+  if (!fetched.wants_capacity) return;
+  if (*fetched.wants_capacity < kWaitsForRoom) {
+    due_ = std::min(due_, after(asked, kWaitsForRoom - *fetched.wants_capacity));
+    return;
+  }
+  sessions_.want_room();
+  worker_.poke(Step::keep);
 }
 
 // All but one, before that one is run: what goes back is not lost with this process if that is what it kills.
@@ -72,6 +97,7 @@ Progress AnswerStep::step() {
   if (answers.empty()) return {};
   auto results = worker_.store->finish_activities(answers);
   std::vector<store::ActivityResult> again;
+  std::vector<store::ActivityResult> put_back;
   for (std::size_t i = 0; i < answers.size(); ++i) {
     if (!results[i] && results[i].error().kind == StoreError::Kind::unavailable) {
       not_before_ = trouble_.failed("answer activities", results[i].error());
@@ -79,12 +105,19 @@ Progress AnswerStep::step() {
       continue;
     }
     trouble_.worked();
+    if (!results[i] && results[i].error().kind == StoreError::Kind::lost && requires_save(answers[i])) {
+      // Its session is another's by now, so what it changed is lost: it runs again, with the new owner.
+      put_back.push_back({answers[i].id, answers[i].token, store::PutBack{}, std::move(answers[i].progress)});
+      continue;
+    }
     if (!results[i]) worker_.counters.answers_refused.add();
-    desk_.answered(answers[i]);
+    desk_.answered(answers[i], results[i].has_value());
   }
+  const bool more = !put_back.empty();
+  if (more) desk_.give_back(std::move(put_back));
   const bool trouble = !again.empty();
   if (trouble) desk_.give_back(std::move(again));
-  return {!trouble, trouble ? not_before_ : BootTime::max()};
+  return {!trouble || more, trouble ? not_before_ : BootTime::max()};
 }
 
 }  // namespace holdfast::runtime

@@ -12,17 +12,20 @@ namespace holdfast::runtime {
 /// Fetches as many activities as there are free slots. One thread at a time.
 class FetchStep {
  public:
-  FetchStep(Worker& worker, ActivityDesk& desk) : worker_(worker), desk_(desk), trouble_(worker) {}
+  FetchStep(Worker& worker, ActivityDesk& desk, SessionDesk& sessions)
+      : worker_(worker), desk_(desk), sessions_(sessions), trouble_(worker) {}
 
   Progress step();
   /// The store may have more.
   void want() noexcept { wanted_ = true; }
 
  private:
+  void mind_sessions(const store::FetchedActivities& fetched, BootTime asked);
   void put_back_suspects(std::vector<store::LockedActivity>& activities, LockToken token);
 
   Worker& worker_;
   ActivityDesk& desk_;
+  SessionDesk& sessions_;
   StoreTrouble trouble_;
   std::atomic<bool> wanted_{true};
   BootTime due_{};

@@ -5,6 +5,7 @@
 #include <holdfast/activity_context.hpp>
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace holdfast {
 
@@ -35,6 +36,29 @@ std::optional<CalendarTime> ActivityContext::deadline() const noexcept {
 }
 
 const std::string& ActivityContext::queue() const noexcept { return call_.locked().queue; }
+
+const std::optional<ActivitySession>& ActivityContext::session() const noexcept {
+  static const std::optional<ActivitySession> kNone;
+  return call_.stay() != nullptr ? call_.stay()->shown() : kNone;
+}
+
+void ActivityContext::abort_session(std::string_view reason) {
+  if (call_.stay() != nullptr) call_.stay()->abort(reason);
+}
+
+void* ActivityContext::session_state(const detail::SessionStateCode& code) {
+  if (!call_.registry().has(code)) {
+    throw std::logic_error("the state of sessions '" + code.name() +
+                           "' is not registered with the runtime that runs activity '" + name() + "'");
+  }
+  if (call_.stay() == nullptr) {
+    throw ActivityFailure("no_session",
+                          "activity '" + name() + "' uses the state '" + code.name() +
+                              "' of its session, and was scheduled without one",
+                          false);
+  }
+  return call_.stay()->state(code, call_.stop_token(), call_.may_wait());
+}
 
 void ActivityContext::set_progress(Payload details) {
   if (call_.too_large(details)) {

@@ -78,10 +78,15 @@ std::vector<LocalDone> InstanceCache::put_back(CachedInstance& instance, bool st
 }
 
 std::vector<LocalDone> InstanceCache::drop(CachedInstance& instance) {
+  Abandoned dropped;  // its frame is code of the user: destroyed without the lock
+  return abandon(instance, dropped);
+}
+
+std::vector<LocalDone> InstanceCache::abandon(CachedInstance& instance, Abandoned& abandoned) {
   const std::lock_guard lock(mutex_);
   const std::unique_ptr<store::LockedTurn> next = std::move(instance.next);
   std::vector<LocalDone> done = take_done(instance);
-  erase(instances_.find(instance.key));
+  abandoned = extract(instances_.find(instance.key));
   if (next) add_locked(std::move(*next));
   return done;
 }
@@ -245,10 +250,12 @@ void InstanceCache::touch(CachedInstance& instance) {
   recent_.splice(recent_.end(), recent_, instance.recent);
 }
 
-void InstanceCache::erase(Map::iterator it) {
+void InstanceCache::erase(Map::iterator it) { static_cast<void>(extract(it)); }
+
+InstanceCache::Abandoned InstanceCache::extract(Map::iterator it) {
   held_.erase(it->first);
   recent_.erase(it->second.recent);
-  instances_.erase(it);
+  return instances_.extract(it);
 }
 
 // Those that are locked stay, whatever their number: their locks are bounded by what was fetched.

@@ -28,6 +28,8 @@ struct LocalDone {
   LockToken token{};
   bodies::Outcome outcome{};
   BootTime at{};
+  std::optional<store::SessionSave> save{};
+  std::optional<std::string> abort_session{};
 };
 
 /// One instance. While `busy`, it belongs to the thread that took it, except for `inbox` and `done`, to which
@@ -91,6 +93,10 @@ class InstanceCache {
   std::vector<LocalDone> put_back(CachedInstance& instance, bool still_held);
   /// Its frame can't be trusted any more, or it has ended. What came in the meantime is returned.
   std::vector<LocalDone> drop(CachedInstance& instance);
+  /// An instance that is forgotten here, but still used by code that doesn't come back.
+  using Abandoned = std::map<InstanceKey, CachedInstance>::node_type;
+  /// drop() of an instance that lives on at its place until the caller destroys it.
+  std::vector<LocalDone> abandon(CachedInstance& instance, Abandoned& abandoned);
 
   /// What the holder tells the store when it fetches; sorted by key.
   [[nodiscard]] std::vector<store::HeldInstance> held() const;
@@ -126,6 +132,7 @@ class InstanceCache {
   void list(CachedInstance& instance);
   void touch(CachedInstance& instance);
   void erase(Map::iterator it);
+  Abandoned extract(Map::iterator it);
   void evict_over_capacity();
   static std::vector<LocalDone> take_done(CachedInstance& instance);
 

@@ -1,6 +1,10 @@
 // ActivityCall: one attempt of an activity that this worker has in its hands.
 #pragma once
 
+#include "runtime/executor.hpp"
+#include "runtime/registry.hpp"
+#include "runtime/session_stay.hpp"
+
 #include <holdfast/cancel_reason.hpp>
 #include <holdfast/clock.hpp>
 #include <holdfast/detail/activity_code.hpp>
@@ -22,12 +26,15 @@ namespace holdfast::detail {
 class ActivityCall {
  public:
   ActivityCall(store::LockedActivity locked, LockToken token, ActivityScheduled scheduled,
-               std::shared_ptr<const ActivityCode> code, const Clock& clock, BootTime started,
+               std::shared_ptr<const ActivityCode> code, std::unique_ptr<runtime::SessionStay> stay,
+               const runtime::Registry& registry, const Clock& clock, BootTime started,
                std::uint64_t payload_limit)
       : locked_(std::move(locked)),
         token_(token),
         scheduled_(std::move(scheduled)),
         code_(std::move(code)),
+        stay_(std::move(stay)),
+        registry_(registry),
         clock_(clock),
         started_(started),
         deadline_(deadline_of(scheduled_, started)),
@@ -38,8 +45,14 @@ class ActivityCall {
   [[nodiscard]] const store::ActivityId& id() const noexcept { return locked_.id; }
   [[nodiscard]] LockToken token() const noexcept { return token_; }
   [[nodiscard]] const ActivityScheduled& scheduled() const noexcept { return scheduled_; }
+  /// Its part in its session; null when it has none.
+  [[nodiscard]] runtime::SessionStay* stay() const noexcept { return stay_.get(); }
+  [[nodiscard]] const runtime::Registry& registry() const noexcept { return registry_; }
+  /// Whether its code may block. Coroutines share a thread.
+  [[nodiscard]] bool may_wait() const noexcept { return may_wait_ && !code_->is_coroutine(); }
   /// Begins to run the code. `completion` is of this call.
   void invoke(runtime::Executor& threads, Completion completion) {
+    may_wait_ = threads.may_wait();
     code_->invoke({context_, scheduled_.input, threads, end_.get_token()}, std::move(completion));
   }
   [[nodiscard]] BootTime started() const noexcept { return started_; }
@@ -106,10 +119,13 @@ class ActivityCall {
   const LockToken token_;
   const ActivityScheduled scheduled_;
   const std::shared_ptr<const ActivityCode> code_;
+  const std::unique_ptr<runtime::SessionStay> stay_;
+  const runtime::Registry& registry_;
   const Clock& clock_;
   const BootTime started_;
   const BootTime deadline_;
   const std::uint64_t payload_limit_;
+  bool may_wait_ = true;
   std::atomic<bool> answered_{false};
   std::atomic<int> reason_{-1};
   std::stop_source stop_;

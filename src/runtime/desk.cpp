@@ -58,14 +58,15 @@ void say_stopped(Worker& worker, const detail::ActivityCall& call, CancelReason 
 
 bool ActivityDesk::reserve_for_hand_off() {
   const std::lock_guard lock(mutex_);
-  if (!worker_.accepting || refuses() || taken_ + for_fetch_ >= worker_.slots) return false;
+  if (!worker_.accepting || abandoned_.too_many() || taken_ + for_fetch_ >= worker_.slots) return false;
   ++taken_;
   return true;
 }
 
 std::size_t ActivityDesk::reserve_for_fetch() {
   const std::lock_guard lock(mutex_);
-  const std::size_t free = refuses() ? 0 : worker_.slots - std::min(taken_, worker_.slots);
+  const std::size_t room = abandoned_.too_many() ? 0 : worker_.slots + ahead_.room(worker_.slots);
+  const std::size_t free = room - std::min(taken_, room);
   if (free == 0) left_behind_ = true;  // nobody knows: the next slot that becomes free will tell
   taken_ += free;
   for_fetch_ = 0;
@@ -83,20 +84,70 @@ void ActivityDesk::set_left_behind(bool left_behind) {
   if (!left_behind) for_fetch_ = 0;
 }
 
-// With the mutex held.
-void ActivityDesk::free_slot() {
+// With the mutex held. What is returned gets the slot.
+std::optional<AheadList::Item> ActivityDesk::free_slot() {
+  --running_;
   --taken_;
+  if (abandoned_.too_many()) return std::nullopt;
+  if (auto next = ahead_.take()) {
+    ++running_;
+    return next;
+  }
   if (left_behind_ && (next_for_fetch_ = !next_for_fetch_)) ++for_fetch_;
+  return std::nullopt;
+}
+
+void ActivityDesk::leave_slot() {
+  std::optional<AheadList::Item> next;
+  {
+    const std::lock_guard lock(mutex_);
+    next = free_slot();
+  }
+  begin_next(std::move(next));
+}
+
+void ActivityDesk::begin_next(std::optional<AheadList::Item> next) {
+  if (next) run(std::move(next->locked), next->token, next->asked);
+}
+
+void ActivityDesk::give_back(std::vector<AheadList::Item>&& ahead) {
+  for (AheadList::Item& item : ahead) queue({item.locked.id, item.token, store::PutBack{}});
+}
+
+void ActivityDesk::give_back_ahead() {
+  std::vector<AheadList::Item> all;
+  {
+    const std::lock_guard lock(mutex_);
+    all = ahead_.take_all();
+    taken_ -= all.size();
+  }
+  give_back(std::move(all));
 }
 
 // ---- the life of a call -------------------------------------------------------------------------
 
 void ActivityDesk::begin(store::LockedActivity&& locked, LockToken token, BootTime asked) {
+  bool ahead = false;
+  {
+    const std::lock_guard lock(mutex_);
+    ahead = running_ >= worker_.slots && !worker_.is_suspect(locked.delivery);
+    if (ahead) {
+      ahead_.add({std::move(locked), token, asked, worker_.now()});
+    } else {
+      ++running_;
+    }
+  }
+  if (!ahead) return run(std::move(locked), token, asked);
+  worker_.keep_by(after(worker_.now(), AheadList::kPatience));
+}
+
+// In a slot that is its own.
+void ActivityDesk::run(store::LockedActivity&& locked, LockToken token, BootTime asked) {
   std::optional<detail::ActivityScheduled> scheduled = bodies::read<detail::ActivityScheduled>(locked.body);
   if (!scheduled) {
     log(*worker_.logger, LogLevel::error, "the body of an activity can't be read; it is set aside",
         {{"instance", locked.instance}, {"activity", locked.name}});
-    unreserve(1);
+    leave_slot();
     return queue({locked.id, token, store::SetAside{"the body can't be decoded"}});
   }
   if (locked.delivery > worker_.options.poison_after) {
@@ -110,9 +161,10 @@ void ActivityDesk::begin(store::LockedActivity&& locked, LockToken token, BootTi
                 .retryable = false});
   }
   auto code = worker_.registry.activity(locked.name);
-  auto call = std::make_shared<detail::ActivityCall>(std::move(locked), token, *std::move(scheduled),
-                                                     std::move(code), worker_.store->clock(), worker_.now(),
-                                                     worker_.options.limits.payload_bytes);
+  std::unique_ptr<SessionStay> stay = locked.session ? sessions_.enter(locked, asked) : nullptr;
+  auto call = std::make_shared<detail::ActivityCall>(
+      std::move(locked), token, *std::move(scheduled), std::move(code), std::move(stay), worker_.registry,
+      worker_.store->clock(), worker_.now(), worker_.options.limits.payload_bytes);
   worker_.counters.activities_started.add();
   cache_.activity_started(call->id().instance);
   {
@@ -127,17 +179,27 @@ void ActivityDesk::begin(store::LockedActivity&& locked, LockToken token, BootTi
 // The code has returned: its slot is free, and if nobody answered before, this is the answer.
 void ActivityDesk::ended(const CallPointer& call, Result<Payload> result) {
   const bool counts = call->answer();
+  std::optional<store::SessionSave> save;
+  if (SessionStay* const stay = call->stay()) {
+    try {
+      save = stay->end_of_code(counts && result && !call->too_large(*result));
+    } catch (...) {
+      result = Unexpected(detail::failure_of(std::current_exception()));
+    }
+  }
   bool fetch = false;
   bool gone = false;
   std::optional<CancelReason> stopped;
+  std::optional<AheadList::Item> next;
   {
     const std::lock_guard lock(mutex_);
-    if (forget_abandoned(*call)) fetch = !refuses();
+    ahead_.note(worker_.now() - call->started());
+    if (abandoned_.remove(*call)) fetch = !abandoned_.too_many();
     const auto found = calls_.find({call->id(), call->token()});
     if (found != calls_.end()) {
       if (std::exchange(found->second.code_runs, false)) {
         stopped = found->second.asked;
-        free_slot();
+        next = free_slot();
       }
       fetch = fetch || left_behind_;
       gone = found->second.gone;
@@ -149,7 +211,8 @@ void ActivityDesk::ended(const CallPointer& call, Result<Payload> result) {
   }
   if (stopped) say_stopped(worker_, *call, *stopped, !counts && !result);
   if (gone) worker_.poke(Step::keep);
-  if (counts) conclude(*call, std::move(result));
+  begin_next(std::move(next));
+  if (counts) conclude(*call, std::move(result), std::move(save));
   if (fetch) worker_.poke(Step::activities);  // last: this thread may fetch itself
 }
 
@@ -158,26 +221,13 @@ void ActivityDesk::acknowledge(const Key& key, const Entry& entry, store::Cancel
   if (entry.on_record) acknowledgements_.push_back({key.first, key.second, state});
 }
 
-// With the mutex held. True when it was one of them.
-bool ActivityDesk::forget_abandoned(const detail::ActivityCall& call) {
-  const bool refused = refuses();
-  if (abandoned_.erase(&call) == 0) return false;
-  worker_.counters.abandoned_now.add(-1);
-  log(*worker_.logger, LogLevel::info, "an abandoned activity has ended",
-      {{"instance", call.locked().instance},
-       {"activity", call.locked().name},
-       {"abandoned", abandoned_.size()}});
-  if (refused && !refuses()) {
-    worker_.counters.refusing.add(-1);
-    log(*worker_.logger, LogLevel::info, "this worker begins activities again");
-  }
-  return true;
-}
-
 // Decides what the end of an attempt means: a retry, or an outcome, which goes straight into the next turn
 // where possible.
-void ActivityDesk::conclude(const detail::ActivityCall& call, Result<Payload> result) {
-  if (!result && call.reason() == CancelReason::worker_stopping) {
+void ActivityDesk::conclude(const detail::ActivityCall& call, Result<Payload> result,
+                            std::optional<store::SessionSave> save) {
+  const std::optional<std::string> abort =
+      call.stay() != nullptr ? call.stay()->abort_reason() : std::nullopt;
+  if (!result && !abort && call.reason() == CancelReason::worker_stopping) {
     // The attempt was not given its time.
     return queue({call.id(), call.token(), store::PutBack{}, call.own_progress()});
   }
@@ -196,7 +246,7 @@ void ActivityDesk::conclude(const detail::ActivityCall& call, Result<Payload> re
       delay = retry_delay(call.scheduled().settings->retry, worker_.options.retry, failure,
                           call.locked().attempt, call.locked().total_left, worker_.random);
     }
-    if (delay) {
+    if (delay && !abort) {
       worker_.counters.activities_retried.add();
       return queue(
           {call.id(), call.token(), store::Retry{*delay, bodies::to_bytes(failure)}, call.own_progress()});
@@ -205,7 +255,8 @@ void ActivityDesk::conclude(const detail::ActivityCall& call, Result<Payload> re
   } else {
     worker_.counters.activities_completed.add();
   }
-  LocalDone done{call.id(), call.token(), bodies::outcome_of(std::move(result)), worker_.now()};
+  LocalDone done{call.id(),     call.token(),    bodies::outcome_of(std::move(result)),
+                 worker_.now(), std::move(save), abort};
   if (cache_.add_done(std::move(done))) return worker_.poke(Step::turns);
   std::vector<LocalDone> list;
   list.push_back(std::move(done));
@@ -218,7 +269,7 @@ void ActivityDesk::fail_at_once(store::LockedActivity&& locked, LockToken token,
   failure.attempt = static_cast<int>(locked.attempt);
   log(*worker_.logger, LogLevel::error, "activity failed without being run",
       {{"instance", locked.instance}, {"activity", locked.name}, {"failure", failure.message}});
-  unreserve(1);
+  leave_slot();
   queue({locked.id, token, store::Finished{bodies::to_bytes(bodies::Outcome{std::move(failure), {}})}});
 }
 
@@ -232,20 +283,27 @@ void ActivityDesk::give_back_doubtful(const store::TurnCommit& commit) {
 
 void ActivityDesk::settle(std::span<const LocalDone> done) {
   for (const LocalDone& one : done) cache_.activity_settled(one.id.instance);
+  std::vector<CallPointer> over;  // let go without the mutex: they may be the last in their session
+  over.reserve(done.size());
   const std::lock_guard lock(mutex_);
-  for (const LocalDone& one : done) close({one.id, one.token});
+  for (const LocalDone& one : done) {
+    over.push_back(close({one.id, one.token}));
+    if (over.back() && over.back()->stay() != nullptr) over.back()->stay()->recorded();
+  }
 }
 
 // With the mutex held. The store knows how it ended. Where that was a timeout, its code may go on, and its
 // slot is not free yet.
-void ActivityDesk::close(const Key& key) {
+ActivityDesk::CallPointer ActivityDesk::close(const Key& key) {
   const auto found = calls_.find(key);
-  if (found == calls_.end()) return;
+  if (found == calls_.end()) return nullptr;
   if (found->second.code_runs) {
     found->second.gone = true;
-  } else {
-    calls_.erase(found);
+    return nullptr;
   }
+  CallPointer call = std::move(found->second.call);
+  calls_.erase(found);
+  return call;
 }
 
 void ActivityDesk::tell_store(std::vector<LocalDone>&& done) {
@@ -253,7 +311,11 @@ void ActivityDesk::tell_store(std::vector<LocalDone>&& done) {
   {
     const std::lock_guard lock(mutex_);
     for (LocalDone& one : done) {
-      answers_.push_back({one.id, one.token, store::Finished{bodies::to_bytes(one.outcome)}});
+      answers_.push_back({.id = one.id,
+                          .token = one.token,
+                          .result = store::Finished{bodies::to_bytes(one.outcome)},
+                          .save = std::move(one.save),
+                          .abort_session = std::move(one.abort_session)});
     }
   }
   worker_.poke(Step::answers);
@@ -286,12 +348,15 @@ void ActivityDesk::give_back_progress(std::span<const store::ActivityRenewal> pr
   }
 }
 
-void ActivityDesk::answered(const store::ActivityResult& answer) {
+void ActivityDesk::answered(const store::ActivityResult& answer, bool wanted) {
+  CallPointer call;  // let go without the mutex: it may be the last in its session
   const std::lock_guard lock(mutex_);
   const auto found = calls_.find({answer.id, answer.token});
   if (found == calls_.end()) return;
   cache_.activity_settled(answer.id.instance);
-  close(found->first);
+  call = close(found->first);
+  const bool recorded = wanted && std::holds_alternative<store::Finished>(answer.result);
+  if (recorded && call && call->stay() != nullptr) call->stay()->recorded();
 }
 
 // ---- keeping ------------------------------------------------------------------------------------
@@ -317,10 +382,18 @@ void ActivityDesk::renewed(std::span<const store::ActivityRenewal> renewals, Boo
 void ActivityDesk::cancel(const store::ActivityId& id, LockToken token, CancelReason reason,
                           std::optional<BootTime> taken_at) {
   Stops stops;
+  CallPointer call;  // let go without the mutex: it may be the last in its session
   {
     const std::lock_guard lock(mutex_);
+    if (ahead_.remove(id, token)) {
+      --taken_;
+      acknowledgements_.push_back({id, token, store::CancelRecord::State::acknowledged});
+      worker_.poke(Step::keep);
+      return;
+    }
     const auto found = calls_.find({id, token});
     if (found == calls_.end() || found->second.gone) return;
+    call = found->second.call;
     found->second.gone = true;
     found->second.on_record = reason != CancelReason::lease_lost;
     static_cast<void>(found->second.call->answer());
@@ -358,6 +431,8 @@ void ActivityDesk::stop(const Stops& stops) {
 void ActivityDesk::enforce_limits() {
   std::vector<CallPointer> timed_out;
   std::vector<CallPointer> to_end;
+  std::vector<AheadList::Item> late;
+  std::vector<std::optional<AheadList::Item>> next;
   Stops stops;
   bool slots_free = false;
   {
@@ -382,10 +457,14 @@ void ActivityDesk::enforce_limits() {
         ++it;
       } else {
         slots_free = slots_free || grace_over;
-        it = grace_over ? abandon(it) : std::next(it);
+        it = grace_over ? abandon(it, next) : std::next(it);
       }
     }
+    late = ahead_.take_late(now);
+    taken_ -= late.size();
   }
+  give_back(std::move(late));
+  for (auto& item : next) begin_next(std::move(item));
   stop(stops);
   for (const CallPointer& call : to_end) call->end();
   if (slots_free) worker_.poke(Step::activities);
@@ -408,25 +487,11 @@ bool ActivityDesk::tell_to_end(Entry& entry) {
 
 // With the mutex held. Its code goes on, but no longer counts.
 std::map<ActivityDesk::Key, ActivityDesk::Entry>::iterator ActivityDesk::abandon(
-    std::map<Key, Entry>::iterator it) {
+    std::map<Key, Entry>::iterator it, std::vector<std::optional<AheadList::Item>>& next) {
   Entry& entry = it->second;
-  worker_.counters.abandoned.add();
-  worker_.counters.abandoned_now.add(1);
-  abandoned_.insert(entry.call.get());
-  log(*worker_.logger, LogLevel::warn, "activity goes on after its grace; its slot is given to others",
-      {{"instance", entry.call->locked().instance},
-       {"activity", entry.call->locked().name},
-       {"abandoned", abandoned_.size()}});
-  if (abandoned_.size() == worker_.options.max_abandoned) {
-    worker_.counters.refusing.add(1);
-    log(*worker_.logger, LogLevel::error,
-        "this worker begins no more activities: too many ignore that they were asked to stop; restart it, "
-        "and "
-        "make them heed their stop token",
-        {{"abandoned", abandoned_.size()}, {"max_abandoned", worker_.options.max_abandoned}});
-  }
+  abandoned_.add(*entry.call);
   entry.code_runs = false;
-  free_slot();
+  next.push_back(free_slot());
   if (!entry.gone) return std::next(it);
   acknowledge(it->first, entry, store::CancelRecord::State::abandoned);
   return calls_.erase(it);
@@ -434,7 +499,7 @@ std::map<ActivityDesk::Key, ActivityDesk::Entry>::iterator ActivityDesk::abandon
 
 BootTime ActivityDesk::next_limit() const {
   const std::lock_guard lock(mutex_);
-  BootTime due = BootTime::max();
+  BootTime due = ahead_.next_due();
   for (const auto& [key, entry] : calls_) {
     if (!entry.code_runs) continue;
     if (!entry.gone && !entry.call->answered()) {
@@ -464,7 +529,7 @@ std::vector<store::CancelAcknowledgement> ActivityDesk::take_acknowledgements() 
 
 std::size_t ActivityDesk::slots_in_use() const {
   const std::lock_guard lock(mutex_);
-  return taken_;
+  return taken_ - ahead_.size();
 }
 
 std::optional<BootTime> ActivityDesk::suspect_since() const {
@@ -487,7 +552,7 @@ bool ActivityDesk::settling() const {
 
 std::size_t ActivityDesk::in_hand() const {
   const std::lock_guard lock(mutex_);
-  return calls_.size();
+  return calls_.size() + ahead_.size();
 }
 
 }  // namespace holdfast::runtime

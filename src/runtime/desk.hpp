@@ -2,9 +2,12 @@
 // their answer.
 #pragma once
 
+#include "runtime/abandoned.hpp"
+#include "runtime/ahead.hpp"
 #include "runtime/cache.hpp"
 #include "runtime/calls.hpp"
 #include "runtime/executor.hpp"
+#include "runtime/session_desk.hpp"
 #include "runtime/worker.hpp"
 
 #include <holdfast/ids.hpp>
@@ -16,7 +19,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <span>
 #include <vector>
 
@@ -25,8 +27,8 @@ namespace holdfast::runtime {
 /// Thread-safe. An activity runs in a slot; its lock is kept until the store knows how it ended.
 class ActivityDesk final : private detail::ActivityHost {
  public:
-  ActivityDesk(Worker& worker, InstanceCache& cache, Executor& executor)
-      : worker_(worker), cache_(cache), executor_(executor) {}
+  ActivityDesk(Worker& worker, InstanceCache& cache, SessionDesk& sessions, Executor& executor)
+      : worker_(worker), cache_(cache), sessions_(sessions), executor_(executor) {}
 
   /// What must live as long as code of activities runs, also after this worker has stopped waiting for it.
   void keep_alive(std::weak_ptr<const void> owner) { owner_ = std::move(owner); }
@@ -37,7 +39,7 @@ class ActivityDesk final : private detail::ActivityHost {
   /// fetch's turn: while ready work was left behind, every second slot that becomes free is for what waits in
   /// the store.
   bool reserve_for_hand_off();
-  /// All slots that are free, for a fetch.
+  /// All slots that are free, for a fetch, and what may be locked ahead.
   std::size_t reserve_for_fetch();
   void unreserve(std::size_t slots);
   /// Whether the last fetch left work behind that this worker could take.
@@ -45,8 +47,11 @@ class ActivityDesk final : private detail::ActivityHost {
 
   // ---- the life of a call -----------------------------------------------------------------------
 
-  /// Runs a locked activity in a slot that was reserved. `asked` is the time before the lock was asked for.
+  /// Runs a locked activity, now or as soon as a slot is free; room for it was reserved. `asked` is the time
+  /// before the lock was asked for.
   void begin(store::LockedActivity&& locked, LockToken token, BootTime asked);
+  /// Gives back what was locked ahead.
+  void give_back_ahead();
   /// These may have been locked by a commit that nobody knows the outcome of: if so, they are given back.
   void give_back_doubtful(const store::TurnCommit& commit);
   /// These ended, and a commit has recorded it.
@@ -60,7 +65,7 @@ class ActivityDesk final : private detail::ActivityHost {
   /// What heartbeats said, and could not be sent.
   void give_back_progress(std::span<const store::ActivityRenewal> progress);
   /// The store has this answer, or doesn't want it.
-  void answered(const store::ActivityResult& answer);
+  void answered(const store::ActivityResult& answer, bool wanted);
 
   // ---- keeping ----------------------------------------------------------------------------------
 
@@ -109,32 +114,39 @@ class ActivityDesk final : private detail::ActivityHost {
   };
   using Stops = std::vector<Stop>;
 
+  void run(store::LockedActivity&& locked, LockToken token, BootTime asked);
   void ended(const CallPointer& call, Result<Payload> result) override;
-  void conclude(const detail::ActivityCall& call, Result<Payload> result);
+  void leave_slot();
+  void begin_next(std::optional<AheadList::Item> next);
+  void give_back(std::vector<AheadList::Item>&& ahead);
+  void conclude(const detail::ActivityCall& call, Result<Payload> result,
+                std::optional<store::SessionSave> save = std::nullopt);
   void fail_at_once(store::LockedActivity&& locked, LockToken token, Failure failure);
   void queue(store::ActivityResult answer);
-  void close(const Key& key);
-  void free_slot();
-  std::map<Key, Entry>::iterator abandon(std::map<Key, Entry>::iterator it);
+  [[nodiscard]] CallPointer close(const Key& key);
+  std::optional<AheadList::Item> free_slot();
+  std::map<Key, Entry>::iterator abandon(std::map<Key, Entry>::iterator it,
+                                         std::vector<std::optional<AheadList::Item>>& next);
   void note_stop(Entry& entry, CancelReason reason, Stops& stops,
                  std::optional<BootTime> taken_at = std::nullopt);
   void stop(const Stops& stops);
   void acknowledge(const Key& key, const Entry& entry, store::CancelRecord::State state);
-  [[nodiscard]] bool refuses() const { return abandoned_.size() >= worker_.options.max_abandoned; }
-  bool forget_abandoned(const detail::ActivityCall& call);
   bool tell_to_end(Entry& entry);
 
   Worker& worker_;
   InstanceCache& cache_;
+  SessionDesk& sessions_;
   Executor& executor_;
   std::weak_ptr<const void> owner_;
   mutable std::mutex mutex_;
   std::map<Key, Entry> calls_;
   std::vector<store::ActivityResult> answers_;
   std::vector<store::CancelAcknowledgement> acknowledgements_;
-  std::set<const detail::ActivityCall*> abandoned_;  // whose code goes on after its grace
-  std::size_t taken_ = 0;                            // slots in use or reserved
-  std::size_t for_fetch_ = 0;                        // free slots that hand-off must leave
+  AbandonedCalls abandoned_{worker_};
+  AheadList ahead_;
+  std::size_t taken_ = 0;      // slots in use or reserved, and what is locked ahead
+  std::size_t running_ = 0;    // slots in use
+  std::size_t for_fetch_ = 0;  // free slots that hand-off must leave
   bool left_behind_ = false;
   bool next_for_fetch_ = false;
 };

@@ -7,51 +7,88 @@ namespace holdfast::runtime {
 
 using namespace std::chrono_literals;
 
-Driver::~Driver() { stop(); }
-
 void Driver::poke(Step step) {
   Signal& signal = signal_of(step);
   {
     const std::lock_guard lock(signal.mutex);
     signal.poked = true;
-    if (signal.running == signal.allowed) return;  // whoever ends first looks again
+    if (full(signal)) return;  // whoever ends first looks again
   }
   signal.changed.notify_one();
 }
 
-void Driver::start(Node& node, std::size_t turn_threads) {
-  listen_as(node);
+void Driver::start(const std::shared_ptr<Node>& node, std::size_t turn_threads) {
+  listen_as(*node);
   signal_of(Step::turns).allowed = turn_threads;
-  for (std::size_t i = 0; i < turn_threads; ++i) {
-    threads_.emplace_back([this, &node] { drive(node, Step::turns); });
-  }
-  for (const Step step : {Step::activities, Step::answers, Step::keep}) {
-    threads_.emplace_back([this, &node, step] { drive(node, step); });
-  }
-  threads_.emplace_back([this, &node] { listen(node); });
+  for (std::size_t i = 0; i < turn_threads; ++i) make_thread(node, Step::turns);
+  for (const Step step : {Step::activities, Step::answers, Step::keep}) make_thread(node, step);
+  const std::lock_guard lock(threads_mutex_);
+  threads_.emplace_back([self = shared_from_this(), node] { self->listen(*node); });
 }
 
-void Driver::stop() {
+void Driver::make_thread(const std::shared_ptr<Node>& node, Step step) {
+  const std::lock_guard lock(threads_mutex_);
+  threads_.emplace_back([self = shared_from_this(), node, step] { self->drive(node, step); });
+}
+
+// The keep step goes on until the others have come to their end, since it is what gives up those that don't.
+std::size_t Driver::stop() {
+  for (const Step step : {Step::turns, Step::activities, Step::answers}) end_step(step);
+  end_step(Step::keep);
   {
     const std::lock_guard lock(listener_mutex_);
     stopping_ = true;
     if (listener_) listener_->interrupt();
   }
-  for (Signal& signal : signals_) {
-    const std::lock_guard lock(signal.mutex);
-    signal.changed.notify_all();
+  Signal& turns = signal_of(Step::turns);
+  std::vector<std::thread::id> stuck;
+  {
+    const std::lock_guard lock(turns.mutex);
+    stuck = turns.stuck;
   }
-  for (std::thread& thread : threads_) thread.join();
+  const std::lock_guard lock(threads_mutex_);
+  for (std::thread& thread : threads_) {
+    if (std::ranges::find(stuck, thread.get_id()) == stuck.end()) {
+      thread.join();
+    } else {
+      thread.detach();
+    }
+  }
   threads_.clear();
-  for (Signal& signal : signals_) {
-    std::unique_lock lock(signal.mutex);
-    signal.changed.wait(lock, [&] { return signal.running == 0; });
+  return stuck.size();
+}
+
+void Driver::end_step(Step step) {
+  Signal& signal = signal_of(step);
+  std::unique_lock lock(signal.mutex);
+  signal.ended = true;
+  signal.changed.notify_all();
+  signal.changed.wait(lock, [&] { return signal.running == signal.stuck.size(); });
+}
+
+void Driver::drive(const std::shared_ptr<Node>& node, Step step) {
+  Signal& signal = signal_of(step);
+  while (wait_to_begin(signal)) {
+    const Progress progress = node->run(step);
+    if (!progress.stuck.empty()) replace(node, progress.stuck);
+    end(signal, progress);
+    if (progress.came_back) return;  // another one has taken its place
   }
 }
 
-void Driver::drive(Node& node, Step step) {
-  Signal& signal = signal_of(step);
-  while (wait_to_begin(signal)) end(signal, node.run(step));
+void Driver::replace(const std::shared_ptr<Node>& node, const std::vector<std::thread::id>& stuck) {
+  Signal& signal = signal_of(Step::turns);
+  for (const std::thread::id id : stuck) {
+    if (is_own(id)) make_thread(node, Step::turns);
+    const std::lock_guard lock(signal.mutex);
+    signal.stuck.push_back(id);
+  }
+  signal.changed.notify_all();
+}
+
+bool Driver::is_own(std::thread::id id) {
+  const std::lock_guard lock(threads_mutex_);
+  return std::ranges::any_of(threads_, [id](const std::thread& thread) { return thread.get_id() == id; });
 }
 
 bool Driver::help(Node& node, Step step) {
@@ -63,13 +100,13 @@ bool Driver::help(Node& node, Step step) {
   }
   end(signal, node.run(step));
   const std::lock_guard lock(signal.mutex);
-  return wanted(signal) && signal.running < signal.allowed && !stopping_;
+  return wanted(signal) && !full(signal) && !signal.ended;
 }
 
 // False when it is time to stop.
 bool Driver::wait_to_begin(Signal& signal) {
   std::unique_lock lock(signal.mutex);
-  while (!stopping_) {
+  while (!signal.ended) {
     if (wanted(signal)) {
       if (begin(signal)) return true;
       signal.changed.wait(lock);  // whoever ends first looks again
@@ -84,7 +121,7 @@ bool Driver::wait_to_begin(Signal& signal) {
 
 // With the mutex held. False when it runs in as many threads as it may.
 bool Driver::begin(Signal& signal) {
-  if (stopping_ || signal.running == signal.allowed) return false;
+  if (signal.ended || full(signal)) return false;
   ++signal.running;
   signal.poked = false;
   if (signal.due <= clock_.boot_now()) signal.due = BootTime::max();
@@ -92,13 +129,14 @@ bool Driver::begin(Signal& signal) {
 }
 
 // A due time that is no longer one costs a look; one that is lost would cost a timer.
-void Driver::end(Signal& signal, Progress progress) {
+void Driver::end(Signal& signal, const Progress& progress) {
   const std::lock_guard lock(signal.mutex);
   --signal.running;
+  if (progress.came_back) std::erase(signal.stuck, std::this_thread::get_id());
   signal.poked = signal.poked || progress.progressed;
   const bool earlier = progress.next_due < signal.due;
   if (earlier) signal.due = progress.next_due;
-  if (earlier || stopping_) signal.changed.notify_all();
+  if (earlier || signal.ended) signal.changed.notify_all();
 }
 
 // Cancels are heard under the key of the registration.

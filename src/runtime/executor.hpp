@@ -10,6 +10,8 @@ class Executor {
  public:
   virtual ~Executor() = default;
   virtual void post(std::function<void()> work) = 0;
+  /// Whether what it runs may wait for something else that it runs.
+  [[nodiscard]] virtual bool may_wait() const noexcept { return true; }
 };
 
 }  // namespace holdfast::runtime

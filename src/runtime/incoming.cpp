@@ -21,6 +21,7 @@ Category category_of(CancelReason reason) {
     case CancelReason::session_aborted:
       return Category::session;
     case CancelReason::schedule_to_start:
+    case CancelReason::requirements_not_met:
     case CancelReason::total_deadline:
       return Category::timeout;
     case CancelReason::unreadable:
@@ -43,6 +44,9 @@ std::string message_of(const store::ActivityTaken& taken) {
       return session + " was aborted";
     case CancelReason::schedule_to_start:
       return "no worker took it within its schedule-to-start timeout";
+    case CancelReason::requirements_not_met:
+      return "no live worker met the requirements of " + session +
+             " within its schedule-to-start timeout: start one with these capabilities";
     case CancelReason::total_deadline:
       return "its total deadline passed before an attempt succeeded";
     case CancelReason::unreadable:
@@ -244,6 +248,15 @@ void add_local(Incoming& incoming, const CachedInstance& instance, const std::ve
     }
     incoming.messages.push_back(std::move(message));
   }
+}
+
+bool asks_to_terminate(std::span<const store::Message> messages) {
+  return std::ranges::any_of(messages, [](const store::Message& message) {
+    const auto* bytes = std::get_if<std::string>(&message.body);
+    if (message.kind != store::MessageKind::control || bytes == nullptr) return false;
+    const auto control = bodies::read<bodies::Control>(*bytes);
+    return control && control->kind == bodies::Control::Kind::terminate;
+  });
 }
 
 }  // namespace holdfast::runtime

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,9 @@ struct FirstTurn {
 /// Reads messages for an instance whose frame is there, unless it has ended or its code can't be run.
 Incoming read_messages(const CachedInstance& instance, const FirstTurn& first,
                        std::vector<store::Message>&& messages);
+
+/// Whether one of them is a request to terminate.
+bool asks_to_terminate(std::span<const store::Message> messages);
 
 /// Completions that did not go through the store.
 void add_local(Incoming& incoming, const CachedInstance& instance, const std::vector<LocalDone>& done);

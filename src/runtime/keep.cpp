@@ -18,22 +18,22 @@ Progress KeepStep::step() {
   if (parked_wait_) wake_parked();
   if (cancels_wanted_.exchange(false)) look_for_cancels();
   desk_.enforce_limits();
-  name_stuck_turns();
+  if (refresh_wanted_.exchange(false) || now >= refresh_due_) refresh();  // before sessions: it may drain
+  const BootTime sessions_due = keep_sessions();
+  std::vector<std::thread::id> stuck = turns_.give_up_overdue();
   acknowledge();
   give_back_doubtful();
   release_idle(worker_.options.hold_instances);
   cache_.evict_idle(worker_.options.cache_idle);
-  if (now >= refresh_due_) refresh();
   if (sweep_wanted_.exchange(false) || now >= sweep_due_) sweep();
-  const BootTime due =
-      std::min({retry_due_, activities_due_, turns_due_, refresh_due_, sweep_due_, desk_.next_limit(),
-                turns_.watch().next_due(),
-                cache_.next_due(worker_.options.hold_instances, worker_.options.cache_idle)});
+  const BootTime due = std::min(
+      {retry_due_, activities_due_, turns_due_, sessions_due, refresh_due_, sweep_due_, desk_.next_limit(),
+       turns_.next_overdue(), cache_.next_due(worker_.options.hold_instances, worker_.options.cache_idle)});
   // Others may have asked for less in the meantime.
   BootTime asked_for = worker_.keep_due.load();
   while (due < asked_for && !worker_.keep_due.compare_exchange_weak(asked_for, due)) {
   }
-  return {false, std::min(due, asked_for)};
+  return {false, std::min(due, asked_for), std::move(stuck)};
 }
 
 bool KeepStep::failed(std::string_view what, const StoreError& error) {
@@ -117,7 +117,19 @@ void KeepStep::release_idle(Duration hold) {
   }
 }
 
-void KeepStep::release_all() { release_idle(Duration::zero()); }
+void KeepStep::release_all() {
+  release_idle(Duration::zero());
+  sessions_.release_all();
+}
+
+BootTime KeepStep::keep_sessions() {
+  const SessionKeeper::Done done = sessions_.step();
+  if (done.fetch) {
+    fetch_.want();
+    worker_.poke(Step::activities);
+  }
+  return done.next_due;
+}
 
 void KeepStep::give_back_doubtful() {
   const std::vector<store::TurnRelease> doubtful = turns_.take_doubtful();
@@ -164,15 +176,6 @@ void KeepStep::acknowledge() {
     failed("acknowledge", answer.error());
 }
 
-void KeepStep::name_stuck_turns() {
-  for (const TurnWatch::Overdue& turn : turns_.watch().take_overdue(worker_.now())) {
-    log(*worker_.logger, LogLevel::error,
-        "a turn has not come back within turn_time_limit: its thread is stuck in code that blocks or "
-        "computes",
-        {{"instance", turn.instance}, {"orchestration", turn.orchestration}});
-  }
-}
-
 void KeepStep::refresh() {
   refresh_due_ = after(worker_.now(), worker_.options.worker_stale_after / 4);
   const auto answer = worker_.store->refresh(WorkerKey{worker_.key}, !worker_.accepting);
@@ -182,8 +185,11 @@ void KeepStep::refresh() {
 
 void KeepStep::sweep() {
   const BootTime asked = worker_.now();
-  const auto swept = worker_.store->sweep(
-      {.worker = WorkerKey{worker_.key}, .worker_stale_after = worker_.options.worker_stale_after});
+  const auto swept =
+      worker_.store->sweep({.worker = WorkerKey{worker_.key},
+                            .worker_stale_after = worker_.options.worker_stale_after,
+                            .session_state_retention = worker_.options.session_state_retention,
+                            .session_record_retention = worker_.options.session_record_retention});
   if (!swept) {
     sweep_due_ = after(asked, 1s);
     failed("sweep", swept.error());
@@ -194,6 +200,12 @@ void KeepStep::sweep() {
   if (swept->activities_timed_out > 0) {
     log(*worker_.logger, LogLevel::info, "activities were not started in time",
         {{"count", swept->activities_timed_out}});
+  }
+  if (swept->sessions_expired + swept->sessions_lost + swept->sessions_removed > 0) {
+    log(*worker_.logger, LogLevel::info, "sessions were swept",
+        {{"expired", swept->sessions_expired},
+         {"lost", swept->sessions_lost},
+         {"removed", swept->sessions_removed}});
   }
   if (swept->repaired > 0) {
     log(*worker_.logger, LogLevel::error, "the store repaired rows that should not need it",

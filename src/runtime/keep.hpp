@@ -2,8 +2,10 @@
 // swept.
 #pragma once
 
+#include "runtime/activities.hpp"
 #include "runtime/cache.hpp"
 #include "runtime/desk.hpp"
+#include "runtime/session_keeper.hpp"
 #include "runtime/turns.hpp"
 #include "runtime/worker.hpp"
 
@@ -14,18 +16,30 @@ namespace holdfast::runtime {
 /// One thread at a time.
 class KeepStep {
  public:
-  KeepStep(Worker& worker, InstanceCache& cache, ActivityDesk& desk, TurnStep& turns)
-      : worker_(worker), cache_(cache), desk_(desk), turns_(turns), trouble_(worker) {}
+  KeepStep(Worker& worker, InstanceCache& cache, ActivityDesk& desk, SessionDesk& sessions, TurnStep& turns,
+           FetchStep& fetch)
+      : worker_(worker),
+        cache_(cache),
+        desk_(desk),
+        turns_(turns),
+        fetch_(fetch),
+        sessions_(worker, sessions),
+        trouble_(worker) {}
 
   Progress step();
   /// The store has cancel records for this worker, or wants to be swept earlier than it said.
   void want_cancels() noexcept { cancels_wanted_ = true; }
   void want_sweep() noexcept { sweep_wanted_ = true; }
-  /// Gives back all instance locks that no turn is using, now.
+  /// The store should hear of this worker soon.
+  void want_refresh() noexcept { refresh_wanted_ = true; }
+  /// Sessions that can't be handed over are lost from now on.
+  void give_up_sessions() noexcept { sessions_.give_up(); }
+  /// Gives back all instance locks that no turn is using, and all sessions, now.
   void release_all();
 
  private:
   void renew();
+  BootTime keep_sessions();
   void renew_activities(BootTime asked);
   void renew_turns();
   void release_idle(Duration hold);
@@ -33,7 +47,6 @@ class KeepStep {
   void wake_parked();
   void look_for_cancels();
   void acknowledge();
-  void name_stuck_turns();
   void refresh();
   void sweep();
   bool failed(std::string_view what, const StoreError& error);
@@ -42,10 +55,13 @@ class KeepStep {
   InstanceCache& cache_;
   ActivityDesk& desk_;
   TurnStep& turns_;
+  FetchStep& fetch_;
+  SessionKeeper sessions_;
   StoreTrouble trouble_;
   bool parked_wait_ = true;  // for code that may have come with this process
   std::atomic<bool> cancels_wanted_{true};
   std::atomic<bool> sweep_wanted_{true};
+  std::atomic<bool> refresh_wanted_{true};
   BootTime activities_due_{BootTime::max()};
   BootTime turns_due_{BootTime::max()};
   BootTime refresh_due_{};

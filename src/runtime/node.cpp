@@ -24,11 +24,12 @@ Node::Node(std::shared_ptr<Store> store, RuntimeOptions options, Registry regist
            Random& random, Poke poke)
     : worker_(std::move(store), std::move(options), std::move(registry), random, std::move(poke)),
       cache_(worker_.options.cached_instances, worker_.store->clock()),
-      desk_(worker_, cache_, executor),
-      turns_(worker_, cache_, desk_),
-      fetch_(worker_, desk_),
+      sessions_(worker_, executor),
+      desk_(worker_, cache_, sessions_, executor),
+      turns_(worker_, cache_, desk_, sessions_),
+      fetch_(worker_, desk_, sessions_),
       answers_(worker_, desk_),
-      keep_(worker_, cache_, desk_, turns_) {}
+      keep_(worker_, cache_, desk_, sessions_, turns_, fetch_) {}
 
 StoreResult<void> Node::join() {
   if (auto joined = register_worker(); !joined) return joined;
@@ -75,6 +76,7 @@ void Node::check_standing() {
       {{"node", worker_.node}});
   stop_accepting();
   stop_activities();
+  sessions_.all_left(store::SessionReason::owner_restarted);
 }
 
 void Node::rejoin() {
@@ -94,6 +96,7 @@ void Node::rejoin() {
   log(*worker_.logger, LogLevel::warn,
       "others took this worker for gone, since it gave no sign of life; it has joined again",
       {{"node", worker_.node}});
+  sessions_.all_left(store::SessionReason::owner_lost);
   look_again();
 }
 
@@ -115,14 +118,21 @@ void Node::look_again() { hear({.work = store::kTurns | store::kActivities}); }
 
 void Node::stop_accepting() {
   worker_.accepting = false;
+  keep_.want_refresh();  // the others have to know that it drains
+  desk_.give_back_ahead();
   worker_.poke(Step::turns);
   worker_.poke(Step::keep);
 }
 
-void Node::stop_activities() { desk_.stop_all(CancelReason::worker_stopping); }
+void Node::stop_activities() {
+  keep_.give_up_sessions();
+  desk_.stop_all(CancelReason::worker_stopping);
+}
 
 // A step that began before accepting ended may still bring work, so it is asked about first.
-bool Node::quiet() const { return bringing_work_ == 0 && desk_.in_hand() == 0 && !cache_.has_ready(); }
+bool Node::quiet() const {
+  return bringing_work_ == turns_.stuck() && desk_.in_hand() == 0 && !cache_.has_ready() && sessions_.quiet();
+}
 
 void Node::leave() {
   keep_.release_all();

@@ -7,6 +7,7 @@
 #include "runtime/executor.hpp"
 #include "runtime/keep.hpp"
 #include "runtime/registry.hpp"
+#include "runtime/session_desk.hpp"
 #include "runtime/steps.hpp"
 #include "runtime/turns.hpp"
 #include "runtime/worker.hpp"
@@ -29,7 +30,10 @@ class Node {
        Random& random, Poke poke);
 
   /// Code of activities may outlive the worker that gave up on it; then it keeps this alive.
-  void keep_alive(std::weak_ptr<const void> self) { desk_.keep_alive(std::move(self)); }
+  void keep_alive(const std::weak_ptr<const void>& self) {
+    desk_.keep_alive(self);
+    sessions_.keep_alive(self);
+  }
 
   /// Registers with the store; it accepts work from then on.
   StoreResult<void> join();
@@ -41,7 +45,7 @@ class Node {
 
   /// Takes nothing new from now on. What runs goes on.
   void stop_accepting();
-  /// Asks running activities to stop.
+  /// Asks running activities to stop, and gives up sessions that can't be handed over.
   void stop_activities();
   /// Nothing runs, and the store knows everything.
   [[nodiscard]] bool quiet() const;
@@ -50,6 +54,11 @@ class Node {
   [[nodiscard]] std::size_t slots_in_use() const { return desk_.slots_in_use(); }
   /// Gives back what is still locked and leaves. For after the last step.
   void leave();
+
+  // What the verbs of Runtime for sessions do. Any thread.
+  SessionAcquired acquire_session(const detail::SessionSettings& settings);
+  SessionOutcome renew_session(std::string_view id);
+  SessionOutcome close_session(std::string_view id);
 
   [[nodiscard]] Worker& worker() noexcept { return worker_; }
   [[nodiscard]] const Worker& worker() const noexcept { return worker_; }
@@ -62,6 +71,7 @@ class Node {
 
   Worker worker_;
   InstanceCache cache_;
+  SessionDesk sessions_;
   ActivityDesk desk_;
   TurnStep turns_;
   FetchStep fetch_;

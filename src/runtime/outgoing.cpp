@@ -5,6 +5,7 @@
 #include <holdfast/codec.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -61,7 +62,10 @@ class Builder {
                            .priority = settings.priority,
                            .start_within = settings.schedule_to_start.value_or(never),
                            .total = settings.retry.total_deadline.value_or(never)};
-    if (settings.session) row.session = store::SessionUse{settings.session->id, policy_of(*settings.session)};
+    if (settings.session) {
+      row.session = store::SessionUse{settings.session->id, policy_of(*settings.session)};
+      if (refuse(id, "activity " + activity.name, settings.session->id, row.session->policy)) return;
+    }
     row.body = bodies::to_bytes(activity);
     commit_.activities.push_back(std::move(row));
   }
@@ -82,6 +86,8 @@ class Builder {
     if (!opened.settings->allow_reacquire_after_failure)
       policy.when_lost = store::SessionPolicy::WhenLost::fail;
     if (!policy.idle_timeout) policy.idle_timeout = never;
+    if (!policy.lease) policy.lease = std::chrono::seconds(30);
+    if (refuse(id, "session " + opened.settings->id, opened.settings->id, policy)) return;
     commit_.open_sessions.push_back({id, opened.settings->id, std::move(policy)});
   }
   void act(EventId id, const detail::SessionClosing& closing) {
@@ -114,6 +120,21 @@ class Builder {
   }
   [[nodiscard]] history::Parent self(EventId event) const {
     return {instance_.id, instance_.execution, event, instance_.key};
+  }
+
+  // A policy under which a running activity could lose its session fails what came with it.
+  bool refuse(EventId id, std::string source, const std::string& session,
+              const store::SessionPolicy& policy) {
+    std::optional<std::string> problem = around_.problem_of ? around_.problem_of(policy) : std::nullopt;
+    if (!problem) return false;
+    Failure failure{.category = Category::limit,
+                    .type = "session_policy",
+                    .message = "session '" + session + "': " + *std::move(problem),
+                    .source = std::move(source),
+                    .event = id,
+                    .retryable = false};
+    commit_.messages.push_back(answer_to(self(id), {std::move(failure), {}}));
+    return true;
   }
 
   // ---- what ends --------------------------------------------------------------------------------

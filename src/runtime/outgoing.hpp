@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 
 namespace holdfast::runtime {
 
@@ -22,6 +23,8 @@ struct Surroundings {
   /// When a child that failed begins anew, if it does.
   std::function<std::optional<Duration>(const history::Retrying&, const Failure&, Duration total_left)>
       back_off{};
+  /// What is wrong with the policy of a session, in words, if anything is.
+  std::function<std::optional<std::string>(const store::SessionPolicy&)> problem_of{};
   const history::Parent* parent = nullptr;  ///< who waits for its end, where no frame knows it
 };
 

@@ -54,6 +54,18 @@ void Registry::add_orchestration(std::string_view name, std::string_view version
   }
 }
 
+void Registry::add_session_state(std::shared_ptr<const detail::SessionStateCode> code) {
+  const std::string name = detail::checked_name("the state of sessions", code->name());
+  if (!states_.try_emplace(name, std::move(code)).second) {
+    throw std::logic_error("the state of sessions '" + name + "' is registered twice");
+  }
+}
+
+bool Registry::has(const detail::SessionStateCode& code) const {
+  const auto found = states_.find(code.name());
+  return found != states_.end() && found->second.get() == &code;
+}
+
 Registry::ActivityPointer Registry::activity(std::string_view name) const {
   const auto found = activities_.find(name);
   return found == activities_.end() ? nullptr : found->second;

@@ -3,6 +3,7 @@
 
 #include <holdfast/detail/activity_code.hpp>
 #include <holdfast/detail/orchestration.hpp>
+#include <holdfast/session_state.hpp>
 #include <holdfast/store/workers.hpp>
 
 #include <functional>
@@ -13,6 +14,12 @@
 
 namespace holdfast::runtime {
 
+/// Who wants to hear of sessions that come and go.
+struct SessionHooks {
+  SessionHook acquired{};
+  SessionHook released{};
+};
+
 /// Filled before the worker starts, read by all threads afterwards.
 class Registry {
  public:
@@ -22,6 +29,12 @@ class Registry {
   /// Throw std::logic_error when the name (and version) is taken, Error when the name is not allowed.
   void add_activity(std::string_view name, ActivityPointer code);
   void add_orchestration(std::string_view name, std::string_view version, OrchestrationPointer code);
+
+  void add_session_state(std::shared_ptr<const detail::SessionStateCode> code);
+  SessionHooks& hooks() noexcept { return hooks_; }
+  [[nodiscard]] const SessionHooks& hooks() const noexcept { return hooks_; }
+  /// Whether this very state was registered here.
+  [[nodiscard]] bool has(const detail::SessionStateCode& code) const;
 
   /// Null when there is none.
   [[nodiscard]] ActivityPointer activity(std::string_view name) const;
@@ -37,6 +50,8 @@ class Registry {
  private:
   std::map<std::string, ActivityPointer, std::less<>> activities_;
   std::map<store::CodeVersion, OrchestrationPointer> orchestrations_;
+  std::map<std::string, std::shared_ptr<const detail::SessionStateCode>, std::less<>> states_;
+  SessionHooks hooks_;
 };
 
 /// Whether version `a` is older than `b`: "1.9" < "1.10" < "2" < "2.0.1".

@@ -2,6 +2,8 @@
 #include "runtime/node.hpp"
 #include "runtime/thread_pool.hpp"
 
+#include <holdfast/detail/describe.hpp>
+#include <holdfast/detail/enum_names.hpp>
 #include <holdfast/runtime.hpp>
 
 #include <chrono>
@@ -26,6 +28,12 @@ class Runtime::Impl {
     if (!started) return;
     throw std::logic_error(std::string(what) + " '" + std::string(name) +
                            "' is registered after start(): register everything first");
+  }
+
+  [[nodiscard]] runtime::Node& started_node() const {
+    if (!started || stopped)
+      throw std::logic_error("holdfast: sessions are held by a runtime that has started");
+    return *node;
   }
 
   std::shared_ptr<Store> store;
@@ -59,22 +67,40 @@ Runtime& Runtime::add_orchestration(std::string_view name, OrchestrationOptions 
   return *this;
 }
 
+void Runtime::add_session_state(std::shared_ptr<const detail::SessionStateCode> code) {
+  impl_->require_not_started("the state of sessions", code->name());
+  impl_->registry.add_session_state(std::move(code));
+}
+
+Runtime& Runtime::on_session_acquired(SessionHook hook) {
+  impl_->require_not_started("a hook", "session acquired");
+  impl_->registry.hooks().acquired = std::move(hook);
+  return *this;
+}
+
+Runtime& Runtime::on_session_released(SessionHook hook) {
+  impl_->require_not_started("a hook", "session released");
+  impl_->registry.hooks().released = std::move(hook);
+  return *this;
+}
+
 void Runtime::start() {
   Impl& impl = *impl_;
   if (impl.started) throw std::logic_error("holdfast: a Runtime is started once");
   runtime::check_options(impl.options);
-  impl.driver = std::make_shared<runtime::Driver>(impl.store->clock());
+  impl.driver = std::make_shared<runtime::Driver>(impl.store->clock(), impl.options.max_abandoned);
   const auto node = std::make_shared<std::weak_ptr<runtime::Node>>();
   impl.pool = std::make_shared<runtime::ThreadPool>([driver = impl.driver, node] {
     const auto alive = node->lock();
     return alive && driver->help(*alive, runtime::Step::turns);
   });
-  // A thread whose activity has ended fetches the next one for its slot, and runs the turn that the end makes
-  // possible: nobody has to be woken.
+  // A thread whose activity has ended fetches the next one for its slot, unless there is one already, and
+  // runs the turn that the end makes possible: nobody has to be woken.
   const auto poke = [driver = impl.driver, pool = impl.pool, node](runtime::Step step) {
     if (!pool->is_here()) return driver->poke(step);
     if (step == runtime::Step::turns) return pool->ask_for_rest();
-    const auto alive = step == runtime::Step::activities ? node->lock() : nullptr;
+    const bool may_fetch = step == runtime::Step::activities && !pool->has_work();
+    const auto alive = may_fetch ? node->lock() : nullptr;
     if (!alive) return driver->poke(step);
     if (driver->help(*alive, step)) driver->poke(step);
   };
@@ -88,7 +114,7 @@ void Runtime::start() {
                       "the runtime could not join: " + joined.error().message);
   }
   impl.started = true;
-  impl.driver->start(*impl.node, impl.options.turn_threads);
+  impl.driver->start(impl.node, impl.options.turn_threads);
 }
 
 bool Runtime::drain(Duration deadline) {
@@ -108,17 +134,28 @@ bool Runtime::drain(Duration deadline) {
     const BootTime given_up = runtime::after(clock.boot_now(), 2s);
     while (impl.node->settling() && clock.boot_now() < given_up) std::this_thread::sleep_for(1ms);
   }
-  impl.driver->stop();
+  const std::size_t stuck = impl.driver->stop();
   impl.node->leave();
   // Threads whose code has just returned are on their way; those of code that ignores a stop are not.
-  if (const std::size_t left = impl.pool->stop(impl.node->quiet() ? 1s : 0s); left > 0) {
+  const std::size_t left = impl.pool->stop(impl.node->quiet() ? 1s : 0s);
+  if (stuck + left > 0) {
     log(*impl.node->worker().logger, LogLevel::error,
-        "activities ignore the request to stop; their threads are left to themselves", {{"count", left}});
+        "code does not come to its end; its threads are left to themselves", {{"count", stuck + left}});
   }
   return by_itself;
 }
 
 void Runtime::stop() { drain(impl_->options.cancel_grace); }
+
+// ---- sessions -----------------------------------------------------------------------------------
+
+SessionAcquired Runtime::acquire_session(std::string_view id, SessionOptions options) {
+  return impl_->started_node().acquire_session(detail::worker_session_settings(id, options));
+}
+SessionOutcome Runtime::renew_session(std::string_view id) { return impl_->started_node().renew_session(id); }
+SessionOutcome Runtime::close_session(std::string_view id) { return impl_->started_node().close_session(id); }
+
+std::string_view to_string(SessionOutcome outcome) noexcept { return detail::enum_name(outcome); }
 
 Client Runtime::client() const { return impl_->client; }
 const std::string& Runtime::node_id() const noexcept { return impl_->options.node_id; }

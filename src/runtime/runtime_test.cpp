@@ -397,29 +397,121 @@ TEST_F(RuntimeTest, AnOutageOfTheStoreFailsNothingAndIsSaid) {
   EXPECT_TRUE(lines->wait_for("the store answers again"));
 }
 
-std::atomic<bool> may_go_on{false};
+// Code that blocks until it is let go.
+struct Door {
+  std::atomic<bool> open{false};
+  std::atomic<int> inside{0};
+  std::atomic<bool> blocks{true};
+  void pass() {
+    ++inside;
+    open.wait(false);
+    --inside;
+  }
+  void let_go() {
+    open = true;
+    open.notify_all();
+    while (inside > 0) std::this_thread::yield();
+  }
+};
+Door door;
 
 Task<int> blocks(Context&) {
-  may_go_on.wait(false);
+  door.pass();
   co_return 1;
 }
 
-TEST_F(RuntimeTest, ATurnThatDoesNotComeBackIsNamedWhileOthersGoOn) {
-  const auto lines = std::make_shared<Lines>();
-  RuntimeOptions options = quiet();
-  options.logger = lines;
-  options.turn_time_limit = 20ms;
-  Runtime rt(store, options);
-  add_code(rt);
-  rt.orchestration("blocks", blocks);
-  rt.start();
-  const auto stuck = rt.client().start("blocks", "stuck");
+Task<int> blocks_after_activity(Context& ctx) {
+  const auto greeting = co_await ctx.activity<std::string>("greet", "Ada");
+  door.pass();
+  co_return static_cast<int>(greeting.size());
+}
+
+Task<int> blocks_in_replay(Context& ctx) {
+  if (door.blocks) door.pass();
+  co_await ctx.event<int>("never");
+  co_return 1;
+}
+
+class StuckTurnTest : public RuntimeTest {
+ protected:
+  std::unique_ptr<Runtime> started() {
+    RuntimeOptions options = quiet();
+    options.logger = lines;
+    options.turn_time_limit = 20ms;
+    options.turn_threads = 1;
+    auto rt = std::make_unique<Runtime>(store, options);
+    add_code(*rt);
+    rt->orchestration("blocks", blocks)
+        .orchestration("blocks_after_activity", blocks_after_activity)
+        .orchestration("blocks_in_replay", blocks_in_replay);
+    rt->start();
+    return rt;
+  }
+  void SetUp() override { door.open = false; }
+  void TearDown() override { door.let_go(); }
+
+  const std::shared_ptr<Lines> lines = std::make_shared<Lines>();
+};
+
+TEST_F(StuckTurnTest, IsGivenUpItsInstanceParkedAndItsThreadReplaced) {
+  Client client(store);
+  const auto stuck = client.start("blocks", "stuck");
+  std::vector<holdfast::Run> others;
+  for (int i = 0; i < 20; ++i) others.push_back(client.start("hello", "h" + std::to_string(i), "Ada"));
+  const auto rt = started();
   EXPECT_TRUE(lines->wait_for("a turn has not come back within turn_time_limit"));
-  EXPECT_EQ(rt.client().start("hello", "h", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
-  may_go_on = true;
-  may_go_on.notify_all();
-  EXPECT_EQ(stuck.wait<int>(kSoon), 1);
-  EXPECT_TRUE(lines->wait_for("a turn took longer than turn_time_limit"));
+  for (const auto& run : others) EXPECT_EQ(run.wait<std::string>(kSoon), "Hello, Ada!");
+  EXPECT_EQ(door.inside, 1);
+  EXPECT_EQ(stuck.status(), Status::parked);
+  EXPECT_EQ(stuck.describe().info.parked_because, "a turn took longer than turn_time_limit");
+  door.let_go();
+  EXPECT_TRUE(lines->wait_for("a turn that was given up has come back"));
+  EXPECT_EQ(stuck.status(), Status::parked);
+  EXPECT_EQ(client.start("hello", "again", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
+}
+
+TEST_F(StuckTurnTest, IsTriedAgainByTheNextDeployment) {
+  auto rt = started();
+  const auto stuck = rt->client().start("blocks", "stuck");
+  EXPECT_TRUE(lines->wait_for("a turn has not come back within turn_time_limit"));
+  rt.reset();  // does not wait for it
+  EXPECT_EQ(door.inside, 1);
+  door.let_go();
+  rt = started();
+  EXPECT_EQ(Client(store).run("stuck").wait<int>(kSoon), 1);
+}
+
+TEST_F(StuckTurnTest, LosesNoResultOfAnActivity) {
+  auto rt = started();
+  const auto stuck = rt->client().start("blocks_after_activity", "stuck");
+  EXPECT_TRUE(lines->wait_for("a turn has not come back within turn_time_limit"));
+  rt.reset();
+  door.let_go();
+  rt = started();
+  EXPECT_EQ(Client(store).run("stuck").wait<int>(kSoon), 11);
+}
+
+TEST_F(StuckTurnTest, OfAParkedInstanceIsNotNeededToTerminateIt) {
+  door.blocks = false;
+  auto rt = started();
+  const auto stuck = rt->client().start("blocks_in_replay", "stuck");
+  while (stuck.describe().waits.empty()) std::this_thread::yield();
+  rt.reset();
+  door.blocks = true;
+  rt = started();
+  stuck.raise("never", 1);
+  EXPECT_TRUE(lines->wait_for("a turn has not come back within turn_time_limit"));
+  stuck.terminate("hopeless");
+  EXPECT_EQ(stuck.result<int>(kSoon).error().category, Category::terminated);
+  EXPECT_EQ(lines->count("a turn has not come back within turn_time_limit"), 1U);
+}
+
+TEST_F(StuckTurnTest, IsNotWaitedForByAStopThatComesBeforeItsLimit) {
+  auto rt = started();
+  rt->client().start("blocks", "stuck");
+  while (door.inside == 0) std::this_thread::yield();
+  rt.reset();
+  EXPECT_EQ(door.inside, 1);
 }
 
 TEST_F(RuntimeTest, WaitingGivesUpInTimeAlsoWhenTheStoreIsAway) {

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <thread>
+#include <vector>
 
 namespace holdfast::runtime {
 
@@ -22,6 +24,9 @@ inline constexpr int kSteps = 4;
 struct Progress {
   bool progressed = false;              ///< there may be more to do at once
   BootTime next_due = BootTime::max();  ///< when it wants to be called even if nobody wakes it
+  /// Threads whose turns were given up in this step, and may never come back.
+  std::vector<std::thread::id> stuck{};
+  bool came_back = false;  ///< the calling thread was one of them
 };
 
 /// Says that a step has something to do. Any thread; cheap; never blocks.

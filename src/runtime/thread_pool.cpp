@@ -55,6 +55,11 @@ ThreadPool::~ThreadPool() { stop(Duration::zero()); }
 
 bool ThreadPool::is_here() const noexcept { return here.pool == state_.get(); }
 
+bool ThreadPool::has_work() const {
+  const std::lock_guard lock(state_->mutex);
+  return !state_->work.empty();
+}
+
 // A thread of the pool will look itself in a moment: what it posts comes at the end of the rest, what it asks
 // for at the end of work.
 void ThreadPool::post(std::function<void()> work) {

@@ -32,6 +32,8 @@ class ThreadPool final : public Executor {
   /// what short work leaves behind is done in one go, by the thread that did the work. Asking again before
   /// that changes nothing.
   void ask_for_rest();
+  /// Whether something was posted that nobody has begun.
+  [[nodiscard]] bool has_work() const;
   /// Whether the calling thread is one of its own.
   [[nodiscard]] bool is_here() const noexcept;
 

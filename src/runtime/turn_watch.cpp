@@ -4,26 +4,30 @@
 
 namespace holdfast::runtime {
 
-TurnWatch::Running::Running(TurnWatch& watch, std::string_view instance, std::string_view orchestration,
-                            BootTime until)
-    : watch_(watch), instance_(instance), orchestration_(orchestration), until_(until) {
+TurnWatch::Running::Running(TurnWatch& watch, TurnBatch& batch, BootTime until)
+    : watch_(watch), batch_(batch), until_(until) {
   const std::lock_guard lock(watch_.mutex_);
   watch_.running_.push_back(this);
 }
 
-TurnWatch::Running::~Running() {
+TurnWatch::Running::~Running() { static_cast<void>(came_back()); }
+
+bool TurnWatch::Running::came_back() {
   const std::lock_guard lock(watch_.mutex_);
-  std::erase(watch_.running_, this);
+  const bool ours = runs_;
+  if (std::exchange(runs_, false)) std::erase(watch_.running_, this);
+  return ours;
 }
 
-std::vector<TurnWatch::Overdue> TurnWatch::take_overdue(BootTime now) {
+std::vector<std::shared_ptr<TurnBatch>> TurnWatch::give_up_overdue(BootTime now) {
   const std::lock_guard lock(mutex_);
-  std::vector<Overdue> overdue;
-  for (Running* turn : running_) {
-    if (turn->until_ > now) continue;
-    overdue.push_back({std::string(turn->instance_), std::string(turn->orchestration_)});
-    turn->until_ = BootTime::max();
-  }
+  std::vector<std::shared_ptr<TurnBatch>> overdue;
+  std::erase_if(running_, [&](Running* turn) {
+    if (turn->until_ > now) return false;
+    turn->runs_ = false;
+    overdue.push_back(turn->batch_.shared_from_this());
+    return true;
+  });
   return overdue;
 }
 

@@ -1,42 +1,42 @@
-// TurnWatch: which turns run now, and for how long they have.
+// TurnWatch: which turns run now, for how long they have, and which of them are given up.
 #pragma once
+
+#include "runtime/turn_batch.hpp"
 
 #include <holdfast/clock.hpp>
 
+#include <memory>
 #include <mutex>
-#include <string>
-#include <string_view>
 #include <vector>
 
 namespace holdfast::runtime {
 
-/// Code of orchestrations can't be interrupted; what doesn't come back can at least be named. Any thread.
+/// Code of orchestrations can't be interrupted. What doesn't come back is given up: its thread is left to it,
+/// and everything else that the thread had in hand goes to others. Any thread.
 class TurnWatch {
  public:
-  /// A turn runs for as long as this lives, and what it is named by as well. It has taken too long at
-  /// `until`.
+  /// Code of the batch's current turn runs, until came_back(). It has taken too long at `until`.
   class Running {
    public:
-    Running(TurnWatch& watch, std::string_view instance, std::string_view orchestration, BootTime until);
+    Running(TurnWatch& watch, TurnBatch& batch, BootTime until);
     ~Running();
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;
+
+    /// False when it was given up: then the batch is another's.
+    [[nodiscard]] bool came_back();
 
    private:
     friend class TurnWatch;
 
     TurnWatch& watch_;
-    const std::string_view instance_;
-    const std::string_view orchestration_;
-    BootTime until_;
+    TurnBatch& batch_;
+    const BootTime until_;
+    bool runs_ = true;  // and nobody has given it up; for those who hold the watch's mutex
   };
 
-  struct Overdue {
-    std::string instance{};
-    std::string orchestration{};
-  };
-  /// Those that have taken too long and still run, each once.
-  std::vector<Overdue> take_overdue(BootTime now);
+  /// Those that have taken too long: the caller owns them now, see TurnBatch.
+  std::vector<std::shared_ptr<TurnBatch>> give_up_overdue(BootTime now);
   /// When the next one will have.
   [[nodiscard]] BootTime next_due() const;
 

@@ -25,6 +25,11 @@ constexpr Duration kParkedPause = 10s;
 // What may kill its worker waits so long for another one, while this one runs such an instance.
 constexpr Duration kSuspectPause = 250ms;
 
+void add_completed(store::TurnCommit& commit, const std::vector<LocalDone>& done) {
+  for (const LocalDone& one : done)
+    commit.completed.push_back({one.id.event, one.token, one.save, one.abort_session});
+}
+
 }  // namespace
 
 Progress TurnStep::step() {
@@ -37,6 +42,10 @@ Progress TurnStep::step() {
   }
   if (cache_.has_ready()) worker_.poke(Step::turns);  // another thread may go on with the rest
 
+  return run_batches(std::move(taken));
+}
+
+Progress TurnStep::run_batches(std::vector<InstanceCache::Taken>&& taken) try {
   // What may kill this process goes last and by itself: nothing else of this step is lost with it.
   std::vector<InstanceCache::Taken> suspects;
   std::erase_if(taken, [&](InstanceCache::Taken& one) {
@@ -51,18 +60,22 @@ Progress TurnStep::step() {
     run_and_commit(std::move(alone));
   }
   return {wanted_ || cache_.has_ready(), due_};
+} catch (const GivenUp&) {
+  log(*worker_.logger, LogLevel::info, "a turn that was given up has come back; what it did is dropped");
+  --stuck_;
+  return {.came_back = true};
 }
 
 void TurnStep::run_and_commit(std::vector<InstanceCache::Taken>&& taken) {
   const BootTime asked = worker_.now();
-  std::vector<Prepared> prepared;
-  std::vector<store::TurnCommit> commits = run(std::move(taken), prepared);
-  if (!commits.empty()) {
+  const auto batch = std::make_shared<TurnBatch>(std::move(taken));
+  run(*batch);
+  if (!batch->commits.empty()) {
     const store::CommitRequest request{WorkerKey{worker_.key}, &worker_.abilities,
                                        worker_.options.activity_lease};
-    auto answers = worker_.store->commit_turns(request, commits);
-    for (std::size_t i = 0; i < commits.size(); ++i)
-      settle(prepared[i], commits[i], std::move(answers[i]), asked);
+    auto answers = worker_.store->commit_turns(request, batch->commits);
+    for (std::size_t i = 0; i < answers.size(); ++i)
+      settle(batch->prepared[i], batch->commits[i], std::move(answers[i]), asked);
   }
   worker_.counters.turn_seconds.observe(std::chrono::duration<double>(worker_.now() - asked).count());
 }
@@ -146,22 +159,76 @@ CalendarTime TurnStep::turn_time() const {
 }
 
 // Runs the code of each; those that can't be run are released or parked, and have no commit.
-std::vector<store::TurnCommit> TurnStep::run(std::vector<InstanceCache::Taken>&& taken,
-                                             std::vector<Prepared>& prepared) {
-  std::vector<store::TurnCommit> commits;
-  commits.reserve(taken.size());
-  prepared.reserve(taken.size());
-  for (InstanceCache::Taken& one : taken) {
-    Prepared turn{.taken = std::move(one)};
+void TurnStep::run(TurnBatch& batch) {
+  while (batch.next < batch.waiting.size()) {
+    batch.current = {.taken = std::move(batch.waiting[batch.next++])};
     store::TurnCommit commit;
-    if (!prepare(turn, commit)) continue;
-    prepared.push_back(std::move(turn));
-    commits.push_back(std::move(commit));
+    if (!prepare(batch, commit)) continue;
+    batch.prepared.push_back(std::move(batch.current));
+    batch.commits.push_back(std::move(commit));
   }
-  return commits;
 }
 
-bool TurnStep::prepare(Prepared& turn, store::TurnCommit& commit) {
+// Runs code of the current turn. Throws GivenUp when it has come back too late.
+template <class Code>
+auto TurnStep::watched(TurnBatch& batch, Code code) {
+  const BootTime until = after(worker_.now(), worker_.options.turn_time_limit);
+  TurnWatch::Running running(watch_, batch, until);
+  worker_.keep_by(until);
+  try {
+    auto result = code();
+    if (running.came_back()) return result;
+  } catch (...) {
+    if (running.came_back()) throw;
+  }
+  throw GivenUp{};
+}
+
+std::vector<std::thread::id> TurnStep::give_up_overdue() {
+  std::vector<std::thread::id> stuck;
+  for (const std::shared_ptr<TurnBatch>& batch : watch_.give_up_overdue(worker_.now())) {
+    give_up(*batch);
+    stuck.push_back(batch->thread);
+  }
+  return stuck;
+}
+
+// In another thread than the one that is stuck in it. Nothing of the batch has been committed, so all of it
+// goes back as it came; only the instance that did not come back is parked.
+void TurnStep::give_up(TurnBatch& batch) {
+  ++stuck_;
+  worker_.counters.slow_turns.add();
+  for (PreparedTurn& turn : batch.prepared) {
+    desk_.unreserve(turn.hand_offs);
+    release(turn, {.key = turn.taken.instance->key, .token = turn.taken.instance->token});
+  }
+  for (; batch.next < batch.waiting.size(); ++batch.next) {
+    PreparedTurn turn{.taken = std::move(batch.waiting[batch.next])};
+    release(turn, {.key = turn.taken.instance->key, .token = turn.taken.instance->token});
+  }
+  CachedInstance& instance = *batch.current.taken.instance;
+  log(*worker_.logger, LogLevel::error,
+      "a turn has not come back within turn_time_limit: code of orchestrations must not block or compute for "
+      "long; its instance is parked, its thread is left to it",
+      {{"instance", instance.id}, {"orchestration", instance.code.name}});
+  if (static_cast<std::size_t>(stuck_) > worker_.options.max_abandoned) {
+    log(*worker_.logger, LogLevel::error,
+        "its thread is not replaced: too many are stuck in turns; restart this worker",
+        {{"stuck", static_cast<std::size_t>(stuck_)}, {"max_abandoned", worker_.options.max_abandoned}});
+  }
+  clear_suspect(instance.key);
+  give_back({.key = instance.key,
+             .token = instance.token,
+             .delay = batch.current.requested ? kParkedPause : Duration::zero(),
+             .park = "a turn took longer than turn_time_limit"});
+  desk_.tell_store(std::move(batch.current.taken.done));
+  desk_.tell_store(cache_.abandon(instance, batch.abandoned));
+  want();
+  worker_.poke(Step::turns);
+}
+
+bool TurnStep::prepare(TurnBatch& batch, store::TurnCommit& commit) {
+  PreparedTurn& turn = batch.current;
   CachedInstance& instance = *turn.taken.instance;
   commit.key = instance.key;
   commit.token = instance.token;
@@ -178,9 +245,15 @@ bool TurnStep::prepare(Prepared& turn, store::TurnCommit& commit) {
     return true;
   }
   if (instance.delivery > worker_.options.poison_after) return end_as_poison(turn, commit);
+  if (instance.status == store::InstanceStatus::parked && asks_to_terminate(turn.taken.messages)) {
+    // Its code could not go on before; it is not needed to end it.
+    if (end_without_code(turn, commit, std::nullopt)) return true;
+    if (turn.taken.instance != nullptr) park(turn, "it can't be terminated: its history can't be read");
+    return false;
+  }
   FirstTurn first;
   try {
-    if (!instance.frame && !rebuild(instance, first)) {
+    if (!instance.frame && !rebuild(batch, first)) {
       // rebuild() said why; what it got is still in the store.
       release(turn, {.key = instance.key, .token = instance.token, .delay = 100ms});
       return false;
@@ -197,13 +270,15 @@ bool TurnStep::prepare(Prepared& turn, store::TurnCommit& commit) {
   // An execution begins before it can be terminated: its parent has to be known.
   turn.forget = turn.incoming.terminate && first.fresh;
   if (turn.forget) turn.incoming.used_up.clear();
-  engine::Outcome outcome = run_code(turn, first.fresh);
+  engine::Outcome outcome = run_code(batch, first.fresh);
   const Surroundings around{
       .random = [this] { return worker_.random_number(); },
       .hand_off =
           [&](const store::NewActivity& activity) {
-            const bool takes_it = !activity.session && worker_.abilities.handlers.contains(activity.name) &&
-                                  worker_.abilities.queues.serve(activity.queue) &&
+            // Of a session the queue may be the session's own: the store knows.
+            const bool takes_it = worker_.abilities.handlers.contains(activity.name) &&
+                                  (activity.session ? sessions_.holds(activity.session->id)
+                                                    : worker_.abilities.queues.serve(activity.queue)) &&
                                   desk_.reserve_for_hand_off();
             turn.hand_offs += takes_it ? 1 : 0;
             return takes_it;
@@ -214,12 +289,14 @@ bool TurnStep::prepare(Prepared& turn, store::TurnCommit& commit) {
             const std::lock_guard lock(worker_.random_mutex);
             return retry_delay(child.policy, worker_.options.retry, failure, child.attempt, left,
                                worker_.random);
-          }};
+          },
+      .problem_of =
+          [this](const store::SessionPolicy& policy) { return problem_of(policy, worker_.options); }};
   add_outcome(commit, instance, std::move(outcome), around);
   add_start_answers(commit, instance, turn.incoming);
   commit.consumed.insert(commit.consumed.end(), turn.incoming.used_up.begin(), turn.incoming.used_up.end());
   commit.set_aside = turn.incoming.set_aside;
-  for (const LocalDone& done : turn.taken.done) commit.completed.push_back({done.id.event, done.token});
+  add_completed(commit, turn.taken.done);
   if (first.fresh) commit.version = first.version;
   if (instance.build != worker_.options.build) commit.build = worker_.options.build;
   // A frame that begins anew has to be given all that is unread, so its instance is fetched anew, too.
@@ -230,29 +307,20 @@ bool TurnStep::prepare(Prepared& turn, store::TurnCommit& commit) {
   return true;
 }
 
-engine::Outcome TurnStep::run_code(Prepared& turn, bool fresh) {
+engine::Outcome TurnStep::run_code(TurnBatch& batch, bool fresh) {
+  PreparedTurn& turn = batch.current;
   CachedInstance& instance = *turn.taken.instance;
-  const BootTime began = worker_.now();
-  const BootTime until = after(began, worker_.options.turn_time_limit);
-  const TurnWatch::Running running(watch_, instance.id, instance.code.name, until);
-  worker_.keep_by(until);
-  engine::Outcome outcome = turn.incoming.terminate && !fresh
-                                ? instance.frame->terminate(turn_time(), *turn.incoming.terminate)
-                                : instance.frame->run({turn_time(), std::move(turn.incoming.messages)});
-  worker_.counters.ignored_messages.add(outcome.ignored);
-  report(instance, outcome, worker_.now() - began);
+  engine::Outcome outcome = watched(batch, [&] {
+    return turn.incoming.terminate && !fresh
+               ? instance.frame->terminate(turn_time(), *turn.incoming.terminate)
+               : instance.frame->run({turn_time(), std::move(turn.incoming.messages)});
+  });
+  report(instance, outcome);
   return outcome;
 }
 
-void TurnStep::report(const CachedInstance& instance, const engine::Outcome& outcome, Duration took) {
-  if (took > worker_.options.turn_time_limit) {
-    worker_.counters.slow_turns.add();
-    log(*worker_.logger, LogLevel::error,
-        "a turn took longer than turn_time_limit: code of orchestrations must not block or compute for long",
-        {{"instance", instance.id},
-         {"orchestration", instance.code.name},
-         {"ms", std::chrono::duration_cast<std::chrono::milliseconds>(took).count()}});
-  }
+void TurnStep::report(const CachedInstance& instance, const engine::Outcome& outcome) {
+  worker_.counters.ignored_messages.add(outcome.ignored);
   for (const std::string& near : outcome.near_limits) {
     worker_.counters.near_limits.add();
     log(*worker_.logger, LogLevel::warn, "an instance comes near to a limit",
@@ -262,7 +330,8 @@ void TurnStep::report(const CachedInstance& instance, const engine::Outcome& out
 
 // Makes the frame anew. False when the store could not be read; throws Error when the code can't go on from
 // its history.
-bool TurnStep::rebuild(CachedInstance& instance, FirstTurn& first) {
+bool TurnStep::rebuild(TurnBatch& batch, FirstTurn& first) {
+  CachedInstance& instance = *batch.current.taken.instance;
   first = first_turn(instance);
   auto code = worker_.registry.orchestration(instance.code.name, first.version);
   if (!code) {
@@ -276,8 +345,8 @@ bool TurnStep::rebuild(CachedInstance& instance, FirstTurn& first) {
   auto frame = std::make_unique<engine::Execution>(std::move(identity), std::move(code));
   if (!instance.stamp.empty()) {  // else there is no history yet
     const bool read = read_history(instance, [&](std::string_view segment) {
-      if (auto replayed = frame->replay(segment); !replayed)
-        throw Error(engine::to_failure(replayed.error()));
+      const auto replayed = watched(batch, [&] { return frame->replay(segment); });
+      if (!replayed) throw Error(engine::to_failure(replayed.error()));
       return frame->next_event();
     });
     if (!read) return false;
@@ -310,7 +379,7 @@ bool TurnStep::read_history(const CachedInstance& instance, Read read) {
   }
 }
 
-bool TurnStep::end_as_poison(Prepared& turn, store::TurnCommit& commit) {
+bool TurnStep::end_as_poison(PreparedTurn& turn, store::TurnCommit& commit) {
   CachedInstance& instance = *turn.taken.instance;
   Failure failure{.category = Category::poison,
                   .type = "poison",
@@ -329,7 +398,8 @@ bool TurnStep::end_as_poison(Prepared& turn, store::TurnCommit& commit) {
 // Ends an instance whose code can't be run: as poison, or because somebody wants it ended. False when there
 // is nothing to commit: nobody wants it, its history can't be read, or, with the turn released and its
 // instance null, the store did not answer.
-bool TurnStep::end_without_code(Prepared& turn, store::TurnCommit& commit, std::optional<engine::End> end) {
+bool TurnStep::end_without_code(PreparedTurn& turn, store::TurnCommit& commit,
+                                std::optional<engine::End> end) {
   CachedInstance& instance = *turn.taken.instance;
   engine::LastTurn last(std::to_string(worker_.options.build));
   bool readable = true;
@@ -359,12 +429,12 @@ bool TurnStep::end_without_code(Prepared& turn, store::TurnCommit& commit, std::
   for (const engine::Message& message : turn.incoming.messages) commit.consumed.push_back(message.id);
   commit.consumed.insert(commit.consumed.end(), turn.incoming.used_up.begin(), turn.incoming.used_up.end());
   commit.set_aside = turn.incoming.set_aside;
-  for (const LocalDone& done : turn.taken.done) commit.completed.push_back({done.id.event, done.token});
+  add_completed(commit, turn.taken.done);
   return true;
 }
 
 // It has ended, and is ready only because somebody wanted its id for another instance.
-void TurnStep::answer_after_end(Prepared& turn, store::TurnCommit& commit) {
+void TurnStep::answer_after_end(PreparedTurn& turn, store::TurnCommit& commit) {
   CachedInstance& instance = *turn.taken.instance;
   turn.incoming = read_messages(instance, {}, std::move(turn.taken.messages));
   add_start_answers(commit, instance, turn.incoming);
@@ -374,7 +444,7 @@ void TurnStep::answer_after_end(Prepared& turn, store::TurnCommit& commit) {
 
 // Its start is delayed, and somebody was faster: with a wish for its id, or with a request to end it. No code
 // has begun that could be asked.
-bool TurnStep::answer_before_start(Prepared& turn, store::TurnCommit& commit) {
+bool TurnStep::answer_before_start(PreparedTurn& turn, store::TurnCommit& commit) {
   CachedInstance& instance = *turn.taken.instance;
   if (!turn.incoming.set_aside.empty()) {
     park(turn, "its start message can't be read");
@@ -399,7 +469,7 @@ bool TurnStep::answer_before_start(Prepared& turn, store::TurnCommit& commit) {
   return true;
 }
 
-void TurnStep::settle(Prepared& turn, store::TurnCommit& commit, StoreResult<store::Committed>&& answer,
+void TurnStep::settle(PreparedTurn& turn, store::TurnCommit& commit, StoreResult<store::Committed>&& answer,
                       BootTime asked) {
   if (!answer) {
     desk_.unreserve(turn.hand_offs);
@@ -435,8 +505,8 @@ void TurnStep::settle(Prepared& turn, store::TurnCommit& commit, StoreResult<sto
   if (commit.keep_lock) worker_.keep_by(after(worker_.now(), worker_.options.hold_instances));
 }
 
-void TurnStep::begin_handed_off(Prepared& turn, const store::TurnCommit& commit, store::Committed& committed,
-                                BootTime asked) {
+void TurnStep::begin_handed_off(PreparedTurn& turn, const store::TurnCommit& commit,
+                                store::Committed& committed, BootTime asked) {
   std::size_t begun = 0;
   for (std::optional<store::LockedActivity>& locked : committed.handed_off) {
     if (!locked) continue;
@@ -449,7 +519,7 @@ void TurnStep::begin_handed_off(Prepared& turn, const store::TurnCommit& commit,
 
 // Nothing of the turn has happened, or nobody knows: the frame is of no use any more. Completions go through
 // the store, which takes them or knows them already.
-void TurnStep::give_up(Prepared& turn, const StoreError& error) {
+void TurnStep::give_up(PreparedTurn& turn, const StoreError& error) {
   CachedInstance& instance = *turn.taken.instance;
   worker_.counters.turns_lost.add();
   clear_suspect(instance.key);
@@ -466,7 +536,7 @@ void TurnStep::give_up(Prepared& turn, const StoreError& error) {
   want();
 }
 
-void TurnStep::park(Prepared& turn, const std::string& why) {
+void TurnStep::park(PreparedTurn& turn, const std::string& why) {
   CachedInstance& instance = *turn.taken.instance;
   log(*worker_.logger, LogLevel::error,
       "the code of an instance can't go on; it is parked until a fixed version is deployed",
@@ -477,15 +547,18 @@ void TurnStep::park(Prepared& turn, const std::string& why) {
                  .park = why});
 }
 
-void TurnStep::release(Prepared& turn, store::TurnRelease release) {
+void TurnStep::release(PreparedTurn& turn, store::TurnRelease release) {
   clear_suspect(release.key);
-  const std::vector<StoreResult<void>> answer = worker_.store->release_turns({&release, 1});
-  if (!answer.front() && answer.front().error().kind == StoreError::Kind::unavailable) {
-    add_doubtful(std::move(release));
-    worker_.poke(Step::keep);
-  }
+  give_back(std::move(release));
   desk_.tell_store(std::move(turn.taken.done));
   desk_.tell_store(cache_.drop(*turn.taken.instance));
+}
+
+void TurnStep::give_back(store::TurnRelease release) {
+  const std::vector<StoreResult<void>> answer = worker_.store->release_turns({&release, 1});
+  if (answer.front() || answer.front().error().kind != StoreError::Kind::unavailable) return;
+  add_doubtful(std::move(release));
+  worker_.poke(Step::keep);
 }
 
 void TurnStep::add_doubtful(store::TurnRelease release) {

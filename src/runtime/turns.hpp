@@ -4,6 +4,7 @@
 #include "runtime/cache.hpp"
 #include "runtime/desk.hpp"
 #include "runtime/incoming.hpp"
+#include "runtime/turn_batch.hpp"
 #include "runtime/turn_watch.hpp"
 #include "runtime/worker.hpp"
 
@@ -20,8 +21,8 @@ namespace holdfast::runtime {
 /// Several threads may call step() at once: each runs other instances, and one of them fetches.
 class TurnStep {
  public:
-  TurnStep(Worker& worker, InstanceCache& cache, ActivityDesk& desk)
-      : worker_(worker), cache_(cache), desk_(desk), trouble_(worker) {}
+  TurnStep(Worker& worker, InstanceCache& cache, ActivityDesk& desk, SessionDesk& sessions)
+      : worker_(worker), cache_(cache), desk_(desk), sessions_(sessions), trouble_(worker) {}
 
   Progress step();
   /// The store may have more.
@@ -29,53 +30,58 @@ class TurnStep {
   /// Locks of turns whose outcome is in doubt: to be given back as soon as the store answers.
   std::vector<store::TurnRelease> take_doubtful();
   void add_doubtful(store::TurnRelease release);
-  [[nodiscard]] TurnWatch& watch() noexcept { return watch_; }
+  /// Gives up turns that have taken too long: their instances are parked, and what else their threads had in
+  /// hand goes to others. Returns those threads.
+  std::vector<std::thread::id> give_up_overdue();
+  /// When there may be one.
+  [[nodiscard]] BootTime next_overdue() const { return watch_.next_due(); }
+  /// Threads that were given up, and are still in their turns.
+  [[nodiscard]] int stuck() const noexcept { return stuck_; }
 
  private:
-  struct Prepared {
-    InstanceCache::Taken taken{};
-    Incoming incoming{};
-    std::size_t hand_offs = 0;
-    bool requested = false;  ///< somebody asks it to end
-    bool forget = false;     ///< the frame was not given all that came: the next turn begins from history
-  };
-
+  struct GivenUp {};  // thrown once code has come back too late
   enum class Fetched : std::uint8_t { nothing, some, elsewhere };
 
   Fetched fetch();
   bool fetch_alone();
   void keep_one_suspect(std::vector<store::LockedTurn>& turns);
   void clear_suspect(InstanceKey key);
+  Progress run_batches(std::vector<InstanceCache::Taken>&& taken);
   void run_and_commit(std::vector<InstanceCache::Taken>&& taken);
-  std::vector<store::TurnCommit> run(std::vector<InstanceCache::Taken>&& taken,
-                                     std::vector<Prepared>& prepared);
-  bool prepare(Prepared& turn, store::TurnCommit& commit);
-  bool rebuild(CachedInstance& instance, FirstTurn& first);
+  void run(TurnBatch& batch);
+  template <class Code>
+  auto watched(TurnBatch& batch, Code code);
+  void give_up(TurnBatch& batch);
+  bool prepare(TurnBatch& batch, store::TurnCommit& commit);
+  bool rebuild(TurnBatch& batch, FirstTurn& first);
   template <class Read>
   bool read_history(const CachedInstance& instance, Read read);
-  engine::Outcome run_code(Prepared& turn, bool fresh);
-  bool end_as_poison(Prepared& turn, store::TurnCommit& commit);
-  bool end_without_code(Prepared& turn, store::TurnCommit& commit, std::optional<engine::End> end);
+  engine::Outcome run_code(TurnBatch& batch, bool fresh);
+  bool end_as_poison(PreparedTurn& turn, store::TurnCommit& commit);
+  bool end_without_code(PreparedTurn& turn, store::TurnCommit& commit, std::optional<engine::End> end);
   [[nodiscard]] FirstTurn first_turn(const CachedInstance& instance) const;
-  void report(const CachedInstance& instance, const engine::Outcome& outcome, Duration took);
-  void answer_after_end(Prepared& turn, store::TurnCommit& commit);
-  bool answer_before_start(Prepared& turn, store::TurnCommit& commit);
-  void settle(Prepared& turn, store::TurnCommit& commit, StoreResult<store::Committed>&& answer,
+  void report(const CachedInstance& instance, const engine::Outcome& outcome);
+  void answer_after_end(PreparedTurn& turn, store::TurnCommit& commit);
+  bool answer_before_start(PreparedTurn& turn, store::TurnCommit& commit);
+  void settle(PreparedTurn& turn, store::TurnCommit& commit, StoreResult<store::Committed>&& answer,
               BootTime asked);
-  void begin_handed_off(Prepared& turn, const store::TurnCommit& commit, store::Committed& committed,
+  void begin_handed_off(PreparedTurn& turn, const store::TurnCommit& commit, store::Committed& committed,
                         BootTime asked);
-  void give_up(Prepared& turn, const StoreError& error);
-  void park(Prepared& turn, const std::string& why);
-  void release(Prepared& turn, store::TurnRelease release);
+  void give_up(PreparedTurn& turn, const StoreError& error);
+  void park(PreparedTurn& turn, const std::string& why);
+  void release(PreparedTurn& turn, store::TurnRelease release);
+  void give_back(store::TurnRelease release);
   [[nodiscard]] CalendarTime turn_time() const;
 
   Worker& worker_;
   InstanceCache& cache_;
   ActivityDesk& desk_;
+  SessionDesk& sessions_;
   StoreTrouble trouble_;
   std::atomic<bool> wanted_{true};
   std::atomic<BootTime> due_{BootTime{}};  // when a fetch is worth its while without being asked for
   TurnWatch watch_;
+  std::atomic<int> stuck_{0};
   std::mutex fetching_;
   std::atomic<std::uint64_t> suspect_{0};  // the instance that is run by itself, if any
   // The store's calendar at the last fetch, and when that was: local turns go on from there.

@@ -84,6 +84,13 @@ void check_options(const RuntimeOptions& options) {
   }
 }
 
+std::optional<std::string> problem_of(const store::SessionPolicy& policy, const RuntimeOptions& options) {
+  if (!policy.idle_timeout || *policy.idle_timeout > options.activity_lease / 3) return std::nullopt;
+  return "its idle timeout (" + in_ms(*policy.idle_timeout) +
+         ") must be above the renewal interval of activities, a third of activity_lease (" +
+         in_ms(options.activity_lease / 3) + "): otherwise a running activity could lose its session";
+}
+
 Counters::Counters(Metrics& metrics)
     : turns(metrics.counter("holdfast_turns_total", "Turns that were committed.")),
       turns_lost(metrics.counter("holdfast_turns_lost_total", "Turns whose commit was refused or in doubt.")),
@@ -108,14 +115,24 @@ Counters::Counters(Metrics& metrics)
                               "Activities that were asked to stop and ended within their grace.")),
       abandoned(metrics.counter("holdfast_activities_abandoned_total",
                                 "Activities that went on after their grace.")),
-      abandoned_now(metrics.gauge("holdfast_abandoned_activities",
-                                  "Activities that go on after their grace, each in a thread of its own.")),
+      abandoned_now(
+          metrics.gauge("holdfast_abandoned_activities", "Activities that go on after their grace.")),
       refusing(metrics.gauge("holdfast_refusing_workers",
                              "Workers that begin no activities, because they have abandoned too many.")),
       poisoned(metrics.counter("holdfast_poison_total",
                                "Activities and instances that were ended because they kill their workers.")),
       near_limits(metrics.counter("holdfast_near_limits_total", "Warnings that a limit is near.")),
       slow_turns(metrics.counter("holdfast_slow_turns_total", "Turns that took longer than their limit.")),
+      sessions_claimed(metrics.counter("holdfast_sessions_claimed_total",
+                                       "Sessions that nobody had held before, claimed by a worker.")),
+      sessions_moved(
+          metrics.counter("holdfast_sessions_moved_total", "Sessions that came to a worker from another.")),
+      sessions_reclaimed(metrics.counter(
+          "holdfast_sessions_reclaimed_total",
+          "Sessions whose lease was over, claimed again by the worker that has them in memory.")),
+      sessions_lapsed(
+          metrics.counter("holdfast_sessions_lapsed_total", "Sessions whose lease could not be kept.")),
+      sessions_held(metrics.gauge("holdfast_sessions_held", "Sessions that workers hold.")),
       turn_seconds(metrics.histogram("holdfast_turn_seconds", "Time to run and commit a batch of turns.",
                                      latency_buckets())),
       cancel_seconds(metrics.histogram("holdfast_cancel_seconds",

@@ -15,6 +15,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 namespace holdfast::runtime {
@@ -41,6 +42,11 @@ struct Counters {
   Counter& poisoned;
   Counter& near_limits;
   Counter& slow_turns;
+  Counter& sessions_claimed;
+  Counter& sessions_moved;
+  Counter& sessions_reclaimed;
+  Counter& sessions_lapsed;
+  Gauge& sessions_held;
   Histogram& turn_seconds;
   Histogram& cancel_seconds;
 };
@@ -101,6 +107,9 @@ struct Worker {
 
 /// Throws std::invalid_argument when options don't go together, naming both values.
 void check_options(const RuntimeOptions& options);
+/// Why a session with this policy could be lost by a worker with these options while an activity runs in it,
+/// naming both values; nothing when it could not.
+std::optional<std::string> problem_of(const store::SessionPolicy& policy, const RuntimeOptions& options);
 
 /// Says in the log that the store refused something, at most once per second for each worker step.
 class StoreTrouble {

@@ -32,7 +32,9 @@ void bring_candidates(WorkingSet& set, const ActivityRequest& request) {
   set.ask(sql::kLetLapse, Parameters(set.ns(), now));
   Parameters free(set.ns());
   add_abilities(free, abilities).add(now).add(static_cast<std::int64_t>(request.max + 1));
-  set.ask(sql::kFreeActivities, free, [&](const Answer& answer) { set.take_activities(answer); });
+  if (!request.owned_only) {
+    set.ask(sql::kFreeActivities, free, [&](const Answer& answer) { set.take_activities(answer); });
+  }
   if (abilities.session_limit > 0) {
     Parameters held(set.ns(), request.worker);
     add_abilities(held, abilities).add(now).add_all(abilities.capabilities);
@@ -61,7 +63,7 @@ void bring_next_due(WorkingSet& set, const ActivityRequest& request, Duration& n
   Parameters free(set.ns());
   add_abilities(free, *request.abilities).add(now);
   set.ask(sql::kNextFree, free, earlier);
-  free.add_all(request.abilities->capabilities).add(request.worker);
+  free.add_all(request.abilities->capabilities).add(request.worker).add(request.owned_only);
   set.ask(sql::kNextInSessions, free, earlier);
   set.ask(sql::kNextLapse, Parameters(set.ns(), now), earlier);
   set.bring();

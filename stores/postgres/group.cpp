@@ -105,8 +105,8 @@ void PostgresStore::begin(WorkingSet& set, const Statement& how) {
 }
 
 void PostgresStore::run_transaction(std::span<const Item> items) {
-  WorkingSet set(writer_link(), Access::writes);
-  if (writer_->plans_are_old()) set.commit(sql::kDiscardPlans);
+  writer_link().renew_plans();
+  WorkingSet set(*writer_, Access::writes);
   begin(set, sql::kBegin);
   const auto looks_around = [](const Item& item) { return item.call->place() == Place::last; };
   for (const Item& item : items) {

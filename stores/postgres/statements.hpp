@@ -11,8 +11,6 @@ inline constexpr Statement kBegin{"postgres.begin", "BEGIN"};
 inline constexpr Statement kBeginRead{"postgres.begin_read",
                                       "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"};
 inline constexpr Statement kCommit{"postgres.commit", "COMMIT"};
-/// Plans that were made while the tables were small are made anew.
-inline constexpr Statement kDiscardPlans{"postgres.discard_plans", "DISCARD PLANS"};
 inline constexpr Statement kTime{
     "postgres.time",
     "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, lease_offset, lease_high"
@@ -378,7 +376,7 @@ inline constexpr Statement kNextInSessions{
     " AND (a.at > $5 OR (s.worker <> $7 AND s.worker <> 0 AND s.lease_until > $5))"
     " AND (a.at <= $5 OR s.requirements <@ $6::text[])"
     " AND ((s.worker = $7 AND s.lease_until > $5) OR s.reclaim OR s.worker = 0)"
-    " AND (a.at > $5 OR s.reclaim)"};
+    " AND (a.at > $5 OR (s.reclaim AND NOT $8))"};
 inline constexpr Statement kNextLapse{
     "postgres.next_lapse",
     "SELECT until FROM activities WHERE ns = $1 AND locked AND until > $2 ORDER BY until LIMIT 1"};

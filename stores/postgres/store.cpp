@@ -60,8 +60,8 @@ StoreResult<Answer> PostgresStore::read(Call call) {
     return Unexpected(unavailable(error.what()));
   }
   try {
+    link->renew_plans();
     WorkingSet set(*link, Access::reads);
-    if (link->plans_are_old()) set.commit(sql::kDiscardPlans);
     begin(set, sql::kBeginRead);
     set.bring();
     StoreResult<Answer> answer = call(set);

@@ -41,13 +41,14 @@ struct Link {
   Names names{};
   std::map<WorkerKey, store::WorkerInfo> workers{};  ///< what they joined with never changes
 
-  /// Whether plans are to be made anew: soon after the beginning, then ever more rarely.
-  bool plans_are_old() {
+  /// Between transactions. Plans that were made while the tables were small are made anew: soon after the
+  /// beginning, then ever more rarely.
+  void renew_plans() {
     const auto now = std::chrono::steady_clock::now();
-    if (now < plan_again_) return false;
+    if (now < plan_again_) return;
     plan_again_ = now + plans_last_;
     plans_last_ = std::min(plans_last_ * 2, std::chrono::seconds(600));
-    return true;
+    connection.run("DISCARD PLANS");
   }
 
  private:

@@ -14,7 +14,8 @@ namespace {
 /// Only a session that is to blame is named.
 bool blames_session(CancelReason reason) {
   return reason == CancelReason::session_lost || reason == CancelReason::session_closed ||
-         reason == CancelReason::session_expired || reason == CancelReason::session_aborted;
+         reason == CancelReason::session_expired || reason == CancelReason::session_aborted ||
+         reason == CancelReason::requirements_not_met;
 }
 
 void tell(Transaction& tx, const Activity& activity, CancelReason reason) {
@@ -94,7 +95,8 @@ LockedActivity lock(Transaction& tx, Activity& activity, WorkerKey worker, LockT
     activity.generation = session.generation;
     locked.session = SessionGrant{.hold = {session.id, session.generation},
                                   .lease = left(session.lease_until, tx.now),
-                                  .idle_timeout = session.idle_timeout};
+                                  .idle_timeout = session.idle_timeout,
+                                  .when_lost = session.policy.when_lost};
   }
   place(tx, activity);
   return locked;

@@ -67,6 +67,10 @@ StoreResult<void> finish_activity(Transaction& tx, const ActivityResult& item) {
   const auto activity = locked(tx, item.id, item.token);
   if (!activity) return Unexpected(activity.error());
   const SessionResults for_session(**activity, item.save, item.abort_session);
+  if (!for_session.counts(tx)) {
+    return refuse(StoreError::Kind::lost,
+                  "the state of its session can't be saved: the session is another's");
+  }
   if (item.progress) (*activity)->progress = *item.progress;
   std::visit(Answer{tx, **activity}, item.result);
   for_session.apply(tx);

@@ -259,6 +259,10 @@ std::optional<StoreError> objection(Transaction& tx, const TurnCommit& commit) {
                                    instance->view.instance +
                                    "' is not locked by the token of its completion"};
     }
+    if (!SessionResults(*row, completion.save, completion.abort_session).counts(tx)) {
+      return StoreError{.kind = Kind::lost,
+                        .message = "the state of its session can't be saved: the session is another's"};
+    }
   }
   return std::nullopt;
 }

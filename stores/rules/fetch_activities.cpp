@@ -32,6 +32,7 @@ class Fetch {
  private:
   void consider(Activity& activity) {
     const Admission admission = admit(tx_, request_.worker, abilities_, activity);
+    if (request_.owned_only && (!activity.session || admission != Admission::yes)) return;
     if (admission == Admission::no) {
       note_lapse(activity);
     } else if (admission == Admission::by_claim && at_limit()) {
@@ -57,6 +58,7 @@ class Fetch {
     if (by_claim) {
       locked.session->claimed = true;
       locked.session->same_owner = claimed.same_owner;
+      locked.session->previous_owner = claimed.previous_owner;
       locked.session->saved = claimed.saved;
     }
     fetched_.activities.push_back(std::move(locked));

@@ -22,6 +22,7 @@
 namespace holdfast::rules {
 
 using namespace holdfast::store;
+using holdfast::store::SessionState;  // not what runtimes keep in memory, which has the same name
 
 /// Stays when its lease is over, until somebody takes the row: the token still counts.
 struct Lock {

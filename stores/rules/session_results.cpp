@@ -12,6 +12,12 @@ SessionResults::SessionResults(const Activity& activity, const std::optional<Ses
       save_(save),
       abort_(abort) {}
 
+bool SessionResults::counts(const Transaction& tx) const {
+  if (!session_ || !save_ || !save_->required) return true;
+  const Session* const session = find_session(tx, *session_);
+  return session == nullptr || session->ended || is_current(*session, worker_, generation_);
+}
+
 void SessionResults::apply(Transaction& tx) const {
   if (!session_ || (!save_ && !abort_)) return;
   Session* const session = session_now(tx, *session_);

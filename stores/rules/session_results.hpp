@@ -14,6 +14,8 @@ class SessionResults {
  public:
   SessionResults(const Activity& activity, const std::optional<SessionSave>& save,
                  const std::optional<std::string>& abort);
+  /// Whether the answer counts: not without a save that it requires.
+  [[nodiscard]] bool counts(const Transaction& tx) const;
   void apply(Transaction& tx) const;
 
  private:

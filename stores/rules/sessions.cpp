@@ -168,12 +168,14 @@ Claim claim(Transaction& tx, Session& session, const Worker& worker, const Abili
             SessionReason reason) {
   using Kind = SessionLogEntry::Kind;
   if (session.restarted && session.last_owner == worker.info.node) reason = SessionReason::taken_back;
-  const Claim found{.same_owner = session.last_worker == worker.key, .saved = session.saved};
+  const Claim found{.same_owner = session.last_worker == worker.key,
+                    .previous_owner = session.last_owner,
+                    .saved = session.saved};
   const bool hands_over = !found.same_owner && (session.planned || session.saved);
   const Kind kind = session.generation == Generation{} ? Kind::claimed
                     : hands_over                       ? Kind::moved
                                                        : Kind::reclaimed;
-  const std::string from = session.last_owner;
+  const std::string& from = found.previous_owner;
   // Whoever hears that it moved wants to know why it left; the rest is plain.
   const SessionReason why = session.planned && kind == Kind::moved ? session.reason : reason;
 

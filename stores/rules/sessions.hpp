@@ -37,6 +37,7 @@ void revive(Session& session);
 /// What a claim found.
 struct Claim {
   bool same_owner = false;
+  std::string previous_owner{};
   std::optional<std::string> saved{};
 };
 Claim claim(Transaction& tx, Session& session, const Worker& worker, const Abilities& abilities,

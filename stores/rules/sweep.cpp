@@ -41,10 +41,23 @@ class Sweep {
 
   // ---- activities
 
-  [[nodiscard]] static CancelReason overdue(const Activity& activity) {
+  [[nodiscard]] CancelReason overdue(const Activity& activity) const {
     if (activity.session_over) return *activity.session_over;
-    return activity.total_until <= activity.deadline() ? CancelReason::total_deadline
-                                                       : CancelReason::schedule_to_start;
+    if (activity.total_until <= activity.deadline()) return CancelReason::total_deadline;
+    return asks_too_much(activity) ? CancelReason::requirements_not_met : CancelReason::schedule_to_start;
+  }
+
+  /// There are workers for it, but none that its session could be with.
+  [[nodiscard]] bool asks_too_much(const Activity& activity) const {
+    const Session* const session = activity.session ? find_session(tx_, *activity.session) : nullptr;
+    if (session == nullptr || session->policy.requirements.empty()) return false;
+    bool anybody = false;
+    for (const auto& [key, worker] : tx_.space.workers) {
+      if (!is_live(worker) || !can_run(worker.info.abilities, activity)) continue;
+      if (covers(worker.info.abilities, session->policy)) return false;
+      anybody = true;
+    }
+    return anybody;
   }
 
   void fail_overdue_activities() {

@@ -35,6 +35,7 @@ WorkerKey join(Transaction& tx, const WorkerInfo& info) {
           .emplace(key, Worker{.key = key, .info = info, .joined_at = tx.calendar, .seen = tx.now})
           .first->second;
   take_from_older(tx, joined);
+  tx.news.work |= kActivities;  // it may have the handler for work that its owner lacks
   return key;
 }
 

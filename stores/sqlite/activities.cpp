@@ -201,7 +201,8 @@ store::LockedActivity lock_activity(Transaction& tx, Activity activity, WorkerKe
   if (session) {
     locked.session = store::SessionGrant{.hold = {session->id, session->generation},
                                          .lease = left_until(session->lease_until, tx.now),
-                                         .idle_timeout = session->idle_timeout};
+                                         .idle_timeout = session->idle_timeout,
+                                         .when_lost = session->policy.when_lost};
   }
   return locked;
 }
@@ -266,6 +267,12 @@ void queue_again(Transaction& tx, Activity activity, Duration delay) {
   } else if (session.begun && !session.ended && session.ttl_until <= tx.now) {
     expire(tx, session);  // its end is the end of the activity
   }
+}
+
+bool SessionResults::counts(Transaction& tx) const {
+  if (session == 0 || !*save || !(*save)->required) return true;
+  const Session row = session_of(tx, session);
+  return !row.begun || row.ended || is_current(row, worker, generation);
 }
 
 void SessionResults::apply(Transaction& tx) const {

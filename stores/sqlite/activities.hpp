@@ -96,6 +96,8 @@ struct SessionResults {
   Generation generation{};
   const std::optional<store::SessionSave>* save = nullptr;
   const std::optional<std::string>* abort = nullptr;
+  /// Whether the answer counts: not without a save that it requires.
+  [[nodiscard]] bool counts(Transaction& tx) const;
   void apply(Transaction& tx) const;
 };
 

@@ -82,14 +82,27 @@ class Commit {
     return std::nullopt;
   }
 
-  // All rows of the local completions must be locked by their tokens.
+  // All rows of the local completions must be locked by their tokens, and what they require must be saved.
   bool find_completed() {
     return std::ranges::all_of(commit_.completed, [&](const store::LocalCompletion& done) {
+      if (!can_be_saved(done)) return false;
       if (const RunningActivity* row = running(done.event)) return row->token == done.token;
       // Its lock may be over, and nobody has taken it.
       const std::optional<Activity> lapsed = find_activity(tx_, id_of(done.event));
       return lapsed && !done.token.empty() && lapsed->token == done.token;
     });
+  }
+
+  bool can_be_saved(const store::LocalCompletion& done) {
+    if (!done.save || !done.save->required) return true;
+    const std::optional<Activity> row = find_activity(tx_, id_of(done.event));
+    if (!row) return true;  // then it is not locked either
+    const SessionResults result{.session = row->session,
+                                .worker = row->worker,
+                                .generation = row->generation,
+                                .save = &done.save,
+                                .abort = &done.abort_session};
+    return result.counts(tx_);
   }
 
   const RunningActivity* running(EventId event) {

@@ -41,6 +41,8 @@ class ActivityFetch {
   void consider(const Activity& activity, const QueueItem& item) {
     const Admission admission = admit(tx_, request_.worker, abilities_, activity);
     if (admission == Admission::no) return;
+    if (request_.owned_only && (activity.session == 0 || admission != Admission::yes))
+      return queue_.drop_lane(item.lane);
     if (admission == Admission::full) {
       if (item.lane < 0) queue_.drop_lane(item.lane);
     } else if (admission == Admission::by_claim && at_limit()) {
@@ -75,6 +77,7 @@ class ActivityFetch {
     store::SessionGrant& grant = *out_.activities.back().session;
     grant.claimed = true;
     grant.same_owner = claimed.same_owner;
+    grant.previous_owner = std::move(claimed.previous_owner);
     grant.saved = std::move(claimed.saved);
   }
 

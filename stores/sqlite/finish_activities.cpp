@@ -93,6 +93,10 @@ StoreResult<void> finish_activity(Transaction& tx, const ActivityResult& result)
                                    .generation = activity->generation,
                                    .save = &result.save,
                                    .abort = &result.abort_session};
+  if (!for_session.counts(tx)) {
+    return Unexpected(store_error(StoreError::Kind::lost,
+                                  "the state of its session can't be saved: the session is another's"));
+  }
   if (result.progress) activity->progress = *result.progress;
   std::visit(Answer{tx, *std::move(activity)}, result.result);
   for_session.apply(tx);

@@ -268,12 +268,14 @@ Claim claim(Transaction& tx, Session& session, WorkerKey worker, const store::Ab
   using LogKind = SessionLogEntry::Kind;
   const std::string node = tx.node_of(worker);
   if (session.restarted && session.last_owner == node) reason = SessionReason::taken_back;
-  Claim found{.same_owner = session.last_worker == worker, .saved = session.saved};
+  Claim found{.same_owner = session.last_worker == worker,
+              .previous_owner = session.last_owner,
+              .saved = session.saved};
   const bool hands_over = !found.same_owner && (session.planned || session.saved);
   const LogKind kind = session.generation == Generation{} ? LogKind::claimed
                        : hands_over                       ? LogKind::moved
                                                           : LogKind::reclaimed;
-  const std::string from = session.last_owner;
+  const std::string& from = found.previous_owner;
   // Whoever hears that it moved wants to know why it left; the rest is plain.
   const SessionReason why = session.planned && kind == LogKind::moved ? session.reason : reason;
 

@@ -1,7 +1,9 @@
 #include "sweep.hpp"
 
 #include "activities.hpp"
+#include "admission.hpp"
 #include "clients.hpp"
+#include "workers.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -40,10 +42,24 @@ class Sweep {
 
   // ---- activities -----------------------------------------------------------------------------
 
-  static CancelReason overdue(const Activity& activity) {
+  CancelReason overdue(const Activity& activity) {
     if (activity.session_over) return *activity.session_over;
-    return activity.total_until <= activity.deadline() ? CancelReason::total_deadline
-                                                       : CancelReason::schedule_to_start;
+    if (activity.total_until <= activity.deadline()) return CancelReason::total_deadline;
+    return asks_too_much(activity) ? CancelReason::requirements_not_met : CancelReason::schedule_to_start;
+  }
+
+  /// There are workers for it, but none that its session could be with.
+  bool asks_too_much(const Activity& activity) {
+    if (activity.session == 0) return false;
+    const Session session = session_of(tx_, activity.session);
+    if (!session.begun || session.policy.requirements.empty()) return false;
+    bool anybody = false;
+    for (const store::WorkerInfo& worker : live_workers(tx_)) {
+      if (!serves(worker.abilities, tx_.kind(activity.kind))) continue;
+      if (covers(worker.abilities, session.policy.requirements)) return false;
+      anybody = true;
+    }
+    return anybody;
   }
 
   void fail_overdue_activities() {
@@ -55,8 +71,10 @@ class Sweep {
     for (const store::ActivityId& id : overdue_ids) {
       const std::optional<Activity> activity = find_activity(tx_, id);
       if (!activity) continue;
-      const std::string session = activity->session_over ? session_of(tx_, activity->session).id : "";
-      take_away(tx_, *activity, overdue(*activity), session);
+      const CancelReason reason = overdue(*activity);
+      const bool blames_session = activity->session_over || reason == CancelReason::requirements_not_met;
+      const std::string session = blames_session ? session_of(tx_, activity->session).id : "";
+      take_away(tx_, *activity, reason, session);
       ++swept_.activities_timed_out;
     }
     if (Cursor row = tx_.rows(tx_.sql.first_deadline, tx_.ns); row.next()) due_at(row->int64(0));

@@ -32,6 +32,7 @@ StoreResult<WorkerKey> join(Transaction& tx, const store::WorkerInfo& info) {
     Session session = session_of(tx, number);
     if (!session.ended) owner_restarted(tx, session);
   }
+  tx.wake(store::kActivities);  // it may have the handler for work that its owner lacks
   return key;
 }
 

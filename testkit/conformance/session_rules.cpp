@@ -100,6 +100,42 @@ STORE_TEST(SessionRules, TheLastOwnerThatClaimsAgainIsToldSo) {
   EXPECT_TRUE(work->session->same_owner);
 }
 
+STORE_TEST(SessionRules, AFetchOfWhatIsOwnedTakesAndClaimsNothingElse) {
+  const Worker a = join("a");
+  a.acquire("gpu");
+  a.commit(a.begin("order-1")
+               .schedules("ship")
+               .schedules({.name = "charge", .session = SessionUse{.id = "cpu"}})
+               .schedules({.name = "charge", .session = SessionUse{.id = "gpu"}}));
+  const auto fetched = must(store().fetch_activities({.worker = a.key,
+                                                      .abilities = &a.info.abilities,
+                                                      .token = token<LockToken>(),
+                                                      .lease = 30s,
+                                                      .max = 10,
+                                                      .owned_only = true}));
+  ASSERT_EQ(fetched.activities.size(), 1U);
+  EXPECT_EQ(fetched.activities[0].session->hold.id, "gpu");
+  EXPECT_EQ(session("cpu").state, SessionState::unclaimed);
+}
+
+STORE_TEST(SessionRules, RequirementsThatNobodyMetInTimeAreNamed) {
+  const Worker a = join("a");
+  const auto schedule = [&](const char* instance, std::vector<std::string> requirements) {
+    a.commit(a.begin(instance).schedules(
+        {.name = "charge",
+         .start_within = 10s,
+         .session = SessionUse{.id = instance, .policy = {.requirements = std::move(requirements)}}}));
+  };
+  schedule("order-1", {"gpu:l4"});
+  schedule("order-2", {});
+  pass(10s);
+  EXPECT_EQ(sweep().activities_timed_out, 2U);
+  const auto told = a.fetch_turns();
+  EXPECT_EQ(told.turns.at(0).messages(), Texts{"taken 1/2: requirements_not_met"});
+  EXPECT_EQ(std::get<ActivityTaken>(told.turns.at(0)->messages.at(0).body).session, "order-1");
+  EXPECT_EQ(told.turns.at(1).messages(), Texts{"taken 1/2: schedule_to_start"});
+}
+
 STORE_TEST(SessionRules, ImplicitOnesGoOnceNobodyNeedsThem) {
   const Worker a = join("a");
   a.acquire("gpu");

@@ -65,6 +65,8 @@ STORE_TEST(Sessions, AFetchClaimsTheSessionOfItsItem) {
   EXPECT_EQ(work->session->lease, a.info.abilities.session_lease);
   EXPECT_EQ(work->session->idle_timeout, a.info.abilities.session_idle);
   EXPECT_EQ(work->session->saved, std::nullopt);
+  EXPECT_EQ(work->session->previous_owner, "");
+  EXPECT_EQ(work->session->when_lost, SessionPolicy::WhenLost::reclaim);
   const SessionView view = session("gpu");
   EXPECT_EQ(view.state, SessionState::active);
   EXPECT_EQ(view.owner, "a");
@@ -140,6 +142,7 @@ STORE_TEST(Sessions, AReleasedOneMayBeClaimedAtOnceWithItsSavedState) {
   EXPECT_TRUE(work->session->claimed);
   EXPECT_FALSE(work->session->same_owner);
   EXPECT_EQ(work->session->saved, "state");
+  EXPECT_EQ(work->session->previous_owner, "a");
   EXPECT_EQ(answer(a.renew(hold)), "lost");
 }
 
@@ -311,6 +314,28 @@ STORE_TEST(Sessions, ASaveOfAnOlderGenerationIsIgnored) {
           {.id = work.id(), .token = work.token, .result = Finished{"x"}, .save = SessionSave{"stale"}})),
       "ok");
   EXPECT_EQ(session("gpu").saved, std::nullopt);
+}
+
+STORE_TEST(Sessions, AResultThatRequiresItsSaveCountsOnlyWithIt) {
+  Worker a = join("a");
+  a.activity_lease = 1h;
+  const Worker b = join("b");
+  a.commit(a.begin("order-1").schedules(of_session("gpu")));
+  const Work work = a.fetch_activity();
+  const auto finish = [&] {
+    return answer(a.answer_with({.id = work.id(),
+                                 .token = work.token,
+                                 .result = Finished{"x"},
+                                 .save = SessionSave{.bytes = "stale", .required = true}}));
+  };
+  pass(a.info.abilities.session_lease);
+  b.acquire("gpu");
+  EXPECT_EQ(finish(), "lost");
+  EXPECT_EQ(session("gpu").saved, std::nullopt);
+  EXPECT_EQ(activities().size(), 1U);
+  // With the end of the session there is nobody left to read it.
+  must(store().close_session("gpu", SessionReason::operated));
+  EXPECT_EQ(finish(), "ok");
 }
 
 STORE_TEST(Sessions, AnActivityMayAbortThem) {

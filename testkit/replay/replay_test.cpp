@@ -238,7 +238,7 @@ TEST(ReplayHarness, TheNextExecutionKeepsValuesAndMessages) {
 Task<std::string> asks_others(Context& ctx) {
   auto gpu = co_await ctx.open_session({.requirements = {"gpu:l4"}});
   co_await gpu.activity<void>("render");
-  const SessionEvent news = co_await gpu.moved();
+  const SessionEvent news = co_await gpu.next_event();
   co_await gpu.close();
   const std::string detached = co_await ctx.start_detached("audit", {.id = "audit-1"});
   const std::optional<int> there = co_await ctx.value_of<int>("other", "k");

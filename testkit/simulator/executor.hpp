@@ -19,6 +19,7 @@ class SimExecutor final : public runtime::Executor {
   explicit SimExecutor(std::function<BootTime()> when) : when_(std::move(when)) {}
 
   void post(std::function<void()> work) override { work_.emplace(when_(), std::move(work)); }
+  [[nodiscard]] bool may_wait() const noexcept override { return false; }
 
   [[nodiscard]] bool empty() const noexcept { return work_.empty(); }
   [[nodiscard]] BootTime next_due() const noexcept {

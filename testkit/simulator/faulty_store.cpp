@@ -65,7 +65,11 @@ auto FaultyStore::each(std::string_view name, std::size_t count, Call call, Seen
 // ---- workers ------------------------------------------------------------------------------------
 
 StoreResult<WorkerKey> FaultyStore::join(const store::WorkerInfo& info) {
-  return one("join", [&] { return inner_->join(info); });
+  return one(
+      "join", [&] { return inner_->join(info); },
+      [&](const StoreResult<WorkerKey>& answer) {
+        if (answer) guard_.session_witness().joined(info, *answer);
+      });
 }
 StoreResult<void> FaultyStore::refresh(WorkerKey worker, bool draining) {
   return one("refresh", [&] { return inner_->refresh(worker, draining); });
@@ -101,6 +105,11 @@ std::vector<StoreResult<store::Committed>> FaultyStore::commit_turns(
       "commit turns", commits.size(), [&] { return inner_->commit_turns(request, commits); },
       [&](std::size_t i, const StoreResult<store::Committed>& answer) {
         guard_.witness().committed(request, commits[i], answer);
+        if (answer) {
+          for (const auto& locked : answer->handed_off) {
+            if (locked && locked->session) guard_.session_witness().granted(request.worker, *locked->session);
+          }
+        }
         if (!guard_.tells()) return;
         const store::TurnCommit& commit = commits[i];
         std::string what = "instance " + to_string(commit.key) + ", execution " +
@@ -157,12 +166,16 @@ StoreResult<store::FetchedActivities> FaultyStore::fetch_activities(const store:
       [&](const StoreResult<store::FetchedActivities>& answer) {
         if (!answer) return;
         guard_.witness().fetched(request, *answer);
+        for (const store::LockedActivity& activity : answer->activities) {
+          if (activity.session) guard_.session_witness().granted(request.worker, *activity.session);
+        }
         if (!guard_.tells()) return;
         for (const store::LockedActivity& activity : answer->activities) {
           guard_.tell(*this, "fetch activities",
                       "got " + activity.name + " of '" + activity.instance + "' (event " +
                           to_string(activity.id.event) + ", attempt " + std::to_string(activity.attempt) +
-                          ", delivery " + std::to_string(activity.delivery) + ")");
+                          ", delivery " + std::to_string(activity.delivery) + ")" +
+                          (activity.session ? " on session '" + activity.session->hold.id + "'" : ""));
         }
       });
 }
@@ -208,16 +221,32 @@ StoreResult<std::vector<store::QueueDepth>> FaultyStore::queue_depths() {
 StoreResult<store::Acquired> FaultyStore::acquire_session(WorkerKey worker, const store::Abilities& abilities,
                                                           std::string_view id,
                                                           const store::SessionPolicy& policy) {
-  return one("acquire session", [&] { return inner_->acquire_session(worker, abilities, id, policy); });
+  return one(
+      "acquire session", [&] { return inner_->acquire_session(worker, abilities, id, policy); },
+      [&](const StoreResult<store::Acquired>& answer) {
+        if (answer) guard_.session_witness().acquired(worker, *answer);
+      });
 }
 std::vector<StoreResult<void>> FaultyStore::renew_sessions(WorkerKey worker,
                                                            std::span<const store::SessionRenewal> holds) {
-  return each("renew sessions", holds.size(), [&] { return inner_->renew_sessions(worker, holds); });
+  return each(
+      "renew sessions", holds.size(), [&] { return inner_->renew_sessions(worker, holds); },
+      [&](std::size_t i, const StoreResult<void>& answer) {
+        guard_.session_witness().renewed(worker, holds[i], answer);
+      });
 }
 std::vector<StoreResult<void>> FaultyStore::release_sessions(
     WorkerKey worker, std::span<const store::SessionRelease> releases) {
-  return each("release sessions", releases.size(),
-              [&] { return inner_->release_sessions(worker, releases); });
+  return each(
+      "release sessions", releases.size(), [&] { return inner_->release_sessions(worker, releases); },
+      [&](std::size_t i, const StoreResult<void>& answer) {
+        guard_.session_witness().released(worker, releases[i], answer);
+        if (guard_.tells()) {
+          guard_.tell(*this, "release sessions",
+                      "'" + releases[i].hold.id + "' (" + std::string(to_string(releases[i].reason)) + ")" +
+                          (answer ? "" : ": " + answer.error().message));
+        }
+      });
 }
 StoreResult<bool> FaultyStore::close_session(std::string_view id, store::SessionReason reason) {
   return one("close session", [&] { return inner_->close_session(id, reason); });

@@ -1,6 +1,7 @@
 // FaultyStore: the store as one process sees it. It forwards every call, unless it is told to fail.
 #pragma once
 
+#include "testkit/simulator/session_witness.hpp"
 #include "testkit/simulator/witness.hpp"
 
 #include <holdfast/fault.hpp>
@@ -27,6 +28,7 @@ class CallGuard {
   virtual void tell(const FaultyStore& handle, std::string_view call, const std::string& what) = 0;
   [[nodiscard]] virtual bool tells() const noexcept = 0;
   [[nodiscard]] virtual Witness& witness() noexcept = 0;
+  [[nodiscard]] virtual SessionWitness& session_witness() noexcept = 0;
 };
 
 /// A handle that can be cut off: then every call is answered `unavailable`, and nothing happens any more.

@@ -67,7 +67,11 @@ Process::Process(Setup setup)
     threads_.push_back({.step = step});
 }
 
-Process::~Process() { setup_.store->cut_off(); }
+// What its threads were about to do dies with them, before what it refers to.
+Process::~Process() {
+  setup_.store->cut_off();
+  while (!executor_.empty()) executor_.drop_next();
+}
 
 bool Process::start() {
   const Mark mark(in_use_);

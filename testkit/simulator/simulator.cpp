@@ -34,6 +34,10 @@ Simulation& Simulation::add_activity(std::string_view name,
   return *this;
 }
 
+void Simulation::add_session_state(std::shared_ptr<const detail::SessionStateCode> code) {
+  impl_.session_states.push_back(std::move(code));
+}
+
 Simulation& Simulation::add_orchestration(std::string_view name, SimulatedCode options,
                                           std::shared_ptr<const detail::OrchestrationCode> code) {
   impl_.orchestrations.push_back(

@@ -61,6 +61,7 @@ runtime::Registry World::registry_for(const Slot& slot) const {
     if (!slot.lacks.contains(orchestration.name) && orchestration.from_build <= slot.build)
       registry.add_orchestration(orchestration.name, orchestration.version, orchestration.code);
   }
+  for (const auto& state : session_states) registry.add_session_state(state);
   return registry;
 }
 

@@ -58,6 +58,12 @@ World::World(std::uint64_t seed, const testing::SimulationOptions& options, bool
       client_random_(seed ^ 0x636c69656e740000U),
       profile_(draw_profile(dice_, options.faults)),
       witness_(clock_, [this](std::string what) { fail(std::move(what)); }),
+      session_witness_(
+          clock_, [this](std::string what) { fail(std::move(what)); },
+          [this](std::string_view id) {
+            auto log = plain_store_->session_log(id, 0, 1'000'000);
+            return log ? *std::move(log) : std::vector<store::SessionLogEntry>();
+          }),
       open_(options.database ? options.database(clock_) : in_memory(clock_)),
       plain_store_(open_()),
       client_store_(handle(0, "client")),
@@ -187,6 +193,7 @@ void World::inspect() {
   const auto state = plain_store_->state();
   if (state) {
     witness_.inspect(*state);
+    session_witness_.inspect(*state);
   } else {
     fail("the store can't be looked at: " + state.error().message);
   }

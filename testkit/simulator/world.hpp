@@ -49,6 +49,7 @@ class World : private CallGuard {
 
   std::vector<RegisteredActivity> activities;
   std::vector<RegisteredOrchestration> orchestrations;
+  std::vector<std::shared_ptr<const detail::SessionStateCode>> session_states;
   void at(Duration when, std::string what, std::function<void(Client&)> act);
   std::vector<std::function<void()>> calm_actions;
   std::vector<std::function<void()>> end_checks;
@@ -108,6 +109,7 @@ class World : private CallGuard {
   void tell(const FaultyStore& handle, std::string_view call, const std::string& what) override;
   [[nodiscard]] bool tells() const noexcept override { return tells_; }
   [[nodiscard]] Witness& witness() noexcept override { return witness_; }
+  [[nodiscard]] SessionWitness& session_witness() noexcept override { return session_witness_; }
 
   // world.cpp: the loop
   [[nodiscard]] bool over() const noexcept { return failure_.has_value(); }
@@ -161,6 +163,7 @@ class World : private CallGuard {
   SeededRandom client_random_;
   Profile profile_;
   Witness witness_;
+  SessionWitness session_witness_;
   testing::StoreOpener open_;
   std::shared_ptr<Store> plain_store_;
   std::shared_ptr<FaultyStore> client_store_;

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <set>
+#include <thread>
 
 namespace holdfast::e2e {
 namespace {
@@ -138,6 +140,80 @@ TEST_P(ActivitiesTest, HeartbeatsAreSeenByClientsAndByTheNextAttempt) {
   EXPECT_TRUE(wait.served);
   go_on = true;
   EXPECT_EQ(run.wait<int>(kSoon), 42);
+}
+
+// ---- locked ahead -------------------------------------------------------------------------------
+
+Task<int> asks(Context& ctx, std::string what) { co_return co_await ctx.activity<int>(what); }
+
+// A worker of one slot that has learnt that activities are short, and then meets one that is not.
+class AheadTest : public OnEachStore {
+ protected:
+  AheadTest() { first = worker("first"); }
+  ~AheadTest() override { go_on = true; }
+
+  std::unique_ptr<Runtime> worker(const std::string& name) {
+    return runtime({.node_id = name, .activity_slots = 1, .cancel_grace = 1ms}, [this, name](Runtime& r) {
+      r.orchestration("asks", asks);
+      r.activity("quick", [this](ActivityContext&) { return ++quick; });
+      r.activity("block", [this](ActivityContext&) {
+        blocks = true;
+        while (!go_on) std::this_thread::sleep_for(1ms);
+        return 0;
+      });
+    });
+  }
+  void occupy_first() {
+    Client client(store());
+    for (int i = 0; i < 20; ++i) client.start("asks", "q" + std::to_string(i), "quick").wait<int>(kSoon);
+    client.start("asks", "b", "block");
+    ASSERT_TRUE(eventually([&] { return blocks.load(); }));
+  }
+  // It has its lock, and no slot.
+  void lock_one_ahead() {
+    occupy_first();
+    Client client(store());
+    ahead.emplace(client.start("asks", "ahead", "quick"));
+    ASSERT_TRUE(eventually([&] {
+      const RunDetail detail = ahead->describe();
+      return !detail.waits.empty() && detail.waits.front().running_on == "first";
+    }));
+  }
+
+  std::atomic<int> quick{0};
+  std::atomic<bool> blocks{false};
+  std::atomic<bool> go_on{false};
+  std::unique_ptr<Runtime> first;
+  std::optional<Run> ahead;
+};
+HOLDFAST_ON_EACH_STORE(AheadTest);
+
+TEST_P(AheadTest, WhatWaitsForASlotGoesToAWorkerThatHasOne) {
+  lock_one_ahead();
+  const auto second = worker("second");
+  EXPECT_EQ(ahead->wait<int>(kSoon), 21);
+  EXPECT_FALSE(go_on);
+}
+
+TEST_P(AheadTest, WhatIsCancelledWhileItWaitsForASlotNeverRuns) {
+  lock_one_ahead();
+  ahead->cancel("enough");
+  EXPECT_EQ(ahead->result<int>(kSoon).error().category, Category::cancelled);
+  EXPECT_TRUE(eventually([&] {  // the worker has heard of it
+    const auto cancels = ahead->describe().cancels;
+    return !cancels.empty() && cancels.front().state == RunCancel::State::acknowledged;
+  }));
+  go_on = true;
+  EXPECT_EQ(Client(store()).run("b").wait<int>(kSoon), 0);
+  EXPECT_EQ(quick, 20);
+}
+
+TEST_P(AheadTest, WhatWaitsForASlotIsGivenBackByAStop) {
+  lock_one_ahead();
+  go_on = true;
+  first.reset();
+  const auto second = worker("second");
+  EXPECT_EQ(ahead->wait<int>(kSoon), 21);
 }
 
 // ---- queues -------------------------------------------------------------------------------------

@@ -243,7 +243,7 @@ TEST_P(CancellationTest, AWorkerWhoseSlotsAllIgnoreTheirStopServesNewWorkAfterTh
   for (const Run& run : runs) run.cancel("enough");
   EXPECT_EQ(waits.wait<std::string>(kSoon), "Hello, Ada!");
   EXPECT_EQ(stubborn.inside, 4);
-  EXPECT_TRUE(eventually([&] { return log->count("activity goes on after its grace") == 4U; }));
+  EXPECT_TRUE(eventually([&] { return log->count("activity goes on after its grace") == 4; }));
   for (const Run& run : runs) {
     EXPECT_TRUE(eventually([&] {
       const auto cancels = run.describe().cancels;
@@ -260,8 +260,7 @@ TEST_P(CancellationTest, WithTooManyAbandonedActivitiesAWorkerBeginsNoMoreAndSay
   for (const std::string id : {"a", "b"}) rt->client().cancel(id, "enough");
   EXPECT_TRUE(log->wait_for("this worker begins no more activities"));
   EXPECT_EQ(rt->metrics()
-                .gauge("holdfast_abandoned_activities",
-                       "Activities that go on after their grace, each in a thread of its own.")
+                .gauge("holdfast_abandoned_activities", "Activities that go on after their grace.")
                 .value(),
             2);
   const Run waits = rt->client().start("hello", "h", "Ada");

@@ -250,7 +250,8 @@ asio::awaitable<int> ignores_everything(Gate& gate, std::atomic<int>& ended) {
 TEST_P(CoroutinesTest, OneThatIgnoresEvenThatIsAbandonedAndItsSlotIsFree) {
   Gate gate;
   std::atomic<int> ended{0};
-  const auto rt = runtime({.activity_slots = 1, .cancel_grace = 10ms}, [&](Runtime& r) {
+  // One is as many as may be abandoned, but it holds no thread.
+  const auto rt = runtime({.activity_slots = 1, .cancel_grace = 10ms, .max_abandoned = 1}, [&](Runtime& r) {
     add_program(r);
     r.activity("wait", asio_activity(gate.context(), [&](ActivityContext&) -> asio::awaitable<int> {
                  co_return co_await ignores_everything(gate, ended);

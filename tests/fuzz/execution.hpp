@@ -33,7 +33,7 @@ inline Task<std::string> talks(Context& ctx) {
   auto session = co_await ctx.open_session({.requirements = {"gpu"}});
   auto text = co_await session.activity<std::string>("render", 1);
   co_await session.close();
-  const SessionEvent news = co_await session.moved();
+  const SessionEvent news = co_await session.next_event();
   const auto value = co_await ctx.value_of<std::string>("i-2", "k");
   co_return text + news.to + value.value_or("");
 }

@@ -46,7 +46,7 @@ Task<std::string> all_operations(Context& ctx, std::string id) {
       "audit", {.id = "audit-" + id, .retry = {.max_attempts = 3, .first_delay = 1s}}, id);
   const std::string detached = co_await ctx.start_detached("report", id);
   const Session session = co_await ctx.open_session({.queue = "gpu", .ttl = 1h});
-  const SessionEvent moved = co_await session.moved();
+  const SessionEvent moved = co_await session.next_event();
   const int rendered = co_await session.activity<int>("render", id);
   co_await session.close();
   const std::optional<int> other = co_await ctx.value_of<int>("shop", "stock");

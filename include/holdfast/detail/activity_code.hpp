@@ -38,7 +38,7 @@ class ActivityHost {
 class Completion {
  public:
   Completion(ActivityHost& host, std::shared_ptr<ActivityCall> call, std::shared_ptr<const void> owner)
-      : host_(&host), call_(std::move(call)), owner_(std::move(owner)) {}
+      : host_(&host), owner_(std::move(owner)), call_(std::move(call)) {}
 
   void operator()(Result<Payload> result) const { host_->ended(call_, std::move(result)); }
   /// With what the user's code threw.
@@ -46,8 +46,8 @@ class Completion {
 
  private:
   ActivityHost* host_;
+  std::shared_ptr<const void> owner_;  // outlives the call
   std::shared_ptr<ActivityCall> call_;
-  std::shared_ptr<const void> owner_;
 };
 
 /// One attempt to be run. Its parts are valid as long as a copy of its Completion is.

@@ -12,7 +12,10 @@
 
 namespace holdfast::detail {
 
+/// Throws std::invalid_argument when the options don't go together.
 SessionSettings session_settings(const SessionOptions& options);
+/// For the door of worker sessions: what is not set takes its defaults.
+SessionSettings worker_session_settings(std::string_view id, SessionOptions options);
 /// `session`: the policy that comes with the activity; its id may also be options.session.
 Described describe_activity(std::string_view name, const ActivityOptions* options, Payload input,
                             const SessionSettings* session = nullptr);

@@ -48,10 +48,12 @@ struct NewActivity {
 /// The session of a locked activity, as it is at the moment of locking.
 struct SessionGrant {
   SessionHold hold{};
-  bool claimed = false;     ///< this call claimed the session
-  bool same_owner = false;  ///< when claimed: the last owner was this worker, with no other in between
-  Duration lease{};         ///< until the session's lease ends
+  bool claimed = false;          ///< this call claimed the session
+  bool same_owner = false;       ///< when claimed: the last owner was this worker, with no other in between
+  std::string previous_owner{};  ///< when claimed: the node that held it before, if any
+  Duration lease{};              ///< until the session's lease ends
   Duration idle_timeout = never;
+  SessionPolicy::WhenLost when_lost = SessionPolicy::WhenLost::reclaim;
   std::optional<std::string> saved{};  ///< when claimed: the state that the last owner saved
   friend bool operator==(const SessionGrant&, const SessionGrant&) = default;
 };
@@ -79,6 +81,7 @@ struct ActivityRequest {
   LockToken token{};  ///< new and random; locks all that this call fetches
   Duration lease{};
   std::size_t max = 1;
+  bool owned_only = false;  ///< nothing but items of sessions that the worker owns: it claims no more
 };
 
 struct FetchedActivities {

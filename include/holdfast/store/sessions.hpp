@@ -74,6 +74,9 @@ struct SessionHold {
 /// The state that a worker saves for the next owner.
 struct SessionSave {
   std::string bytes{};
+  /// The result that it comes with counts only together with it: `lost` once the session is no longer the
+  /// worker's in the generation that the activity ran in. An end of the session is no hindrance.
+  bool required = false;
   friend bool operator==(const SessionSave&, const SessionSave&) = default;
 };
 

@@ -32,6 +32,7 @@
 #include <holdfast/payload.hpp>
 #include <holdfast/result.hpp>
 #include <holdfast/run.hpp>
+#include <holdfast/session_state.hpp>
 #include <holdfast/store.hpp>
 
 #include <chrono>
@@ -133,6 +134,15 @@ class Simulation {
     return add_orchestration(name, code, detail::make_orchestration(function));
   }
 
+  /// As in Runtime: each worker has states of its own. The code of an activity can't wait here: where a state
+  /// is not free, SessionState::in() throws ActivityFailure ("state_busy"), and the attempt is retried.
+  template <class T>
+  SessionState<T> session_state(std::string_view name, SessionStateOptions<T> options = {}) {
+    auto code = detail::make_session_state<T>(name, std::move(options));
+    add_session_state(code);
+    return SessionState<T>(std::move(code));
+  }
+
   /// A client does something `when` the run is so old. `act` makes calls that return at once; waiting for a
   /// run would wait for ever, since time stands still meanwhile. Its calls are tried again while the store
   /// is unavailable, and the world goes on in between. An exception that leaves it is a failure of the run.
@@ -179,6 +189,7 @@ class Simulation {
 
  private:
   Simulation& add_activity(std::string_view name, std::shared_ptr<const detail::ActivityCode> code);
+  void add_session_state(std::shared_ptr<const detail::SessionStateCode> code);
   Simulation& add_orchestration(std::string_view name, SimulatedCode options,
                                 std::shared_ptr<const detail::OrchestrationCode> code);
   [[nodiscard]] Result<Payload> output_of(std::string_view id) const;

@@ -85,7 +85,9 @@ void everything(Simulation& sim) {
                                   early_birds,
                                   persistent_children,
                                   orphans,
-                                  unwanted_work};
+                                  unwanted_work,
+                                  memories,
+                                  opened_sessions};
   // Few kinds at once keep a failure readable; over many seeds they all meet.
   const std::size_t kinds = 1 + sim.draw(8);
   std::set<std::size_t> chosen;

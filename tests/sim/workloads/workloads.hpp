@@ -116,6 +116,8 @@ void persistent_children(const Shared& shared);
 void orphans(const Shared& shared);
 // Activities that stay with a worker.
 void conversations(const Shared& shared);
+void memories(const Shared& shared);
+void opened_sessions(const Shared& shared);
 // Ends that come from outside, and what others can see.
 void cancellations(const Shared& shared);
 void restless_ones(const Shared& shared);

@@ -1,0 +1,67 @@
+// Sessions as clients see them.
+#include "client/core.hpp"
+
+#include <holdfast/client.hpp>
+#include <holdfast/detail/enum_names.hpp>
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+namespace holdfast {
+
+std::string_view session_status(const SessionInfo& session) noexcept {
+  if (session.orphaned) return "orphaned";
+  if (session.state == store::SessionState::lapsed) return "expired";
+  return detail::enum_name(session.state);
+}
+
+std::string to_string(const SessionLogEntry& entry) {
+  using Kind = SessionLogEntry::Kind;
+  std::string text(detail::enum_name(entry.kind));
+  if (!entry.previous_owner.empty())
+    text += (entry.kind == Kind::moved ? " from " : ", was with ") + entry.previous_owner;
+  if (!entry.owner.empty()) text += (entry.kind == Kind::moved ? " to " : " by ") + entry.owner;
+  if (entry.reason != store::SessionReason::none)
+    text += " (" + std::string(store::to_string(entry.reason)) + ")";
+  const auto quiet = std::chrono::duration_cast<std::chrono::milliseconds>(entry.quiet_for).count();
+  return text + ", generation " + to_string(entry.generation) + ", quiet for " + std::to_string(quiet) +
+         " ms";
+}
+
+std::vector<SessionInfo> Client::list_sessions(std::string_view after, std::size_t limit) const {
+  return core_->call([&] { return core_->store().sessions(after, limit); });
+}
+
+SessionInfo Client::describe_session(std::string_view id) const {
+  return core_->call([&] { return core_->store().session(id); });
+}
+
+std::vector<SessionLogEntry> Client::session_log(std::string_view id, std::uint64_t after,
+                                                 std::size_t limit) const {
+  return core_->call([&] { return core_->store().session_log(id, after, limit); });
+}
+
+std::vector<SessionLogEntry> Client::session_log(std::string_view id) const {
+  constexpr std::size_t kAtOnce = 500;  // keeps transactions short
+  std::vector<SessionLogEntry> story;
+  for (;;) {
+    std::vector<SessionLogEntry> page = session_log(id, story.empty() ? 0 : story.back().number, kAtOnce);
+    const bool last = page.size() < kAtOnce;
+    story.insert(story.end(), std::make_move_iterator(page.begin()), std::make_move_iterator(page.end()));
+    if (last) return story;
+  }
+}
+
+bool Client::close_session(std::string_view id) const {
+  // The second time it has ended by the first, whose answer was lost.
+  bool in_doubt = false;
+  return core_->call([&]() -> StoreResult<bool> {
+    StoreResult<bool> closed = core_->store().close_session(id, store::SessionReason::operated);
+    if (closed) return *closed || in_doubt;
+    in_doubt = true;
+    return closed;
+  });
+}
+
+}  // namespace holdfast

@@ -1,0 +1,446 @@
+#include "runtime/session_desk.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <utility>
+
+namespace holdfast::runtime {
+
+using store::SessionReason;
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// When the store would not let a session go, how long until it is asked again.
+constexpr Duration kPause = 100ms;
+
+Duration quiet_for(BootTime since, int activities, BootTime now) {
+  return activities > 0 ? Duration::zero() : std::max(now - since, Duration::zero());
+}
+
+// One for each reason, of which there are few; never one for each session.
+void count_as_left(Metrics& metrics, SessionReason reason) {
+  metrics
+      .counter("holdfast_sessions_left_total", "Sessions that have left a worker, by the reason.",
+               {{"reason", std::string(to_string(reason))}})
+      .add();
+}
+
+}  // namespace
+
+// ---- coming -------------------------------------------------------------------------------------
+
+void SessionDesk::granted(const store::SessionGrant& grant, BootTime asked) {
+  const std::lock_guard lock(mutex_);
+  take_up(grant, asked);
+}
+
+std::unique_ptr<SessionStay> SessionDesk::enter(const store::LockedActivity& locked, BootTime asked) {
+  const store::SessionGrant& grant = *locked.session;
+  const std::lock_guard lock(mutex_);
+  const HeldPointer held = take_up(grant, asked);
+  ++held->activities;
+  held->leaving.reset();
+  held->refused = false;
+  if (!held->first) held->first = locked.id;
+  return std::make_unique<SessionStay>(
+      ActivitySession{grant.hold.id, grant.hold.generation, *held->first == locked.id}, held->memory,
+      [this, held](bool aborted) { end_stay(held, aborted); });
+}
+
+// With the mutex held. What is in the books under this id is the same hold, one before, or one after: an
+// answer may come late.
+SessionDesk::HeldPointer SessionDesk::take_up(const store::SessionGrant& grant, BootTime asked) {
+  const auto found = books_.find(grant.hold.id);
+  if (found == books_.end()) return add(grant, asked, SessionReason::work);
+  HeldPointer held = found->second;
+  if (held->hold.generation < grant.hold.generation) {
+    if (!grant.claimed || !grant.same_owner) {
+      leave(held, SessionReason::owner_lost);
+      return add(grant, asked, SessionReason::work);
+    }
+    claim_again(*held, grant, asked);
+  } else if (held->hold == grant.hold) {
+    held->lease_until = std::max(held->lease_until, after(asked, grant.lease));
+  }
+  return held;
+}
+
+// With the mutex held.
+SessionDesk::HeldPointer SessionDesk::add(const store::SessionGrant& grant, BootTime asked,
+                                          SessionReason reason) {
+  const std::string& id = grant.hold.id;
+  // Of a claim whose answer was lost nobody here knows what was saved.
+  std::optional<std::optional<std::string>> saved;
+  if (grant.claimed) saved = grant.saved;
+  auto held = std::make_shared<Held>(Held{.hold = grant.hold,
+                                          .lease = grant.lease,
+                                          .asked = asked,
+                                          .lease_until = after(asked, grant.lease),
+                                          .idle_timeout = grant.idle_timeout,
+                                          .fails = grant.when_lost == store::SessionPolicy::WhenLost::fail,
+                                          .quiet_since = worker_.now()});
+  held->memory = std::make_shared<SessionMemory>(
+      id, std::move(saved), [this, id] { return read_saved(id); }, disposer());
+  books_.insert_or_assign(id, held);
+  worker_.counters.sessions_held.add(1);
+  const bool moved = !grant.previous_owner.empty();
+  (moved ? worker_.counters.sessions_moved : worker_.counters.sessions_claimed).add();
+  log(*worker_.logger, LogLevel::info, moved ? "a session has come from another worker" : "session claimed",
+      {{"session", id},
+       {"generation", grant.hold.generation.value},
+       {"from", grant.previous_owner},
+       {"reason", to_string(reason)},
+       {"saved_bytes", grant.saved ? grant.saved->size() : 0}});
+  tell(worker_.registry.hooks().acquired, {id, grant.hold.generation, reason, grant.previous_owner});
+  worker_.keep_by(after(asked, grant.lease / 3));
+  return held;
+}
+
+// With the mutex held. Nobody else had it in between: what is in memory is still true.
+void SessionDesk::claim_again(Held& held, const store::SessionGrant& grant, BootTime asked) {
+  held.hold = grant.hold;
+  held.lease = grant.lease;
+  held.asked = asked;
+  held.lease_until = after(asked, grant.lease);
+  held.idle_timeout = grant.idle_timeout;
+  held.lapsed = held.said_overdue = false;
+  worker_.counters.sessions_reclaimed.add();
+  log(*worker_.logger, LogLevel::info, "session re-claimed; what is in memory stays",
+      {{"session", held.hold.id}, {"generation", held.hold.generation.value}});
+  worker_.keep_by(after(asked, grant.lease / 3));
+}
+
+void SessionDesk::acquired(const store::Acquired& acquired, BootTime asked) {
+  const store::SessionView& view = acquired.session;
+  const store::SessionGrant grant{
+      .hold = {view.id, view.generation},
+      .claimed = acquired.kind != store::Acquired::Kind::reused,
+      .lease = view.policy.lease.value_or(worker_.options.session_lease),
+      .idle_timeout = view.policy.idle_timeout.value_or(worker_.options.session_idle_timeout),
+      .when_lost = view.policy.when_lost,
+      .saved = view.saved};
+  const std::lock_guard lock(mutex_);
+  const auto found = books_.find(view.id);
+  if (found != books_.end() && found->second->hold == grant.hold) {
+    found->second->lease_until = std::max(found->second->lease_until, after(asked, view.lease_left));
+    found->second->quiet_since = worker_.now();
+    return;
+  }
+  // Whether another one had it in between is not known: what is in memory may be old.
+  if (found != books_.end()) leave(HeldPointer(found->second), SessionReason::owner_lost);
+  add(grant, asked, SessionReason::acquired);
+}
+
+bool SessionDesk::holds(std::string_view id) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = books_.find(id);
+  if (found == books_.end()) return false;
+  const Held& held = *found->second;
+  return !held.lapsed && !held.leaving && held.lease_until > worker_.now();
+}
+
+std::optional<store::SessionHold> SessionDesk::find(std::string_view id) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = books_.find(id);
+  if (found == books_.end()) return std::nullopt;
+  return found->second->hold;
+}
+
+// With the mutex held.
+SessionDesk::HeldPointer SessionDesk::find_current(const store::SessionHold& hold) const {
+  const auto found = books_.find(hold.id);
+  return found != books_.end() && found->second->hold == hold ? found->second : nullptr;
+}
+
+// An activity of it is over.
+void SessionDesk::end_stay(const HeldPointer& held, bool aborted) {
+  const std::lock_guard lock(mutex_);
+  --held->activities;
+  held->quiet_since = worker_.now();
+  if (aborted) return leave(held, SessionReason::aborted);
+  if (held->activities > 0) return;
+  if (!worker_.accepting || held->hand_over || room_wanted_until_.load() > worker_.now())
+    return worker_.poke(Step::keep);
+  worker_.keep_by(after(held->quiet_since, held->idle_timeout));
+}
+
+// ---- keeping ------------------------------------------------------------------------------------
+
+std::vector<store::SessionRenewal> SessionDesk::renewals() const {
+  const std::lock_guard lock(mutex_);
+  const BootTime now = worker_.now();
+  std::vector<store::SessionRenewal> list;
+  for (const auto& [id, held] : books_) {
+    if (held->lapsed) continue;
+    list.push_back({held->hold, quiet_for(held->quiet_since, held->activities, now)});
+  }
+  return list;
+}
+
+BootTime SessionDesk::renewal_due() const {
+  const std::lock_guard lock(mutex_);
+  BootTime due = BootTime::max();
+  for (const auto& [id, held] : books_) {
+    if (!held->lapsed) due = std::min(due, after(held->asked, held->lease / 3));
+  }
+  return due;
+}
+
+void SessionDesk::renewed(const store::SessionHold& hold, BootTime asked) {
+  const std::lock_guard lock(mutex_);
+  const HeldPointer held = find_current(hold);
+  if (!held) return;
+  held->asked = asked;
+  held->lease_until = std::max(held->lease_until, after(asked, held->lease));
+  held->said_overdue = false;
+}
+
+void SessionDesk::lapsed(const store::SessionHold& hold) {
+  const std::lock_guard lock(mutex_);
+  const HeldPointer held = find_current(hold);
+  if (!held || std::exchange(held->lapsed, true)) return;
+  held->leaving.reset();
+  worker_.counters.sessions_lapsed.add();
+  log(*worker_.logger, LogLevel::warn, "the lease of a session is over; another worker may claim it",
+      {{"session", hold.id}, {"generation", hold.generation.value}});
+}
+
+std::vector<store::SessionHold> SessionDesk::lapsed_ones() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<store::SessionHold> list;
+  for (const auto& [id, held] : books_) {
+    if (held->lapsed) list.push_back(held->hold);
+  }
+  return list;
+}
+
+void SessionDesk::note_overdue() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, held] : books_) {
+    if (held->lapsed || held->lease_until > worker_.now() || std::exchange(held->said_overdue, true))
+      continue;
+    log(*worker_.logger, LogLevel::warn,
+        "the lease of a session could not be kept; nothing of it is begun until it is",
+        {{"session", id}, {"generation", held->hold.generation.value}});
+  }
+}
+
+// ---- leaving ------------------------------------------------------------------------------------
+
+void SessionDesk::want_hand_over(std::span<const store::SessionHold> holds) {
+  if (holds.empty()) return;
+  const std::lock_guard lock(mutex_);
+  for (const store::SessionHold& hold : holds) {
+    if (const HeldPointer held = find_current(hold)) held->hand_over = true;
+  }
+  worker_.poke(Step::keep);
+}
+
+void SessionDesk::choose_leavers(bool draining) {
+  const std::lock_guard lock(mutex_);
+  const BootTime now = worker_.now();
+  for (const auto& [id, held] : books_) {
+    if (held->leaving || held->lapsed || held->activities > 0 || held->not_before > now) continue;
+    if (const auto reason = reason_to_leave(*held, draining, now)) begin_to_leave(held, *reason);
+  }
+  if (room_wanted_until_.load() <= now) return;
+  // One at a time: what waits may fit into its place.
+  const HeldPointer held = longest_quiet();
+  if (!held) return;
+  room_wanted_until_ = BootTime{};
+  begin_to_leave(held, SessionReason::displaced);
+}
+
+std::optional<SessionReason> SessionDesk::reason_to_leave(const Held& held, bool draining,
+                                                          BootTime now) const {
+  if (draining) return SessionReason::drained;
+  if (held.hand_over) return SessionReason::handed_over;
+  if (after(held.quiet_since, held.idle_timeout) <= now) return SessionReason::idle;
+  return std::nullopt;
+}
+
+// With the mutex held. Null when one leaves already, or none can.
+SessionDesk::HeldPointer SessionDesk::longest_quiet() const {
+  HeldPointer longest;
+  for (const auto& [id, held] : books_) {
+    if (held->leaving) return nullptr;
+    if (held->lapsed || held->fails || held->activities > 0 || held->not_before > worker_.now()) continue;
+    if (!longest || held->quiet_since < longest->quiet_since) longest = held;
+  }
+  return longest;
+}
+
+// With the mutex held.
+void SessionDesk::begin_to_leave(const HeldPointer& held, SessionReason reason) {
+  const bool nothing_to_save = held->memory->is_empty();
+  held->leaving = Leaving{.reason = reason, .ready = nothing_to_save};
+  if (!nothing_to_save) run([this, held] { save(held); });
+}
+
+// In a thread of activities: to save may take long, and others wait for the keep step.
+void SessionDesk::save(const HeldPointer& held) {
+  std::optional<std::string> bytes;
+  std::string problem;
+  try {
+    bytes = held->memory->save_all(held->fails);
+  } catch (const std::exception& e) {
+    problem = e.what();
+  } catch (...) {
+    problem = "unknown";
+  }
+  if (!problem.empty()) {
+    log(*worker_.logger, LogLevel::error, "the state of a session could not be saved",
+        {{"session", held->hold.id}, {"error", problem}});
+  }
+  const std::lock_guard lock(mutex_);
+  if (!held->leaving) return;  // it has work again
+  if (!problem.empty() && worker_.accepting) {
+    held->leaving.reset();  // it stays, with what it has in memory
+    held->quiet_since = worker_.now();
+    return;
+  }
+  held->leaving->ready = true;
+  if (bytes) held->leaving->save = store::SessionSave{*std::move(bytes)};
+  worker_.poke(Step::keep);
+}
+
+std::vector<store::SessionRelease> SessionDesk::releases() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<store::SessionRelease> list;
+  for (const auto& [id, held] : books_) {
+    if (!held->leaving || !held->leaving->ready) continue;
+    list.push_back({held->hold, held->leaving->reason, held->leaving->save});
+  }
+  return list;
+}
+
+void SessionDesk::stays(const store::SessionHold& hold) {
+  const std::lock_guard lock(mutex_);
+  const HeldPointer held = find_current(hold);
+  if (!held) return;
+  const bool displaced = held->leaving && held->leaving->reason == SessionReason::displaced;
+  held->leaving.reset();
+  held->hand_over = false;
+  held->refused = true;
+  held->quiet_since = worker_.now();  // what is queued or backs off is activity
+  held->not_before = after(worker_.now(), kPause);
+  if (displaced) want_room();  // of another one
+}
+
+void SessionDesk::left(const store::SessionHold& hold, SessionReason reason) {
+  const std::lock_guard lock(mutex_);
+  if (const HeldPointer held = find_current(hold)) leave(held, reason);
+}
+
+void SessionDesk::all_left(SessionReason reason) {
+  const std::lock_guard lock(mutex_);
+  while (!books_.empty()) leave(HeldPointer(books_.begin()->second), reason);
+}
+
+// With the mutex held. Its memory lives on for as long as activities are in it.
+void SessionDesk::leave(const HeldPointer& held, SessionReason reason) {
+  const auto found = books_.find(held->hold.id);
+  if (found == books_.end() || found->second != held) return;
+  books_.erase(found);
+  held->memory.reset();
+  worker_.counters.sessions_held.add(-1);
+  count_as_left(*worker_.metrics, reason);
+  const Duration quiet = quiet_for(held->quiet_since, held->activities, worker_.now());
+  log(*worker_.logger, LogLevel::info, "a session has left this worker",
+      {{"session", held->hold.id},
+       {"generation", held->hold.generation.value},
+       {"reason", to_string(reason)},
+       {"quiet_ms", std::chrono::duration_cast<std::chrono::milliseconds>(quiet).count()}});
+  tell(worker_.registry.hooks().released, {held->hold.id, held->hold.generation, reason, {}});
+}
+
+std::vector<store::SessionHold> SessionDesk::unmovable(Which which) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<store::SessionHold> list;
+  for (const auto& [id, held] : books_) {
+    if (held->fails && (which == Which::all || held->refused)) list.push_back(held->hold);
+  }
+  return list;
+}
+
+BootTime SessionDesk::next_due() const {
+  const std::lock_guard lock(mutex_);
+  BootTime due = BootTime::max();
+  for (const auto& [id, held] : books_) {
+    if (held->activities > 0 || held->leaving || held->lapsed) continue;
+    const BootTime idle =
+        worker_.accepting && !held->hand_over ? after(held->quiet_since, held->idle_timeout) : BootTime{};
+    due = std::min(due, std::max(idle, held->not_before));
+  }
+  return due;
+}
+
+std::size_t SessionDesk::size() const {
+  const std::lock_guard lock(mutex_);
+  return books_.size();
+}
+
+// ---- code of the user ---------------------------------------------------------------------------
+
+// With the mutex held. Hooks are told one after the other, in the order of what happened.
+void SessionDesk::tell(const SessionHook& hook, SessionNotice notice) {
+  if (!hook) return;
+  notices_.emplace_back([&hook, notice = std::move(notice)] { hook(notice); });
+  if (!std::exchange(telling_, true)) run([this] { tell_next(); });
+}
+
+void SessionDesk::tell_next() {
+  for (;;) {
+    std::function<void()> notice;
+    {
+      const std::lock_guard lock(mutex_);
+      if (notices_.empty()) {
+        telling_ = false;
+        return;
+      }
+      notice = std::move(notices_.front());
+      notices_.pop_front();
+    }
+    try {
+      notice();
+    } catch (const std::exception& e) {
+      log(*worker_.logger, LogLevel::error, "a hook for sessions has thrown", {{"error", e.what()}});
+    } catch (...) {
+      log(*worker_.logger, LogLevel::error, "a hook for sessions has thrown");
+    }
+  }
+}
+
+void SessionDesk::run(std::function<void()> job) {
+  ++*jobs_;
+  executor_.post([job = std::move(job), jobs = jobs_, owner = owner_.lock()] {
+    job();
+    --*jobs;
+  });
+}
+
+// States are destroyed where code of the user runs.
+SessionMemory::Dispose SessionDesk::disposer() {
+  return [&executor = executor_, jobs = jobs_](std::shared_ptr<void> states) {
+    ++*jobs;
+    executor.post([states = std::move(states), jobs]() mutable {
+      states.reset();
+      --*jobs;
+    });
+  };
+}
+
+std::optional<std::string> SessionDesk::read_saved(const std::string& id) const {
+  auto view = worker_.store->session(id);
+  if (view) return std::move(view->saved);
+  if (view.error().kind == StoreError::Kind::not_found) return std::nullopt;
+  throw Error(Failure{
+      .category = Category::store,
+      .type = "store_unavailable",
+      .message = "the saved state of session '" + id + "' could not be read: " + view.error().message});
+}
+
+}  // namespace holdfast::runtime

@@ -1,0 +1,159 @@
+// SessionDesk: the sessions that this worker holds, from the claim to the moment when they leave.
+#pragma once
+
+#include "runtime/executor.hpp"
+#include "runtime/session_memory.hpp"
+#include "runtime/session_stay.hpp"
+#include "runtime/worker.hpp"
+
+#include <holdfast/clock.hpp>
+#include <holdfast/ids.hpp>
+#include <holdfast/store/activities.hpp>
+#include <holdfast/store/sessions.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::runtime {
+
+/// The books: what the store has said about sessions of this worker, and what is to become of them. It asks
+/// the store nothing; SessionKeeper does. Thread-safe.
+///
+/// The life of a session here: it comes with the first of its activities that is locked for this worker, or
+/// by acquire_session. It is *held* while its lease is renewed. It *leaves* in peace when it is idle, when
+/// another one needs its place, when its work belongs to another worker, or when this worker drains: its
+/// states are saved in a thread of activities, then it is released. It is *lapsed* when its lease could not
+/// be kept: its states stay for the case that this worker claims it again before anybody else does. When it
+/// has left, its states are destroyed as soon as the last activity in it has ended.
+class SessionDesk {
+ public:
+  SessionDesk(Worker& worker, Executor& executor) : worker_(worker), executor_(executor) {}
+
+  /// What must live as long as code of the user runs that was begun here.
+  void keep_alive(std::weak_ptr<const void> owner) { owner_ = std::move(owner); }
+
+  // ---- coming ---------------------------------------------------------------------------------
+
+  /// A fetch has locked an activity of a session, and may have claimed the session with it. `asked` is the
+  /// time before that was asked for.
+  void granted(const store::SessionGrant& grant, BootTime asked);
+  /// An activity that was locked is about to run.
+  std::unique_ptr<SessionStay> enter(const store::LockedActivity& locked, BootTime asked);
+  /// acquire_session was answered: it is this worker's.
+  void acquired(const store::Acquired& acquired, BootTime asked);
+
+  /// Whether a turn may wish to run an activity of this session here.
+  [[nodiscard]] bool holds(std::string_view id) const;
+  [[nodiscard]] std::optional<store::SessionHold> find(std::string_view id) const;
+
+  // ---- keeping --------------------------------------------------------------------------------
+
+  [[nodiscard]] std::vector<store::SessionRenewal> renewals() const;
+  /// When the first of them has to be renewed, and all of them are: a third of the shortest lease after the
+  /// last time.
+  [[nodiscard]] BootTime renewal_due() const;
+  void renewed(const store::SessionHold& hold, BootTime asked);
+  /// Its lease is over, and the store does not renew it.
+  void lapsed(const store::SessionHold& hold);
+  /// Those whose lease is over: somebody else may have them by now.
+  [[nodiscard]] std::vector<store::SessionHold> lapsed_ones() const;
+  /// Says which leases could not be kept, once for each.
+  void note_overdue();
+
+  // ---- leaving --------------------------------------------------------------------------------
+
+  /// Another session waits for a worker that has room. Whoever fetches says so again while it does.
+  void want_room() { room_wanted_until_ = after(worker_.now(), kWish); }
+  /// These have work that only others can do.
+  void want_hand_over(std::span<const store::SessionHold> holds);
+  /// Those that are to leave now begin to be saved.
+  void choose_leavers(bool draining);
+  /// Those that are saved, or have nothing to save.
+  [[nodiscard]] std::vector<store::SessionRelease> releases() const;
+  /// The store won't let it go: something of it is queued or runs, or its state can't be saved.
+  void stays(const store::SessionHold& hold);
+  /// It is no longer this worker's.
+  void left(const store::SessionHold& hold, store::SessionReason reason);
+  void all_left(store::SessionReason reason);
+  /// Those that nobody else may ever claim; or only those of them that the store would not let go.
+  enum class Which : std::uint8_t { refused, all };
+  [[nodiscard]] std::vector<store::SessionHold> unmovable(Which which) const;
+  [[nodiscard]] bool has_unmovable() const { return !unmovable(Which::refused).empty(); }
+
+  /// When one of them becomes idle, or should be tried again.
+  [[nodiscard]] BootTime next_due() const;
+  [[nodiscard]] std::size_t size() const;
+  /// None is here, and nobody is about to hear of it.
+  [[nodiscard]] bool quiet() const { return *jobs_ == 0 && size() == 0; }
+
+ private:
+  /// How long a wish for room counts: a little longer than until the next fetch, which is once per second.
+  static constexpr Duration kWish = std::chrono::milliseconds(1500);
+
+  struct Leaving {
+    store::SessionReason reason{};
+    bool ready = false;  ///< saved, or nothing to save
+    std::optional<store::SessionSave> save{};
+  };
+  struct Held {
+    store::SessionHold hold{};
+    Duration lease{};  ///< its length
+    BootTime asked{};  ///< when it was claimed or renewed last
+    BootTime lease_until{};
+    Duration idle_timeout = never;
+    bool fails = false;  ///< under `fail`: nobody else may claim it
+    int activities = 0;  ///< in it, until both their code and their answer have come to an end
+    BootTime quiet_since{};
+    std::optional<store::ActivityId> first{};  ///< the activity that is fresh
+    std::shared_ptr<SessionMemory> memory{};
+    bool lapsed = false;
+    bool said_overdue = false;
+    bool hand_over = false;
+    bool refused = false;  ///< the store would not let it go
+    std::optional<Leaving> leaving{};
+    BootTime not_before{};  ///< is it tried again to let it go
+  };
+  using HeldPointer = std::shared_ptr<Held>;
+  using Books = std::map<std::string, HeldPointer, std::less<>>;
+
+  HeldPointer take_up(const store::SessionGrant& grant, BootTime asked);
+  HeldPointer add(const store::SessionGrant& grant, BootTime asked, store::SessionReason reason);
+  void claim_again(Held& held, const store::SessionGrant& grant, BootTime asked);
+  void end_stay(const HeldPointer& held, bool aborted);
+  [[nodiscard]] HeldPointer find_current(const store::SessionHold& hold) const;
+  [[nodiscard]] std::optional<store::SessionReason> reason_to_leave(const Held& held, bool draining,
+                                                                    BootTime now) const;
+  HeldPointer longest_quiet() const;
+  void begin_to_leave(const HeldPointer& held, store::SessionReason reason);
+  void save(const HeldPointer& held);
+  void leave(const HeldPointer& held, store::SessionReason reason);
+  void tell(const SessionHook& hook, SessionNotice notice);
+  void tell_next();
+  void run(std::function<void()> job);
+  [[nodiscard]] SessionMemory::Dispose disposer();
+  std::optional<std::string> read_saved(const std::string& id) const;
+
+  Worker& worker_;
+  Executor& executor_;
+  std::weak_ptr<const void> owner_;
+  mutable std::mutex mutex_;
+  Books books_;
+  std::atomic<BootTime> room_wanted_until_{BootTime{}};
+  // Posted, and not yet done; what destroys states may outlive the desk.
+  std::shared_ptr<std::atomic<int>> jobs_ = std::make_shared<std::atomic<int>>(0);
+  std::deque<std::function<void()>> notices_;  // for hooks, one after the other
+  bool telling_ = false;
+};
+
+}  // namespace holdfast::runtime

@@ -1,0 +1,146 @@
+#include "runtime/session_keeper.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::runtime {
+
+using store::SessionReason;
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// While this worker drains, how often it looks whether a session that it can't hand over has been closed.
+constexpr Duration kDrainLook = 100ms;
+// How often it looks whether somebody else has claimed a session whose lease is over.
+constexpr Duration kLapsedLook = 1s;
+
+SessionReason reason_of(CancelReason reason) {
+  switch (reason) {
+    case CancelReason::session_closed:
+      return SessionReason::closed_by_code;
+    case CancelReason::session_expired:
+      return SessionReason::ttl;
+    case CancelReason::session_aborted:
+      return SessionReason::aborted;
+    default:
+      return SessionReason::owner_lost;
+  }
+}
+
+}  // namespace
+
+SessionKeeper::Done SessionKeeper::step() {
+  Done done;
+  if (sessions_.size() == 0) return done;
+  const BootTime now = worker_.now();
+  if (now < not_before_) return {.next_due = not_before_};
+  const bool draining = !worker_.accepting;
+  const auto renewal_due = [&] {
+    const BootTime due = sessions_.renewal_due();
+    return draining ? std::min(due, after(last_renewal_, kDrainLook)) : due;
+  };
+  if (now >= renewal_due()) renew(now);
+  sessions_.note_overdue();
+  if (now >= look_due_) look_after_lapsed(now);
+  if (giving_up_) fail_unmovable(SessionDesk::Which::refused);
+  sessions_.choose_leavers(draining);
+  const bool made_room = release();
+  done.fetch = draining ? sessions_.has_unmovable() : made_room;
+  if (sessions_.size() > 0)
+    done.next_due = std::max(not_before_, std::min({renewal_due(), look_due_, sessions_.next_due()}));
+  return done;
+}
+
+bool SessionKeeper::failed(std::string_view what, const StoreError& error) {
+  worker_.note_standing(error, WorkerKey{worker_.key});
+  if (error.kind != StoreError::Kind::unavailable) return false;
+  not_before_ = trouble_.failed(what, error);
+  return true;
+}
+
+// One call for all of them. A store that doesn't answer is asked again, also when the leases are over:
+// whether they are is for the store to say.
+void SessionKeeper::renew(BootTime now) {
+  const std::vector<store::SessionRenewal> renewals = sessions_.renewals();
+  last_renewal_ = now;
+  if (renewals.empty()) return;
+  const auto answers = worker_.store->renew_sessions(WorkerKey{worker_.key}, renewals);
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < renewals.size(); ++i) {
+    const store::SessionHold& hold = renewals[i].hold;
+    if (answers[i]) {
+      sessions_.renewed(hold, now);
+      ++count;
+    } else if (failed("renew sessions", answers[i].error())) {
+      continue;
+    } else if (answers[i].error().kind == StoreError::Kind::gone) {
+      sessions_.left(hold, reason_of(answers[i].error().reason));
+    } else if (answers[i].error().kind == StoreError::Kind::lost) {
+      sessions_.lapsed(hold);
+      look_due_ = {};
+    }
+  }
+  if (count > 0) trouble_.worked();
+  log(*worker_.logger, LogLevel::debug, "sessions renewed", {{"count", count}, {"of", renewals.size()}});
+}
+
+// A session whose lease is over stays in memory for as long as nobody else has claimed it.
+void SessionKeeper::look_after_lapsed(BootTime now) {
+  const std::vector<store::SessionHold> lapsed = sessions_.lapsed_ones();
+  look_due_ = lapsed.empty() ? BootTime::max() : after(now, kLapsedLook);
+  for (const store::SessionHold& hold : lapsed) {
+    const auto view = worker_.store->session(hold.id);
+    if (!view && failed("read a session", view.error())) return;
+    const bool same = view && view->generation == hold.generation;
+    const bool waits = same && view->state == store::SessionState::lapsed && worker_.accepting;
+    if (!waits) sessions_.left(hold, same ? view->reason : SessionReason::owner_lost);
+  }
+}
+
+// True when there is room for others.
+bool SessionKeeper::release() {
+  const std::vector<store::SessionRelease> releases = sessions_.releases();
+  if (releases.empty()) return false;
+  const auto answers = worker_.store->release_sessions(WorkerKey{worker_.key}, releases);
+  bool made_room = false;
+  for (std::size_t i = 0; i < releases.size(); ++i) {
+    const store::SessionHold& hold = releases[i].hold;
+    if (answers[i]) {
+      sessions_.left(hold, releases[i].reason);
+      made_room = true;
+    } else if (failed("release sessions", answers[i].error())) {
+      continue;
+    } else if (answers[i].error().kind == StoreError::Kind::conflict) {
+      sessions_.stays(hold);
+    } else if (answers[i].error().kind == StoreError::Kind::gone) {
+      sessions_.left(hold, reason_of(answers[i].error().reason));
+    } else {
+      sessions_.lapsed(hold);
+      look_due_ = {};
+    }
+  }
+  return made_room;
+}
+
+void SessionKeeper::fail_unmovable(SessionDesk::Which which) {
+  for (const store::SessionHold& hold : sessions_.unmovable(which)) {
+    const auto answer =
+        worker_.store->fail_session(WorkerKey{worker_.key}, hold, SessionReason::drain_deadline);
+    if (!answer && failed("give up a session", answer.error())) return;
+    sessions_.left(hold, SessionReason::drain_deadline);
+  }
+}
+
+// What has states to save had its time before.
+void SessionKeeper::release_all() {
+  sessions_.choose_leavers(true);
+  release();
+  fail_unmovable(SessionDesk::Which::all);
+  sessions_.all_left(SessionReason::drained);
+}
+
+}  // namespace holdfast::runtime

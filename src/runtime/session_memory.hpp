@@ -1,0 +1,92 @@
+// SessionMemory: the states of one session that this process has in memory.
+#pragma once
+
+#include <holdfast/ids.hpp>
+#include <holdfast/payload.hpp>
+#include <holdfast/session_state.hpp>
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace holdfast::runtime {
+
+/// What a session's states are made from: for each name what was saved last. In a store these are bytes.
+struct SavedStates {
+  struct Part {
+    std::string name{};
+    Payload state{};
+    friend bool operator==(const Part&, const Part&) = default;
+  };
+  std::vector<Part> parts{};
+  friend bool operator==(const SavedStates&, const SavedStates&) = default;
+};
+std::string to_bytes(const SavedStates& saved);
+/// Throws DecodeError.
+SavedStates read_saved_states(const std::string& bytes);
+
+/// Shared by the books of sessions and the activities that run in this one; destroyed with its states when
+/// the last of them lets go. Thread-safe. Code of the user is called without a lock held.
+class SessionMemory {
+ public:
+  /// Reads what is saved in the store, for the case that nobody here knows. Throws Error when it can't.
+  using ReadSaved = std::function<std::optional<std::string>()>;
+  /// Lets go of states, where code of the user may run.
+  using Dispose = std::function<void(std::shared_ptr<void>)>;
+  /// `saved`: what the claim gave; nothing: it has to be read.
+  SessionMemory(std::string id, std::optional<std::optional<std::string>> saved, ReadSaved read,
+                Dispose dispose);
+  ~SessionMemory();
+  SessionMemory(const SessionMemory&) = delete;
+  SessionMemory& operator=(const SessionMemory&) = delete;
+
+  /// One activity's use of it, from its first look at a state to its end.
+  struct Use {
+    bool alone = false;                 ///< it has the states to itself
+    bool to_be_recorded = false;        ///< it used a state that is saved with it
+    std::optional<std::string> save{};  ///< what goes with its completion
+  };
+
+  /// The state of this kind, made if need be. See SessionState::in().
+  void* state(const detail::SessionStateCode& code, Generation generation, Use& use,
+              const std::stop_token& stop, bool may_wait);
+  /// The code of an activity has returned, with success or not: what to save with its completion, if
+  /// anything. Throws what the user's function throws.
+  std::optional<std::string> end_of_code(Use& use, bool succeeded);
+  /// The activity is over, and the store has what it saved, or not.
+  void end_of_use(Use& use, bool recorded);
+
+  /// Whether there is anything in memory.
+  [[nodiscard]] bool is_empty() const;
+  /// Everything that can be saved, for the next owner; nothing when nothing here is to be. `all_or_nothing`:
+  /// also nothing when a state is here that can't be saved. Not while an activity uses it. Throws what the
+  /// user's functions throw.
+  std::optional<std::string> save_all(bool all_or_nothing);
+
+ private:
+  using States = std::map<const detail::SessionStateCode*, std::shared_ptr<void>>;
+
+  void wait_until_free(std::unique_lock<std::mutex>& lock, const std::stop_token& stop, bool may_wait);
+  void set_busy(bool busy);
+  SavedStates& saved_states();
+  static void put(SavedStates& saved, const std::string& name, Payload state);
+
+  const std::string id_;
+  const ReadSaved read_;
+  const Dispose dispose_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  bool taken_ = false;   // by an activity that has the states to itself, or by save_all()
+  bool making_ = false;  // a state is being made
+  States states_;
+  std::optional<std::optional<std::string>> saved_bytes_;  // as they came; until they are needed
+  std::optional<SavedStates> saved_;                       // what the store has, if that is known
+};
+
+}  // namespace holdfast::runtime

@@ -1,0 +1,89 @@
+// The verbs by which a worker takes, keeps and ends sessions without any work for them.
+#include "runtime/node.hpp"
+#include "runtime/outgoing.hpp"
+
+#include <stdexcept>
+#include <string>
+
+namespace holdfast::runtime {
+namespace {
+
+SessionOutcome to_outcome(store::Acquired::Kind kind) {
+  using Kind = store::Acquired::Kind;
+  switch (kind) {
+    case Kind::created:
+      return SessionOutcome::created;
+    case Kind::reused:
+      return SessionOutcome::reused;
+    case Kind::reacquired:
+      return SessionOutcome::reacquired;
+    case Kind::closed:
+      return SessionOutcome::closed;
+    case Kind::missing:
+      return SessionOutcome::missing;
+    case Kind::owned_by_another:
+      return SessionOutcome::owned_by_another;
+    case Kind::requirements_not_met:
+      return SessionOutcome::requirements_not_met;
+    case Kind::limit_exceeded:
+      return SessionOutcome::limit_exceeded;
+    case Kind::reacquire_not_allowed:
+      return SessionOutcome::reacquire_not_allowed;
+  }
+  return SessionOutcome::missing;
+}
+
+[[noreturn]] void refuse(std::string_view what, const StoreError& error) {
+  throw ClientError(ClientError::Kind::unavailable, std::string(what) + ": " + error.message);
+}
+
+}  // namespace
+
+SessionAcquired Node::acquire_session(const detail::SessionSettings& settings) {
+  store::SessionPolicy policy = policy_of(settings);
+  policy.on_record = true;
+  if (const auto problem = problem_of(policy, worker_.options))
+    throw std::invalid_argument("holdfast: session '" + settings.id + "': " + *problem);
+  const BootTime asked = worker_.now();
+  const WorkerKey key{worker_.key};
+  auto acquired = worker_.store->acquire_session(key, worker_.abilities, settings.id, policy);
+  if (!acquired) {
+    worker_.note_standing(acquired.error(), key);
+    refuse("session '" + settings.id + "' could not be acquired", acquired.error());
+  }
+  SessionAcquired answer{to_outcome(acquired->kind), acquired->session};
+  if (answer.held()) sessions_.acquired(*acquired, asked);
+  return answer;
+}
+
+SessionOutcome Node::renew_session(std::string_view id) {
+  const std::optional<store::SessionHold> hold = sessions_.find(id);
+  const BootTime asked = worker_.now();
+  if (hold) {
+    const store::SessionRenewal renewal{.hold = *hold};
+    const auto answer = worker_.store->renew_sessions(WorkerKey{worker_.key}, {&renewal, 1}).front();
+    if (answer) {
+      sessions_.renewed(*hold, asked);
+      return SessionOutcome::reused;
+    }
+    if (answer.error().kind == StoreError::Kind::gone) return SessionOutcome::closed;
+    if (answer.error().kind != StoreError::Kind::lost)
+      refuse("session '" + hold->id + "' could not be renewed", answer.error());
+  }
+  const auto view = worker_.store->session(id);
+  if (!view && view.error().kind == StoreError::Kind::not_found) return SessionOutcome::missing;
+  if (!view) refuse("session '" + std::string(id) + "' could not be renewed", view.error());
+  return view->state >= store::SessionState::expired ? SessionOutcome::closed
+                                                     : SessionOutcome::owned_by_another;
+}
+
+SessionOutcome Node::close_session(std::string_view id) {
+  const std::optional<store::SessionHold> hold = sessions_.find(id);
+  const auto closed = worker_.store->close_session(id, store::SessionReason::closed_by_code);
+  if (!closed && closed.error().kind == StoreError::Kind::not_found) return SessionOutcome::missing;
+  if (!closed) refuse("session '" + std::string(id) + "' could not be closed", closed.error());
+  if (hold) sessions_.left(*hold, store::SessionReason::closed_by_code);
+  return *closed ? SessionOutcome::closed : SessionOutcome::already_closed;
+}
+
+}  // namespace holdfast::runtime

@@ -1,0 +1,43 @@
+// TurnBatch: instances that one thread runs one after the other, and commits together.
+#pragma once
+
+#include "runtime/cache.hpp"
+#include "runtime/incoming.hpp"
+
+#include <holdfast/store/turns.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace holdfast::runtime {
+
+/// One instance on its way through a turn.
+struct PreparedTurn {
+  InstanceCache::Taken taken{};
+  Incoming incoming{};
+  std::size_t hand_offs = 0;
+  bool requested = false;  ///< somebody asks it to end
+  bool forget = false;     ///< the frame was not given all that came: the next turn begins from history
+};
+
+/// Belongs to the thread that runs it. When code doesn't come back it belongs to whoever gives that up,
+/// except for the instance whose code it is: see TurnWatch.
+struct TurnBatch : std::enable_shared_from_this<TurnBatch> {
+  explicit TurnBatch(std::vector<InstanceCache::Taken>&& instances) : waiting(std::move(instances)) {
+    prepared.reserve(waiting.size());
+    commits.reserve(waiting.size());
+  }
+
+  const std::thread::id thread = std::this_thread::get_id();  ///< that runs it
+  std::vector<InstanceCache::Taken> waiting;
+  std::size_t next = 0;  ///< of `waiting`: those before it have had their turn
+  PreparedTurn current{};
+  std::vector<PreparedTurn> prepared{};      ///< and not committed
+  std::vector<store::TurnCommit> commits{};  ///< of those
+  InstanceCache::Abandoned abandoned{};      ///< what code that was given up still uses
+};
+
+}  // namespace holdfast::runtime

@@ -1,0 +1,98 @@
+#include "testkit/simulator/session_witness.hpp"
+
+#include <algorithm>
+
+namespace holdfast::simulator {
+
+void SessionWitness::joined(const store::WorkerInfo& info, WorkerKey key) {
+  nodes_[key] = info.node;
+  WorkerKey& newest = newest_[info.node];
+  if (key <= newest) broken_("node '" + info.node + "' got an incarnation that is not newer than its last");
+  newest = key;
+}
+
+// A worker gets work of sessions that it holds, or claims with it.
+void SessionWitness::granted(WorkerKey worker, const store::SessionGrant& grant) {
+  if (grant.claimed) return claim(worker, grant.hold, grant.lease);
+  Holder& holder = holders_[grant.hold.id];
+  if (holder.worker != worker || holder.generation != grant.hold.generation)
+    broken_("work of session '" + grant.hold.id + "' went to worker " + to_string(worker) + ", but worker " +
+            to_string(holder.worker) + " holds it");
+  holder.until = std::max(holder.until, clock_.boot_now() + grant.lease);
+}
+
+void SessionWitness::acquired(WorkerKey worker, const store::Acquired& answer) {
+  const store::SessionHold hold{answer.session.id, answer.session.generation};
+  if (answer.kind == store::Acquired::Kind::created || answer.kind == store::Acquired::Kind::reacquired)
+    claim(worker, hold, answer.session.lease_left);
+}
+
+void SessionWitness::claim(WorkerKey worker, const store::SessionHold& hold, Duration lease) {
+  const BootTime now = clock_.boot_now();
+  const std::string who = "session '" + hold.id + "'";
+  if (hold.generation <= newest_generation_)
+    broken_(who + " was claimed in generation " + to_string(hold.generation) +
+            ", which is not newer than the last one, " + to_string(newest_generation_));
+  newest_generation_ = std::max(newest_generation_, hold.generation);
+  if (newest_[node_of(worker)] != worker)
+    broken_(who + " was claimed by worker " + to_string(worker) + ", whose node has a newer incarnation");
+  if (const auto [owner, is_new] = owners_.emplace(hold.generation, worker); !is_new)
+    broken_("generation " + to_string(hold.generation) + " of " + who + " has two owners");
+  Holder& holder = holders_[hold.id];
+  const bool taken_back = node_of(holder.worker) == node_of(worker);
+  if (holder.until > now && holder.worker != worker && !taken_back && !has_left(hold.id, holder.generation))
+    broken_(who + " was claimed by worker " + to_string(worker) + " while worker " +
+            to_string(holder.worker) + " holds it");
+  holder = {worker, hold.generation, now + lease};
+}
+
+bool SessionWitness::has_left(std::string_view id, Generation generation) const {
+  using Kind = store::SessionLogEntry::Kind;
+  return std::ranges::any_of(read_log_(id), [&](const store::SessionLogEntry& entry) {
+    return entry.generation >= generation && entry.kind != Kind::claimed && entry.kind != Kind::reclaimed;
+  });
+}
+
+void SessionWitness::renewed(WorkerKey worker, const store::SessionRenewal& renewal,
+                             const StoreResult<void>& answer) {
+  if (!answer) return;
+  const Holder& holder = holders_[renewal.hold.id];
+  if (holder.worker != worker || holder.generation != renewal.hold.generation)
+    broken_("session '" + renewal.hold.id + "' was renewed by a worker that does not hold it");
+}
+
+void SessionWitness::released(WorkerKey worker, const store::SessionRelease& release,
+                              const StoreResult<void>& answer) {
+  if (!answer) return;
+  Holder& holder = holders_[release.hold.id];
+  if (holder.worker != worker || holder.generation != release.hold.generation)
+    broken_("session '" + release.hold.id + "' was released by a worker that does not hold it");
+  holder.until = {};
+}
+
+void SessionWitness::inspect(const store::StoreState& state) {
+  std::map<WorkerKey, std::uint32_t> held;
+  for (const store::SessionView& session : state.sessions) {
+    const std::string who = "session '" + session.id + "'";
+    if (session.state == store::SessionState::active) {
+      Holder& holder = holders_[session.id];
+      if (holder.worker != session.worker || holder.generation != session.generation)
+        broken_(who + " is held by worker " + to_string(session.worker) + " in generation " +
+                to_string(session.generation) + ", which it was never given");
+      holder.until = clock_.boot_now() + session.lease_left;
+      ++held[session.worker];
+    }
+    const bool over =
+        session.state == store::SessionState::closed || session.state == store::SessionState::failed;
+    if (over && session.queued > 0) broken_(who + " has ended, and work waits in it for ever");
+    if (session.policy.max_concurrent > 0 && session.in_flight > session.policy.max_concurrent)
+      broken_(who + " runs " + std::to_string(session.in_flight) + " activities at once");
+  }
+  for (const store::WorkerView& worker : state.workers) {
+    if (held[worker.key] > worker.info.abilities.session_limit)
+      broken_("worker " + to_string(worker.key) + " holds " + std::to_string(held[worker.key]) +
+              " sessions, and may hold " + std::to_string(worker.info.abilities.session_limit));
+  }
+}
+
+}  // namespace holdfast::simulator

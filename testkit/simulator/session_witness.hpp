@@ -1,0 +1,55 @@
+// SessionWitness: hears who was given which session, and says when it was not allowed.
+#pragma once
+
+#include <holdfast/clock.hpp>
+#include <holdfast/ids.hpp>
+#include <holdfast/store.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::simulator {
+
+/// Like Witness, which it is a part of: it hears of calls after they were made, with the store's own answers.
+/// Who has a session until when is what the store said when it gave it away; a session that somebody else
+/// gets before that must have left its holder in between, and the session log has to know how.
+class SessionWitness {
+ public:
+  using ReadLog = std::function<std::vector<store::SessionLogEntry>(std::string_view id)>;
+  SessionWitness(const Clock& clock, std::function<void(std::string)> broken, ReadLog read_log)
+      : clock_(clock), broken_(std::move(broken)), read_log_(std::move(read_log)) {}
+
+  void joined(const store::WorkerInfo& info, WorkerKey key);
+  /// An activity of a session was locked for this worker.
+  void granted(WorkerKey worker, const store::SessionGrant& grant);
+  void acquired(WorkerKey worker, const store::Acquired& answer);
+  void renewed(WorkerKey worker, const store::SessionRenewal& renewal, const StoreResult<void>& answer);
+  void released(WorkerKey worker, const store::SessionRelease& release, const StoreResult<void>& answer);
+  void inspect(const store::StoreState& state);
+
+ private:
+  struct Holder {
+    WorkerKey worker{};
+    Generation generation{};
+    BootTime until{};
+  };
+  void claim(WorkerKey worker, const store::SessionHold& hold, Duration lease);
+  /// Whether the log says that the session left its holder of this generation.
+  [[nodiscard]] bool has_left(std::string_view id, Generation generation) const;
+  [[nodiscard]] const std::string& node_of(WorkerKey worker) { return nodes_[worker]; }
+
+  const Clock& clock_;
+  std::function<void(std::string)> broken_;
+  ReadLog read_log_;
+  std::map<WorkerKey, std::string> nodes_;
+  std::map<std::string, WorkerKey> newest_;  // incarnation of each node
+  std::map<std::string, Holder> holders_;
+  std::map<Generation, WorkerKey> owners_;
+  Generation newest_generation_{};
+};
+
+}  // namespace holdfast::simulator

@@ -1,0 +1,110 @@
+#include "testkit/simulator/session_witness.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace holdfast::simulator {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr WorkerKey kFirst{1};
+constexpr WorkerKey kSecond{2};
+
+/// A witness, and what it complained about.
+class SessionWitnessTest : public ::testing::Test {
+ protected:
+  SessionWitnessTest() {
+    witness_.joined({.node = "a"}, kFirst);
+    witness_.joined({.node = "b"}, kSecond);
+  }
+  void claim(WorkerKey worker, std::uint64_t generation) {
+    witness_.granted(worker, {.hold = {"s", Generation{generation}}, .claimed = true, .lease = 30s});
+  }
+  void work(WorkerKey worker, std::uint64_t generation) {
+    witness_.granted(worker, {.hold = {"s", Generation{generation}}, .lease = 30s});
+  }
+  [[nodiscard]] bool complained(std::string_view about) const {
+    return complaints_.size() == 1 && complaints_.front().find(about) != std::string::npos;
+  }
+
+  ManualClock clock_;
+  std::vector<std::string> complaints_;
+  std::vector<store::SessionLogEntry> log_;
+  SessionWitness witness_{clock_, [this](std::string what) { complaints_.push_back(std::move(what)); },
+                          [this](std::string_view) { return log_; }};
+};
+
+TEST_F(SessionWitnessTest, HasNothingToSayOfClaimsOneAfterTheOther) {
+  claim(kFirst, 1);
+  work(kFirst, 1);
+  clock_.advance(31s);
+  claim(kSecond, 2);
+  work(kSecond, 2);
+  EXPECT_TRUE(complaints_.empty()) << complaints_.front();
+}
+
+TEST_F(SessionWitnessTest, SeesAClaimOfWhatAnotherHolds) {
+  claim(kFirst, 1);
+  claim(kSecond, 2);
+  EXPECT_TRUE(complained("while worker 1 holds it"));
+}
+
+TEST_F(SessionWitnessTest, LetsTheLogExplainIt) {
+  claim(kFirst, 1);
+  log_.push_back(
+      {.session = "s", .kind = store::SessionLogEntry::Kind::released, .generation = Generation{1}});
+  claim(kSecond, 2);
+  EXPECT_TRUE(complaints_.empty());
+}
+
+TEST_F(SessionWitnessTest, SeesAGenerationThatIsNotNew) {
+  claim(kFirst, 5);
+  clock_.advance(31s);
+  claim(kSecond, 4);
+  EXPECT_TRUE(complained("not newer"));
+}
+
+TEST_F(SessionWitnessTest, SeesWorkThatGoesToAnotherThanTheHolder) {
+  claim(kFirst, 1);
+  work(kSecond, 1);
+  EXPECT_TRUE(complained("went to worker 2"));
+}
+
+TEST_F(SessionWitnessTest, SeesAClaimOfAFormerIncarnation) {
+  witness_.joined({.node = "a"}, WorkerKey{3});
+  claim(kFirst, 1);
+  EXPECT_TRUE(complained("newer incarnation"));
+}
+
+TEST_F(SessionWitnessTest, SeesAReleaseByAnotherThanTheHolder) {
+  claim(kFirst, 1);
+  witness_.released(kSecond, {.hold = {"s", Generation{1}}}, {});
+  EXPECT_TRUE(complained("released by a worker that does not hold it"));
+}
+
+TEST_F(SessionWitnessTest, SeesWorkThatWaitsForEver) {
+  store::StoreState state;
+  state.sessions.push_back({.id = "s", .state = store::SessionState::closed, .queued = 1});
+  witness_.inspect(state);
+  EXPECT_TRUE(complained("waits in it for ever"));
+}
+
+TEST_F(SessionWitnessTest, SeesAWorkerThatHoldsTooMany) {
+  claim(kFirst, 1);
+  store::StoreState state;
+  state.sessions.push_back({.id = "s",
+                            .state = store::SessionState::active,
+                            .worker = kFirst,
+                            .generation = Generation{1},
+                            .lease_left = 30s});
+  state.workers.push_back({.key = kFirst, .info = {.node = "a", .abilities = {.session_limit = 0}}});
+  witness_.inspect(state);
+  EXPECT_TRUE(complained("holds 1 sessions, and may hold 0"));
+}
+
+}  // namespace
+}  // namespace holdfast::simulator

@@ -1,0 +1,145 @@
+// Sessions as the place where activities run: all of one session on one worker, until it leaves.
+#include "sessions_test.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <thread>
+
+namespace holdfast::e2e {
+namespace {
+
+class SessionAffinity : public SessionsTest {};
+HOLDFAST_ON_EACH_STORE(SessionAffinity);
+
+TEST_P(SessionAffinity, ActivitiesOfASessionRunOnOneWorkerInOneGeneration) {
+  const auto a = worker("a");
+  const auto b = worker("b");
+  const auto run = a->client().start("converse", "c", "s1", 10);
+  const auto where = run.wait<std::vector<Said>>(kSoon);
+  ASSERT_EQ(where.size(), 10U);
+  for (const Said& said : where) {
+    EXPECT_EQ(said.node, where[0].node);
+    EXPECT_EQ(said.generation, where[0].generation);
+    EXPECT_EQ(said.session, "s1");
+  }
+}
+
+TEST_P(SessionAffinity, OnlyTheFirstActivityIsFresh) {
+  const auto a = worker("a");
+  const auto said = a->client().start("converse", "c", "s1", 3).wait<std::vector<Said>>(kSoon);
+  EXPECT_TRUE(said[0].fresh);
+  EXPECT_FALSE(said[1].fresh);
+  EXPECT_FALSE(said[2].fresh);
+}
+
+TEST_P(SessionAffinity, PlainActivitiesHaveNone) {
+  const auto a = worker("a");
+  const auto said = a->client().start("converse", "c", "", 1).wait<std::vector<Said>>(kSoon);
+  EXPECT_EQ(said[0].session, "");
+  EXPECT_EQ(a->client().list_sessions().size(), 0U);
+}
+
+TEST_P(SessionAffinity, InstancesAndChildrenMayShareASession) {
+  const auto a = worker("a");
+  const auto b = worker("b");
+  std::vector<Run> runs;
+  for (int i = 0; i < 4; ++i)
+    runs.push_back(a->client().start("parent", "p" + std::to_string(i), "shared", 3));
+  std::set<std::string> nodes;
+  for (const Run& run : runs) {
+    for (const Said& said : run.wait<std::vector<Said>>(kSoon)) nodes.insert(said.node);
+  }
+  EXPECT_EQ(nodes.size(), 1U);
+}
+
+TEST_P(SessionAffinity, SessionsSurviveContinueAsNew) {
+  const auto a = worker("a");
+  const auto b = worker("b");
+  const auto said =
+      a->client().start("again", "c", "s1", 4, std::vector<Said>{}).wait<std::vector<Said>>(kSoon);
+  ASSERT_EQ(said.size(), 4U);
+  for (const Said& one : said) EXPECT_EQ(one.generation, said[0].generation);
+}
+
+TEST_P(SessionAffinity, AnIdleSessionIsReleasedAndClaimedAgainAsFresh) {
+  RuntimeOptions options = quick(log);
+  options.session_idle_timeout = 150ms;
+  const auto a = worker("a", options);
+  const auto first = a->client().start("converse", "c1", "s1", 2).wait<std::vector<Said>>(kSoon);
+  ASSERT_TRUE(eventually([&] { return story_of("s1").size() >= 2; })) << log->all();
+  const auto story = client().session_log("s1");
+  EXPECT_EQ(story[1].kind, SessionLogEntry::Kind::released);
+  EXPECT_EQ(story[1].reason, SessionReason::idle);
+  const auto second = a->client().start("converse", "c2", "s1", 1).wait<std::vector<Said>>(kSoon);
+  EXPECT_GT(second[0].generation, first[0].generation);
+  EXPECT_TRUE(second[0].fresh);
+}
+
+TEST_P(SessionAffinity, ALongActivityOutlivesTheIdleTimeout) {
+  RuntimeOptions options = quick(log);
+  options.session_idle_timeout = 150ms;
+  const auto a = worker("a", options);
+  const auto run = a->client().start("waits_in", "c", "s1");
+  ASSERT_TRUE(eventually([&] { return waiting == 1; }));
+  pass(500ms);  // several idle timeouts
+  EXPECT_EQ(client().describe_session("s1").state, store::SessionState::active);
+  go_on = true;
+  run.wait(kSoon);
+  EXPECT_EQ(client().session_log("s1").front().kind, SessionLogEntry::Kind::claimed);
+}
+
+TEST_P(SessionAffinity, HeldSessionsAreRenewedPastTheirLease) {
+  RuntimeOptions options = quick(log);
+  options.session_lease = 1s;
+  const auto a = worker("a", options);
+  const auto b = worker("b", options);
+  const auto first = a->client().start("converse", "c1", "s1", 1).wait<std::vector<Said>>(kSoon);
+  pass(2500ms);  // several leases
+  const auto second = a->client().start("converse", "c2", "s1", 1).wait<std::vector<Said>>(kSoon);
+  EXPECT_EQ(first[0].generation, second[0].generation);
+  EXPECT_EQ(first[0].node, second[0].node);
+}
+
+TEST_P(SessionAffinity, AFullWorkerMakesRoomForASessionThatWaits) {
+  RuntimeOptions options = quick(log);
+  options.session_limit = 2;
+  options.session_idle_timeout = 1h;
+  const auto a = worker("a", options);
+  std::vector<Run> runs;
+  for (int i = 0; i < 5; ++i)
+    runs.push_back(a->client().start("converse", "c" + std::to_string(i), "s" + std::to_string(i), 2));
+  for (const Run& run : runs) EXPECT_EQ(run.wait<std::vector<Said>>(kSoon).size(), 2U);
+  int displaced = 0;
+  for (const SessionLogEntry& entry : client().session_log(""))
+    displaced += entry.kind == SessionLogEntry::Kind::displaced ? 1 : 0;
+  EXPECT_GE(displaced, 3);
+}
+
+TEST_P(SessionAffinity, AWorkerWithALimitOfNoneTakesNone) {
+  RuntimeOptions none = quick(log);
+  none.session_limit = 0;
+  const auto a = worker("a", none);
+  const auto b = worker("b");
+  const auto said = a->client().start("converse", "c", "s1", 2).wait<std::vector<Said>>(kSoon);
+  EXPECT_EQ(said[0].node, "b");
+}
+
+TEST_P(SessionAffinity, ASessionMovesToTheWorkerThatHasTheHandler) {
+  RuntimeOptions options = quick(log);
+  const auto old = runtime(named("old", options), [&](Runtime& rt) { add_conversations(rt, "old"); });
+  const auto run = old->client().start("upgraded", "c", "s1");
+  ASSERT_TRUE(eventually([&] { return told == 1; }));
+  const auto renewed = runtime(named("new", options), [&](Runtime& rt) {
+    add_conversations(rt, "new");
+    rt.activity("only_new", [](ActivityContext&) { return std::string("new"); });
+  });
+  EXPECT_EQ(run.wait<std::string>(kSoon), "new");
+  std::vector<SessionReason> reasons;
+  for (const SessionLogEntry& entry : client().session_log("s1")) reasons.push_back(entry.reason);
+  EXPECT_NE(std::ranges::find(reasons, SessionReason::handed_over), reasons.end());
+}
+
+}  // namespace
+}  // namespace holdfast::e2e

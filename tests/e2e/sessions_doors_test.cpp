@@ -1,0 +1,280 @@
+// The three doors of sessions: an id on an activity, open_session, worker sessions; and how each of them
+// ends.
+#include "sessions_test.hpp"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace holdfast::e2e {
+namespace {
+
+class SessionDoors : public SessionsTest {
+ protected:
+  /// A worker with short leases.
+  std::unique_ptr<Runtime> with(const std::string& node, const std::function<void(Runtime&)>& add,
+                                std::vector<std::string> capabilities = {}) {
+    RuntimeOptions options = named(node, quick(log));
+    options.capabilities = std::move(capabilities);
+    return runtime(options, [&](Runtime& rt) {
+      add_conversations(rt, node);
+      add(rt);
+    });
+  }
+};
+HOLDFAST_ON_EACH_STORE(SessionDoors);
+
+/// What became of something that may fail, in a word.
+Task<std::string> word_for(Op<Said> op) {
+  const Result<Said> result = co_await std::move(op).result();
+  co_return result ? "done" : result.error().type;
+}
+
+Task<std::string> opens_and_closes(Context& ctx) {
+  Session gpu = co_await ctx.open_session({.id = "gpu"});
+  const Said first = co_await gpu.activity<Said>("say", 1);
+  const Said second = co_await gpu.activity<Said>("say", 2);
+  co_await gpu.close();
+  co_await gpu.close();  // a no-op
+  std::string text = first.generation == second.generation ? "same, " : "others, ";
+  try {
+    co_await gpu.activity<Said>("say", 3);
+  } catch (const SessionClosed& e) {
+    text += e.failure().type;
+  }
+  co_return text;
+}
+
+TEST_P(SessionDoors, AnOpenedSessionHoldsUntilItIsClosed) {
+  const auto rt = with("a", [](Runtime& r) { r.orchestration("opens", opens_and_closes); });
+  EXPECT_EQ(rt->client().start("opens", "o").wait<std::string>(kSoon), "same, session_closed");
+  const SessionInfo session = client().describe_session("gpu");
+  EXPECT_EQ(session_status(session), "closed");
+  EXPECT_EQ(session.opened_by, "o");
+  EXPECT_EQ(session.policy.when_lost, store::SessionPolicy::WhenLost::fail);
+}
+
+Task<std::string> opens_and_ends(Context& ctx) {
+  Session gpu = co_await ctx.open_session({});
+  co_await gpu.activity<Said>("say", 1);
+  co_return gpu.id();
+}
+
+TEST_P(SessionDoors, TheEndOfItsOpenerClosesIt) {
+  const auto rt = with("a", [](Runtime& r) { r.orchestration("opens", opens_and_ends); });
+  const auto id = rt->client().start("opens", "o").wait<std::string>(kSoon);
+  EXPECT_EQ(id.size(), 32U);
+  EXPECT_EQ(client().describe_session(id).reason, SessionReason::opener_ended);
+}
+
+Task<std::string> opens_and_waits(Context& ctx) {
+  Session gpu = co_await ctx.open_session({.id = "gpu", .lease = 300ms});
+  co_await gpu.activity<Said>("say", 1);
+  co_await ctx.activity<void>("tell");
+  try {
+    co_await gpu.activity<void>("wait");
+    co_return "done";
+  } catch (const SessionLost& e) {
+    co_return e.failure().message;
+  }
+}
+
+// Its owner can't reach the store any more, as if it were dead.
+TEST_P(SessionDoors, AnOpenedSessionIsLostWithItsOwnerAndSaysSo) {
+  Death death;
+  Runtime gpu(store(&death), named("gpu-worker", quick(log)));
+  add_conversations(gpu, "gpu-worker");
+  gpu.start();
+  const auto rt = runtime(named("a", quick(log)), [&](Runtime& r) {
+    r.orchestration("opens", opens_and_waits);
+    r.activity("tell", [this](ActivityContext&) { ++told; });
+  });
+  const auto run = client().start("opens", "o");
+  ASSERT_TRUE(eventually([&] { return waiting == 1; }));
+  death.begin();
+  EXPECT_EQ(run.wait<std::string>(kSoon), "the owner of session 'gpu' is gone");
+  EXPECT_EQ(client().describe_session("gpu").reason, SessionReason::owner_lost);
+  EXPECT_EQ(session_status(client().describe_session("gpu")), "failed");
+  death.end();
+}
+
+Task<std::string> expires(Context& ctx) {
+  Session gpu = co_await ctx.open_session({.id = "gpu", .ttl = 200ms});
+  co_await gpu.activity<Said>("say", 1);
+  co_await ctx.sleep(250ms);
+  try {
+    co_await gpu.activity<Said>("say", 2);
+  } catch (const SessionExpired& e) {
+    co_return e.failure().type;
+  }
+  co_return "still there";
+}
+
+TEST_P(SessionDoors, TheTimeToLiveIsNeverExtended) {
+  const auto rt = with("a", [](Runtime& r) { r.orchestration("expires", expires); });
+  EXPECT_EQ(rt->client().start("expires", "o").wait<std::string>(kSoon), "session_expired");
+  EXPECT_EQ(session_status(client().describe_session("gpu")), "expired");
+}
+
+Task<std::string> aborted_beside(Context& ctx, std::string session) {
+  auto waits = ctx.activity<void>("wait", {.session = session}).start();
+  co_await ctx.activity<void>("abort", {.session = session});
+  try {
+    co_await waits;
+  } catch (const SessionAborted& e) {
+    co_return e.failure().type;
+  }
+  co_return "done";
+}
+
+TEST_P(SessionDoors, AnActivityMayAbortItsSessionAndTheOthersFail) {
+  std::atomic<bool> stopped{false};
+  const auto rt = runtime(quick(log), [&](Runtime& r) {
+    r.activity("wait", [&](ActivityContext& ctx) {
+      ++waiting;
+      while (!ctx.stop_token().stop_requested()) std::this_thread::sleep_for(1ms);
+      EXPECT_EQ(ctx.cancel_reason(), CancelReason::session_aborted);
+      stopped = true;
+    });
+    r.activity("abort", [&](ActivityContext& ctx) {
+      EXPECT_TRUE(eventually([&] { return waiting == 1; }));
+      ctx.abort_session("the device is gone");
+    });
+    r.orchestration("aborted", aborted_beside);
+  });
+  EXPECT_EQ(rt->client().start("aborted", "o", "s1").wait<std::string>(kSoon), "session_aborted");
+  EXPECT_TRUE(eventually([&] { return stopped.load(); }));
+  EXPECT_EQ(client().describe_session("s1").note, "the device is gone");
+}
+
+Task<std::vector<Said>> renders(Context& ctx, int frames) {
+  Session render = ctx.worker_session("render", {.requirements = {"gpu:l4"}});
+  std::vector<Op<Said>> parts;
+  for (int i = 0; i < frames; ++i) parts.push_back(render.activity<Said>("say", i));
+  co_return co_await when_all(std::move(parts));
+}
+
+TEST_P(SessionDoors, RequirementsChooseTheWorkerOfAWorkerSession) {
+  const auto add = [](Runtime& r) { r.orchestration("renders", renders); };
+  const auto plain = with("plain", add);
+  const auto gpu = with("gpu", add, {"gpu:l4", "nvme"});
+  for (const Said& said : client().start("renders", "r", 4).wait<std::vector<Said>>(kSoon))
+    EXPECT_EQ(said.node, "gpu");
+  const SessionInfo session = client().describe_session("render");
+  EXPECT_EQ(session.policy.max_concurrent, 1U);
+  EXPECT_EQ(session.policy.ttl, 30min);
+  EXPECT_EQ(session.policy.lease, 2min);
+}
+
+TEST_P(SessionDoors, AcquiringTellsWhatHappened) {
+  RuntimeOptions one = named("a", quick(log));
+  one.session_limit = 1;
+  one.capabilities = {"gpu:l4"};
+  const auto a = runtime(one, [&](Runtime& r) { add_conversations(r, "a"); });
+  const auto b = worker("b", quick(log));
+  const auto created = a->acquire_session("s1", {.requirements = {"gpu:l4"}});
+  EXPECT_EQ(created.outcome, SessionOutcome::created);
+  EXPECT_TRUE(created.held());
+  EXPECT_EQ(created.session.owner, "a");
+  EXPECT_EQ(a->acquire_session("s1").outcome, SessionOutcome::reused);
+  EXPECT_EQ(a->renew_session("s1"), SessionOutcome::reused);
+  EXPECT_EQ(b->acquire_session("s1").outcome, SessionOutcome::owned_by_another);
+  EXPECT_EQ(b->renew_session("s1"), SessionOutcome::owned_by_another);
+  EXPECT_EQ(a->acquire_session("s2").outcome, SessionOutcome::limit_exceeded);
+  EXPECT_EQ(b->acquire_session("s2", {.requirements = {"gpu:l4"}}).outcome,
+            SessionOutcome::requirements_not_met);
+  EXPECT_EQ(b->acquire_session("s2", {.create_if_missing = false}).outcome, SessionOutcome::missing);
+  EXPECT_EQ(b->renew_session("s2"), SessionOutcome::missing);
+  EXPECT_EQ(b->close_session("s2"), SessionOutcome::missing);
+  EXPECT_EQ(b->close_session("s1"), SessionOutcome::closed);
+  EXPECT_EQ(a->close_session("s1"), SessionOutcome::already_closed);
+  EXPECT_EQ(a->acquire_session("s1").outcome, SessionOutcome::closed);
+  EXPECT_EQ(a->renew_session("s1"), SessionOutcome::closed);
+}
+
+TEST_P(SessionDoors, AnAcquiredSessionIsKeptAndItsWorkComesToItsOwner) {
+  const auto a = worker("a", quick(log));
+  const auto b = worker("b", quick(log));
+  const auto acquired = b->acquire_session("s1", {.lease = 1s, .max_concurrent_activities = 0});
+  pass(2500ms);  // several leases
+  const auto said = a->client().start("converse", "c", "s1", 3).wait<std::vector<Said>>(kSoon);
+  for (const Said& one : said) {
+    EXPECT_EQ(one.node, "b");
+    EXPECT_EQ(one.generation, acquired.session.generation.value);
+  }
+  EXPECT_TRUE(said[0].fresh);
+}
+
+Task<std::string> refused(Context& ctx) {
+  try {
+    co_await ctx.open_session({.id = "gpu", .idle_timeout = 1ms});
+  } catch (const LimitError& e) {
+    co_return e.failure().message;
+  }
+  co_return "opened";
+}
+
+TEST_P(SessionDoors, APolicyUnderWhichARunningActivityCouldLoseItsSessionIsRefused) {
+  const auto rt = with("a", [](Runtime& r) { r.orchestration("refused", refused); });
+  const auto message = rt->client().start("refused", "o").wait<std::string>(kSoon);
+  EXPECT_NE(message.find("idle timeout (1 ms)"), std::string::npos) << message;
+  EXPECT_NE(message.find("(100 ms)"), std::string::npos) << message;
+  EXPECT_THROW(rt->acquire_session("gpu", {.idle_timeout = 1ms}), std::invalid_argument);
+  EXPECT_THROW(rt->acquire_session("gpu", {.lease = 0s}), std::invalid_argument);
+  EXPECT_TRUE(client().list_sessions().empty());
+}
+
+Task<std::string> waits_for_session(Context& ctx) {
+  Session later = ctx.worker_session("later", {.create_if_missing = false});
+  co_return co_await word_for(later.activity<Said>("say", 1));
+}
+
+TEST_P(SessionDoors, WorkOfAMissingSessionWaitsForItInSight) {
+  const auto rt = with("a", [](Runtime& r) { r.orchestration("waits", waits_for_session); });
+  const auto run = rt->client().start("waits", "o");
+  ASSERT_TRUE(eventually([&] {
+    const auto waits = run.describe().waits;
+    return waits.size() == 1 && waits[0].state.find("session missing") != std::string::npos;
+  })) << wait_of(run.describe(), RunWait::Kind::activity).state;
+  EXPECT_EQ(rt->acquire_session("later").outcome, SessionOutcome::created);
+  EXPECT_EQ(run.wait<std::string>(kSoon), "done");
+}
+
+Task<std::string> wants_gpu(Context& ctx) {
+  Session gpu = ctx.worker_session("gpu", {.requirements = {"gpu:h100"}});
+  try {
+    co_await gpu.activity<Said>("say", {.schedule_to_start = 300ms}, 1);
+  } catch (const TimeoutError& e) {
+    co_return e.failure().type;
+  }
+  co_return "done";
+}
+
+TEST_P(SessionDoors, RequirementsThatNobodyMeetsAreSeenAndTimeOutByName) {
+  const auto rt = with("a", [](Runtime& r) { r.orchestration("wants", wants_gpu); });
+  const auto run = rt->client().start("wants", "o");
+  EXPECT_TRUE(eventually([&] {
+    const auto waits = run.describe().waits;
+    return run.status() != Status::running ||
+           (waits.size() == 1 && waits[0].state.find("requirements not met") != std::string::npos);
+  }));
+  EXPECT_EQ(run.wait<std::string>(kSoon), "requirements_not_met");
+}
+
+TEST_P(SessionDoors, WorkWithoutRoomAnywhereIsSeen) {
+  RuntimeOptions options = named("a", quick(log));
+  options.session_limit = 1;
+  const auto rt = runtime(options, [&](Runtime& r) { add_conversations(r, "a"); });
+  const auto holds = rt->client().start("waits_in", "w", "s1");
+  ASSERT_TRUE(eventually([&] { return waiting == 1; }));
+  const auto run = rt->client().start("converse", "c", "s2", 1);
+  EXPECT_TRUE(eventually([&] {
+    const auto waits = run.describe().waits;
+    return waits.size() == 1 && waits[0].state.find("no session capacity") != std::string::npos;
+  }));
+  go_on = true;
+  EXPECT_EQ(run.wait<std::vector<Said>>(kSoon).size(), 1U);
+}
+
+}  // namespace
+}  // namespace holdfast::e2e
