@@ -39,11 +39,11 @@ StoreResult<Answer> PostgresStore::write(Call call, Place place) {
   return job.take();
 }
 
-template <class Answer, class Item, class Call, class Needs>
-std::vector<StoreResult<Answer>> PostgresStore::write_each(std::span<const Item> items, Place place,
+template <class Answer, class Asked, class Call, class Needs>
+std::vector<StoreResult<Answer>> PostgresStore::write_each(std::span<const Asked> items, Place place,
                                                            Call call, Needs needs) {
-  store::ManyAnswers<WorkingSet, Answer, Item, Call, Needs> job(items, std::move(call), place,
-                                                                std::move(needs));
+  store::ManyAnswers<WorkingSet, Answer, Asked, Call, Needs> job(items, std::move(call), place,
+                                                                 std::move(needs));
   queue_.run(job, [this](std::span<store::GroupedCall* const> group) {
     lead(group);
     return store::CallQueue::Afterwards{};

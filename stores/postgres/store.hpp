@@ -97,8 +97,8 @@ class PostgresStore final : public Store {
   template <class Answer, class Call>
   StoreResult<Answer> write(Call call, Place place = Place::middle);
   /// One answer for each item, through the writer.
-  template <class Answer, class Item, class Call, class Needs>
-  std::vector<StoreResult<Answer>> write_each(std::span<const Item> items, Place place, Call call,
+  template <class Answer, class Asked, class Call, class Needs>
+  std::vector<StoreResult<Answer>> write_each(std::span<const Asked> items, Place place, Call call,
                                               Needs needs);
   /// A call that writes nothing, on a connection of its own.
   template <class Answer, class Call>

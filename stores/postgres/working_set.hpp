@@ -214,6 +214,9 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
     std::map<std::string, std::optional<std::string>> values{};
     std::uint64_t shown = 0;
   };
+  /// Ids beyond this are given by the table when the row is written: they come after all that were read.
+  static constexpr std::uint64_t kProvisional = std::uint64_t{1} << 62U;
+
   void ask_now(const Statement& statement, const Parameters& parameters, const Take& take);
   std::int64_t ask_number(const Statement& statement);
   Known& known(InstanceKey key) { return known_[key]; }

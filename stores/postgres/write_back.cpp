@@ -14,8 +14,6 @@ using store::ActivityId;
 
 namespace {
 
-constexpr std::uint64_t kProvisional = std::uint64_t{1} << 62U;
-
 template <class Time>
 std::optional<Time> unless_never(Time time, Time nothing) {
   return time == nothing ? std::nullopt : std::optional(time);

@@ -144,7 +144,9 @@ void fail_at(const StoreUnderTest& under_test, const Case& tried, const Undistur
     EXPECT_EQ(now, should ? undisturbed.after : undisturbed.before);
   }
   expect_answer(call(), happened ? tried.again : undisturbed.said);
-  if (!(happened && tried.has_effect_again)) EXPECT_EQ(look_at(world), undisturbed.after);
+  if (!(happened && tried.has_effect_again)) {
+    EXPECT_EQ(look_at(world), undisturbed.after);
+  }
 }
 
 /// Tries the call once for each place and way to fail. Stores without such places have nothing to show here.

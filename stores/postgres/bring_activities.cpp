@@ -1,0 +1,293 @@
+// Activities and sessions on the way into the space.
+#include "contract/rows.hpp"
+#include "damaged_row.hpp"
+#include "statements.hpp"
+#include "stores/rules/placing.hpp"
+#include "working_set.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::postgres_store {
+
+using rules::Activity;
+using rules::Instance;
+using rules::Session;
+using store::ActivityId;
+
+// ---- activities ----------------------------------------------------------------------------------
+
+// One that was only looked at gives way to the row itself.
+void WorkingSet::take_activities(const Answer& answer, bool locked) {
+  for (int i = 0; i < answer.rows(); ++i) {
+    Row row(answer, i);
+    Activity activity;
+    activity.id.instance = row.next<InstanceKey>();
+    activity.id.execution = row.next<ExecutionNumber>();
+    activity.id.event = row.next<EventId>();
+    if (locked) {
+      asked_activities_.insert(activity.id);
+      if (looked_at_.erase(activity.id) > 0) {
+        unplace(tx(), space_.activities.at(activity.id));
+        space_.activities.erase(activity.id);
+        read_activities_.erase(activity.id);
+      }
+    }
+    if (read_activities_.contains(activity.id) || space_.activities.contains(activity.id)) continue;
+    const Kind& what = kind(row.next<std::int32_t>());
+    activity.name = what.name;
+    activity.queue = what.queue;
+    activity.priority = -row.next<int>();
+    if (row.next<bool>()) activity.own_queue = activity.queue;
+    activity.start_within = row.next<std::optional<Duration>>().value_or(never);
+    activity.total_until = row.next<std::optional<BootTime>>().value_or(rules::kNever);
+    activity.session = row.next<std::optional<std::string>>();
+    activity.session_over = row.next<std::optional<CancelReason>>();
+    activity.body = row.next<std::string>();
+    activity.attempt = row.next<std::uint32_t>();
+    activity.delivery = row.next<std::uint32_t>();
+    activity.last_failure = row.next<std::optional<std::string>>().value_or("");
+    activity.progress = row.next<std::optional<std::string>>().value_or("");
+    activity.lock.live = row.next<bool>();
+    activity.lock.worker = row.next<WorkerKey>();
+    activity.lock.token = row.next<LockToken>();
+    activity.lock.until = row.next<BootTime>();
+    activity.generation = row.next<Generation>();
+    activity.ready_since = row.next<BootTime>();
+    if (!locked) looked_at_.insert(activity.id);
+    read_activities_.emplace(activity.id, activity);
+    came_activities_.push_back(activity.id);
+    space_.activities.emplace(activity.id, std::move(activity));
+  }
+}
+
+void WorkingSet::want_activities(const std::vector<ActivityId>& ids) {
+  Rows<InstanceKey, ExecutionNumber, EventId> rows;
+  for (const ActivityId& id : ids) {
+    if (asked_activities_.insert(id).second) rows.add(id.instance, id.execution, id.event);
+  }
+  if (rows.empty()) return;
+  ask(sql::kActivities, rows.parameters(ns()), [this](const Answer& answer) { take_activities(answer); });
+}
+
+void WorkingSet::activity(const ActivityId& id) {
+  if (knows_everything_ || asked_activities_.contains(id)) return;
+  if (space_.activities.contains(id) && !looked_at_.contains(id)) return;
+  const auto about = known_.find(id.instance);
+  if (about != known_.end() && (about->second.activities_known || !about->second.read)) return;
+  want_activities({id});
+  bring();
+}
+
+void WorkingSet::want_activities_of(const std::vector<InstanceKey>& keys) {
+  std::vector<InstanceKey> missing;
+  for (const InstanceKey key : keys) {
+    if (!std::exchange(known(key).activities_known, true)) missing.push_back(key);
+  }
+  if (missing.empty() || knows_everything_) return;
+  ask(writes() ? sql::kActivitiesOf : sql::kReadActivitiesOf, Parameters().add_all(missing),
+      [this](const Answer& answer) { take_activities(answer); });
+}
+
+void WorkingSet::activities_of(Instance& instance) {
+  if (!known(instance.view.key).read) return;
+  want_activities_of({instance.view.key});
+  if (asked()) bring();
+}
+
+// Which of them are ready is seen when they are placed.
+void WorkingSet::want_waiting_above(int priority) {
+  if (knows_everything_ || (asked_above_ && *asked_above_ <= priority)) return;
+  asked_above_ = priority;
+  ask(priority < 0 ? sql::kMoreUrgent : sql::kUrgent, Parameters(ns(), std::int32_t{-priority}),
+      [this](const Answer& answer) { take_activities(answer, false); });
+}
+
+void WorkingSet::waiting_above(int priority) {
+  want_waiting_above(priority);
+  if (asked()) bring();
+}
+
+void WorkingSet::take_cancels(const Answer& answer) {
+  for (int i = 0; i < answer.rows(); ++i) {
+    Row row(answer, i);
+    rules::Cancel cancel;
+    cancel.record.id.instance = row.next<InstanceKey>();
+    cancel.record.id.execution = row.next<ExecutionNumber>();
+    cancel.record.id.event = row.next<EventId>();
+    cancel.record.token = row.next<LockToken>();
+    cancel.record.name = row.next<std::string>();
+    cancel.record.reason = row.next<CancelReason>();
+    cancel.record.state = row.next<store::CancelRecord::State>();
+    cancel.worker = row.next<WorkerKey>();
+    cancel.at = row.next<BootTime>();
+    cancel.until = row.next<BootTime>();
+    const std::pair place(cancel.record.id, cancel.record.token);
+    asked_cancels_.insert(place);
+    if (!read_cancels_.emplace(place, cancel.record.state).second) continue;
+    space_.cancels.emplace(place, std::move(cancel));
+  }
+}
+
+void WorkingSet::cancel(const ActivityId& id, LockToken token) {
+  if (knows_everything_ || space_.cancels.contains({id, token})) return;
+  if (!asked_cancels_.emplace(id, token).second) return;
+  ask_now(sql::kCancel, Parameters(ns(), id.instance, id.execution, id.event, token),
+          [this](const Answer& answer) { take_cancels(answer); });
+}
+
+// ---- sessions ------------------------------------------------------------------------------------
+
+// Whoever finds none may begin one: nobody else does so meanwhile.
+void WorkingSet::want_sessions(const std::vector<std::string>& ids) {
+  std::vector<std::string> missing;
+  for (const std::string& id : ids) {
+    if (asked_sessions_.insert(id).second) missing.push_back(id);
+  }
+  if (missing.empty() || knows_everything_) return;
+  std::ranges::sort(missing);
+  if (writes()) ask(sql::kReserveSessions, Parameters(ns()).add_all(missing));
+  ask(writes() ? sql::kSessions : sql::kReadSessions, Parameters(ns()).add_all(missing),
+      [this](const Answer& answer) { take_sessions(answer); });
+  ask(writes() ? sql::kActivitiesIn : sql::kReadActivitiesIn, Parameters(ns()).add_all(missing),
+      [this](const Answer& answer) { take_activities(answer); });
+}
+
+// Those that others have locked are left to them.
+void WorkingSet::want_free_sessions(const std::vector<std::string>& ids) {
+  std::vector<std::string> missing;
+  for (const std::string& id : ids) {
+    if (!asked_sessions_.contains(id)) missing.push_back(id);
+  }
+  if (missing.empty()) return;
+  ask(sql::kSessionsNow, Parameters(ns()).add_all(missing), [this](const Answer& answer) {
+    const std::size_t before = came_sessions_.size();
+    take_sessions(answer);
+    const std::vector<std::string> locked(came_sessions_.begin() + static_cast<std::ptrdiff_t>(before),
+                                          came_sessions_.end());
+    if (locked.empty()) return;
+    ask(sql::kActivitiesIn, Parameters(ns()).add_all(locked),
+        [this](const Answer& items) { take_activities(items); });
+    bring();
+  });
+}
+
+void WorkingSet::take_sessions(const Answer& answer) {
+  for (int i = 0; i < answer.rows(); ++i) {
+    Row row(answer, i);
+    Session session;
+    session.id = row.next<std::string>();
+    if (!store::from_bytes(row.next<std::string>(), session.policy)) damaged("session " + session.id);
+    session.ended = row.next<std::optional<store::SessionState>>();
+    session.reason = row.next<store::SessionReason>();
+    session.note = row.next<std::string>();
+    session.owner = row.next<std::string>();
+    session.worker = row.next<WorkerKey>();
+    session.generation = row.next<Generation>();
+    session.lease_until = row.next<BootTime>();
+    session.lease = row.next<Duration>();
+    session.idle_timeout = row.next<Duration>();
+    session.last_owner = row.next<std::string>();
+    session.last_worker = row.next<WorkerKey>();
+    session.planned = row.next<bool>();
+    session.restarted = row.next<bool>();
+    session.ran = row.next<bool>();
+    session.last_activity = row.next<BootTime>();
+    session.changed = row.next<BootTime>();
+    session.ttl_until = row.next<BootTime>();
+    session.opener = row.next<InstanceKey>();
+    session.opened_by = row.next<std::string>();
+    session.saved = row.next<std::optional<std::string>>();
+    session.saved_version = row.next<std::uint64_t>();
+    session.created_at = row.next<CalendarTime>();
+    session.updated_at = row.next<CalendarTime>();
+    if (read_sessions_.contains(session.id)) continue;
+    asked_sessions_.insert(session.id);
+    read_sessions_.emplace(session.id, session);
+    came_sessions_.push_back(session.id);
+    space_.sessions.emplace(session.id, std::move(session));
+  }
+}
+
+void WorkingSet::session(std::string_view id) {
+  if (asked_sessions_.contains(id)) return;
+  want_sessions({std::string(id)});
+  if (asked()) bring();
+}
+
+void WorkingSet::owned(WorkerKey worker) {
+  if (knows_everything_ || !asked_owned_.insert(worker).second) return;
+  std::vector<std::string> ids;
+  ask_now(sql::kOwnedBy, Parameters(ns(), worker), [&](const Answer& answer) {
+    for (int i = 0; i < answer.rows(); ++i) ids.emplace_back(answer.bytes(i, 0));
+  });
+  want_sessions(ids);
+  if (asked()) bring();
+}
+
+void WorkingSet::take_watches(const Answer& answer) {
+  for (int i = 0; i < answer.rows(); ++i) {
+    Row row(answer, i);
+    const auto session = row.next<std::string>();
+    const auto key = row.next<InstanceKey>();
+    space_.watchers[session].insert(key);
+    known(key).watched.insert(session);
+    if (const auto instance = space_.instances.find(key); instance != space_.instances.end()) {
+      instance->second.watched.insert(session);
+    }
+  }
+}
+
+void WorkingSet::watchers(const std::string& session) {
+  if (knows_everything_ || !asked_watchers_.insert(session).second) return;
+  std::vector<InstanceKey> keys;
+  ask_now(sql::kWatchers, Parameters(ns(), session), [&](const Answer& answer) {
+    for (int i = 0; i < answer.rows(); ++i) {
+      Row row(answer, i);
+      row.skip();
+      const auto key = row.next<InstanceKey>();
+      // One that has been told to forget it in this transaction is not asked again.
+      const auto instance = space_.instances.find(key);
+      if (instance != space_.instances.end() && known(key).watched.contains(session)) continue;
+      if (asked_instances_.contains(key) && instance == space_.instances.end()) continue;
+      keys.push_back(key);
+      known(key).watched.insert(session);
+      space_.watchers[session].insert(key);
+    }
+  });
+  want_instances(keys);
+  if (asked()) bring();
+  for (const InstanceKey key : keys) {
+    if (const auto instance = space_.instances.find(key); instance != space_.instances.end()) {
+      instance->second.watched.insert(session);
+    }
+  }
+}
+
+void WorkingSet::want_sessions_of(const std::vector<InstanceKey>& keys) {
+  std::vector<InstanceKey> missing;
+  for (const InstanceKey key : keys) {
+    if (!std::exchange(known(key).sessions_known, true)) missing.push_back(key);
+  }
+  if (missing.empty() || knows_everything_) return;
+  ask(sql::kOpenedBy, Parameters().add_all(missing), [this](const Answer& answer) {
+    std::vector<std::string> ids;
+    for (int i = 0; i < answer.rows(); ++i) {
+      Row row(answer, i);
+      ids.push_back(row.next<std::string>());
+      const auto opener = space_.instances.find(row.next<InstanceKey>());
+      if (opener != space_.instances.end()) opener->second.opened.insert(ids.back());
+    }
+    want_sessions(ids);
+    if (asked()) bring();
+  });
+  ask(sql::kWatchesOf, Parameters().add_all(missing), [this](const Answer& answer) { take_watches(answer); });
+}
+
+void WorkingSet::sessions_of(Instance& instance) {
+  if (!known(instance.view.key).read) return;
+  want_sessions_of({instance.view.key});
+  if (asked()) bring();
+}
+
+}  // namespace holdfast::postgres_store

@@ -1,0 +1,372 @@
+// Instances, and what belongs to them, on the way into the space.
+#include "contract/rows.hpp"
+#include "damaged_row.hpp"
+#include "statements.hpp"
+#include "working_set.hpp"
+
+#include <utility>
+
+namespace holdfast::postgres_store {
+
+using rules::Instance;
+using store::Message;
+using store::MessageKind;
+
+namespace {
+
+Address address_from(Row& row) {
+  Address address;
+  address.kind = row.next<Address::Kind>();
+  address.name = row.next<std::optional<std::string>>().value_or("");
+  return address;
+}
+
+/// Whether the body of such messages is the store's own.
+bool has_typed_body(MessageKind kind) {
+  return kind == MessageKind::taken || kind == MessageKind::value || kind == MessageKind::session ||
+         kind == MessageKind::news;
+}
+
+store::MessageBody body_from(MessageKind kind, std::string bytes) {
+  if (!has_typed_body(kind)) return bytes;
+  auto body = store::decode_body(kind, bytes);
+  // It is handed to the turn as it is, which sets it aside.
+  return body ? *std::move(body) : store::MessageBody(std::move(bytes));
+}
+
+}  // namespace
+
+// ---- instances -----------------------------------------------------------------------------------
+
+void WorkingSet::want_instances(std::vector<InstanceKey> keys, std::vector<std::string> names) {
+  std::erase_if(keys, [&](InstanceKey key) { return !asked_instances_.insert(key).second; });
+  std::erase_if(names, [&](const std::string& name) {
+    return space_.keys.contains(name) || !asked_names_.insert(name).second;
+  });
+  if (knows_everything_ || (keys.empty() && names.empty())) return;
+  const Take take = [this](const Answer& answer) { take_instances(answer); };
+  if (names.empty()) {
+    ask(writes() ? sql::kInstances : sql::kReadInstances, Parameters(ns()).add_all(keys), take);
+  } else if (writes()) {
+    ask(sql::kInstancesByName, Parameters(ns()).add_all(keys).add_all(names), take);
+  } else {
+    if (!keys.empty()) ask(sql::kReadInstances, Parameters(ns()).add_all(keys), take);
+    ask(sql::kReadInstancesByName, Parameters(ns()).add_all(names), take);
+  }
+}
+
+void WorkingSet::want_free_instances(const std::vector<InstanceKey>& keys) {
+  std::vector<InstanceKey> missing;
+  for (const InstanceKey key : keys) {
+    if (!asked_instances_.contains(key)) missing.push_back(key);
+  }
+  if (missing.empty()) return;
+  ask(sql::kInstancesNow, Parameters(ns()).add_all(missing),
+      [this](const Answer& answer) { take_instances(answer); });
+}
+
+void WorkingSet::take_instances(const Answer& answer) {
+  for (int i = 0; i < answer.rows(); ++i) {
+    Row row(answer, i);
+    const auto key = row.next<InstanceKey>();
+    asked_instances_.insert(key);
+    if (space_.instances.contains(key)) continue;
+    Instance& instance = space_.instances[key];
+    store::InstanceView& view = instance.view;
+    view.key = key;
+    view.instance = row.next<std::string>();
+    const Route& code = route(row.next<std::int32_t>());
+    view.code = code.code;
+    view.build = code.build;
+    view.execution = row.next<ExecutionNumber>();
+    view.status = row.next<store::InstanceStatus>();
+    instance.lock.live = row.next<bool>();
+    instance.woken = row.next<bool>();
+    instance.delivery = row.next<std::uint32_t>();
+    const auto due_at = row.next<std::optional<BootTime>>();
+    if (!instance.lock.live) instance.ready_since = due_at;
+    instance.lock.until = row.next<BootTime>();
+    instance.lock.worker = row.next<WorkerKey>();
+    instance.seen = row.next<MessageId>();
+    instance.not_before = row.next<BootTime>();
+    view.created_at = row.next<CalendarTime>();
+    view.updated_at = row.next<CalendarTime>();
+    instance.lock.token = row.next<LockToken>();
+    instance.stamp = row.next<TurnStamp>();
+    instance.request = row.next<RequestId>();
+    instance.fingerprint = row.next<Fingerprint>();
+    view.parent = row.next<std::optional<InstanceKey>>().value_or(InstanceKey{});
+    view.cancel_requested_at = row.next<std::optional<CalendarTime>>();
+    if (const auto waits = row.next<std::optional<std::string>>();
+        waits && !store::from_bytes(*waits, instance.waits)) {
+      damaged("instance " + to_string(key));
+    }
+    view.parked_because = row.next<std::optional<std::string>>().value_or("");
+    view.output = row.next<std::optional<std::string>>().value_or("");
+    space_.keys.emplace(view.instance, key);
+    known(key).read = columns(instance);
+    came_instances_.push_back(key);
+  }
+}
+
+void WorkingSet::instance(InstanceKey key) {
+  if (asked_instances_.contains(key) || space_.instances.contains(key)) return;
+  want_instances({key});
+  if (asked()) bring();
+}
+
+void WorkingSet::instance(std::string_view id) {
+  if (space_.keys.contains(id) || asked_names_.contains(id)) return;
+  want_instances({}, {std::string(id)});
+  if (asked()) bring();
+}
+
+void WorkingSet::want_names(const std::vector<std::string>& names) {
+  std::vector<std::string> missing;
+  for (const std::string& name : names) {
+    if (reserved_.insert(name).second) missing.push_back(name);
+  }
+  if (!missing.empty()) ask(sql::kReserve, Parameters(ns()).add_all(missing));
+}
+
+// Who did so before has committed by now: what was not there may be.
+void WorkingSet::reserve(std::string_view id) {
+  if (space_.keys.contains(id) || reserved_.contains(id)) return;
+  want_names({std::string(id)});
+  if (const auto found = asked_names_.find(id); found != asked_names_.end()) asked_names_.erase(found);
+  if (const auto found = asked_early_.find(id); found != asked_early_.end()) asked_early_.erase(found);
+  want_instances({}, {std::string(id)});
+  bring();
+}
+
+std::string WorkingSet::name_of(InstanceKey key) {
+  if (const auto found = space_.instances.find(key); found != space_.instances.end()) {
+    return found->second.view.instance;
+  }
+  want_names_of({key});
+  if (asked()) bring();
+  return names_[key];
+}
+
+void WorkingSet::want_names_of(const std::vector<InstanceKey>& keys) {
+  std::vector<InstanceKey> missing;
+  for (const InstanceKey key : keys) {
+    if (!space_.instances.contains(key) && names_.emplace(key, "").second) missing.push_back(key);
+  }
+  if (missing.empty()) return;
+  ask(sql::kInstanceNames, Parameters(ns()).add_all(missing), [this](const Answer& answer) {
+    for (int i = 0; i < answer.rows(); ++i) {
+      Row row(answer, i);
+      const auto named = row.next<InstanceKey>();
+      names_[named] = row.next<std::string>();
+    }
+  });
+}
+
+void WorkingSet::parked() {
+  ask_now(sql::kParked, Parameters(ns()), [this](const Answer& answer) { take_instances(answer); });
+}
+
+// ---- what belongs to an instance -----------------------------------------------------------------
+
+bool WorkingSet::is_dropped(const Known& about, MessageKind kind, MessageId id) const {
+  if (about.consumed.contains(id)) return true;
+  if (about.drops_all_but_starts) return kind != MessageKind::start;
+  return about.drops_of_execution && kind >= MessageKind::outcome && kind <= MessageKind::session;
+}
+
+void WorkingSet::take_messages(const Answer& answer) {
+  for (int i = 0; i < answer.rows(); ++i) {
+    Row row(answer, i);
+    const auto key = row.next<InstanceKey>();
+    const auto instance = space_.instances.find(key);
+    if (instance == space_.instances.end()) continue;
+    Message message;
+    message.id = row.next<MessageId>();
+    message.kind = row.next<MessageKind>();
+    Known& about = known(key);
+    if (is_dropped(about, message.kind, message.id) || !about.messages.insert(message.id).second) continue;
+    message.execution = row.next<ExecutionNumber>();
+    message.source = row.next<EventId>();
+    message.address = address_from(row);
+    message.body = body_from(message.kind, row.next<std::string>());
+    instance->second.messages.emplace(message.id, std::move(message));
+  }
+}
+
+void WorkingSet::want_unread(const std::map<InstanceKey, MessageId>& seen) {
+  Rows<InstanceKey, MessageId> rows;
+  for (const auto& [key, after] : seen) {
+    Known& about = known(key);
+    if (about.waiting_after && *about.waiting_after <= after) continue;
+    about.waiting_after = after;
+    rows.add(key, after);
+  }
+  if (rows.empty()) return;
+  ask(sql::kUnread, rows.parameters(), [this](const Answer& answer) { take_messages(answer); });
+}
+
+void WorkingSet::unread(Instance& instance) {
+  if (knows_everything_) return;
+  Known& about = known(instance.view.key);
+  if (!about.read) return;  // it is new: all its messages are here
+  if (about.all_after && *about.all_after == MessageId{}) return;
+  if (about.waiting_after && *about.waiting_after <= instance.seen) return;
+  if (about.looked_for && *about.looked_for == instance.waits) return;
+  about.looked_for = instance.waits;
+  Rows<InstanceKey, Address::Kind, std::string> addresses;
+  for (const Address& address : instance.waits) addresses.add(instance.view.key, address.kind, address.name);
+  const Take take = [this](const Answer& answer) { take_messages(answer); };
+  ask(sql::kWaking, Parameters(instance.view.key), take);
+  if (!addresses.empty()) ask(sql::kLastFor, addresses.parameters(), take);
+  bring();
+}
+
+void WorkingSet::want_messages_after(const std::vector<std::pair<InstanceKey, MessageId>>& wanted) {
+  Rows<InstanceKey, MessageId> rows;
+  for (const auto& [key, seen] : wanted) {
+    Known& about = known(key);
+    if (about.all_after && *about.all_after <= seen) continue;
+    about.all_after = seen;
+    rows.add(key, seen);
+  }
+  if (rows.empty() || knows_everything_) return;
+  ask(sql::kMessagesAfter, rows.parameters(), [this](const Answer& answer) { take_messages(answer); });
+}
+
+void WorkingSet::messages_after(Instance& instance, MessageId seen) {
+  if (!known(instance.view.key).read) return;
+  want_messages_after({{instance.view.key, seen}});
+  if (asked()) bring();
+}
+
+void WorkingSet::message(Instance& instance, MessageId id) {
+  known(instance.view.key).consumed.erase(id);
+  if (instance.messages.contains(id) || knows_everything_) return;
+  ask_now(sql::kMessage, Parameters(instance.view.key, id),
+          [this](const Answer& answer) { take_messages(answer); });
+}
+
+void WorkingSet::want_timers(const std::vector<InstanceKey>& keys) {
+  std::vector<InstanceKey> missing;
+  for (const InstanceKey key : keys) {
+    if (!std::exchange(known(key).timers_known, true)) missing.push_back(key);
+  }
+  if (missing.empty() || knows_everything_) return;
+  ask(sql::kTimers, Parameters().add_all(missing), [this](const Answer& answer) { take_timers(answer); });
+}
+
+void WorkingSet::take_timers(const Answer& answer) {
+  for (int i = 0; i < answer.rows(); ++i) {
+    Row row(answer, i);
+    const auto key = row.next<InstanceKey>();
+    const auto event = row.next<EventId>();
+    const auto due = row.next<CalendarTime>();
+    const auto instance = space_.instances.find(key);
+    if (instance == space_.instances.end() || !known(key).timers.emplace(event, due).second) continue;
+    instance->second.timers.emplace(event, due);
+    space_.timers.emplace(due, std::pair(key, event));
+  }
+}
+
+void WorkingSet::timers(Instance& instance) {
+  if (!known(instance.view.key).read) return;
+  want_timers({instance.view.key});
+  if (asked()) bring();
+}
+
+void WorkingSet::want_delayed(const std::vector<InstanceKey>& keys) {
+  if (keys.empty()) return;
+  ask(sql::kDelayed, Parameters().add_all(keys), [this](const Answer& answer) { take_delayed(answer); });
+}
+
+void WorkingSet::take_delayed(const Answer& answer) {
+  for (int i = 0; i < answer.rows(); ++i) {
+    Row row(answer, i);
+    const auto number = row.next<std::uint64_t>();
+    const auto key = row.next<InstanceKey>();
+    const auto instance = space_.instances.find(key);
+    if (instance == space_.instances.end()) continue;
+    const rules::DelayedKey place{row.next<BootTime>(), number};
+    store::NewMessage message;
+    message.kind = row.next<MessageKind>();
+    message.execution = row.next<ExecutionNumber>();
+    message.source = row.next<EventId>();
+    message.address = address_from(row);
+    message.body = row.next<std::string>();
+    if (!known(key).delayed.insert(place).second) continue;
+    instance->second.delayed.insert(place);
+    space_.delayed.emplace(place, rules::DelayedMessage{.key = key, .message = std::move(message)});
+  }
+}
+
+void WorkingSet::value(Instance& instance, const std::string& key) {
+  Known& about = known(instance.view.key);
+  if (knows_everything_ || !about.read || about.values.contains(key) || instance.values.contains(key)) return;
+  ask_now(sql::kValue, Parameters(instance.view.key, Bytes{key}), [&](const Answer& answer) {
+    if (answer.rows() > 0) instance.values.insert_or_assign(key, std::string(answer.bytes(0, 0)));
+  });
+}
+
+void WorkingSet::commits(Instance& instance, const store::TurnCommit& commit) {
+  Known& about = known(instance.view.key);
+  about.consumed.insert(commit.consumed.begin(), commit.consumed.end());
+  for (const store::ValueChange& change : commit.values)
+    about.values.insert_or_assign(change.key, change.value);
+  if (commit.custom_status) ++about.shown;
+  std::set<std::string> started;
+  for (const store::NewInstance& start : commit.starts) started.insert(start.instance);
+  for (const std::string& name : started) reserve(name);
+  want_keys_for(started);
+  if (asked()) bring();
+}
+
+void WorkingSet::drops(Instance& instance, Dropped dropped) {
+  Known& about = known(instance.view.key);
+  (dropped == Dropped::all_but_starts ? about.drops_all_but_starts : about.drops_of_execution) = true;
+}
+
+void WorkingSet::take_custom_status(const Answer& answer) {
+  for (int i = 0; i < answer.rows(); ++i) {
+    Row row(answer, i);
+    const auto instance = space_.instances.find(row.next<InstanceKey>());
+    if (instance == space_.instances.end()) continue;
+    instance->second.view.custom_status = row.next<std::string>();
+    instance->second.view.custom_status_version = row.next<std::uint64_t>();
+  }
+}
+
+void WorkingSet::want_early(const std::vector<std::string>& names) {
+  std::vector<std::string> missing;
+  for (const std::string& name : names) {
+    if (asked_early_.insert(name).second) missing.push_back(name);
+  }
+  if (missing.empty() || knows_everything_) return;
+  ask(sql::kEarly, Parameters(ns()).add_all(missing), [this](const Answer& answer) { take_early(answer); });
+}
+
+void WorkingSet::take_early(const Answer& answer) {
+  for (int i = 0; i < answer.rows(); ++i) {
+    Row row(answer, i);
+    const auto instance = row.next<std::string>();
+    row.skip();
+    rules::Early early;
+    early.visible = row.next<BootTime>();
+    early.until = row.next<BootTime>();
+    early.message.kind = row.next<MessageKind>();
+    early.message.execution = row.next<ExecutionNumber>();
+    early.message.source = row.next<EventId>();
+    early.message.address = address_from(row);
+    early.message.body = row.next<std::string>();
+    space_.early[instance].push_back(std::move(early));
+    ++read_early_[instance];
+  }
+}
+
+void WorkingSet::early(std::string_view id) {
+  if (asked_early_.contains(id)) return;
+  want_early({std::string(id)});
+  if (asked()) bring();
+}
+
+}  // namespace holdfast::postgres_store
