@@ -65,7 +65,7 @@ endfunction()
 function(holdfast_test_needs_postgres)
   foreach(name ${ARGN})
     if(TEST ${name})
-      set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED postgres_server
+      set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED postgres_server TIMEOUT 900
         ENVIRONMENT "HOLDFAST_TEST_POSTGRES=${PROJECT_BINARY_DIR}/stores/postgres/server")
     endif()
   endforeach()

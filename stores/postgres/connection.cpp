@@ -22,13 +22,13 @@ SqlError error_of(const PGresult* result) {
           primary != nullptr ? primary : without_newline(PQresultErrorMessage(result))};
 }
 
+}  // namespace
+
 std::string quoted(std::string_view name) {
   std::string text = "\"";
   for (const char c : name) text += c == '"' ? std::string("\"\"") : std::string(1, c);
   return text + '"';
 }
-
-}  // namespace
 
 bool SqlError::is_passing() const noexcept { return state == "40001" || state == "40P01"; }
 

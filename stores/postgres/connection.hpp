@@ -119,6 +119,9 @@ T Row::read(int column) const {
   }
 }
 
+/// A name as SQL has it.
+std::string quoted(std::string_view name);
+
 /// How connections of a store are made.
 struct ConnectionSetup {
   std::string uri{};       ///< all that libpq understands

@@ -13,7 +13,7 @@ namespace holdfast::postgres_store {
 
 namespace {
 
-using Kind = StoreOpenError::Kind;
+using Why = StoreOpenError::Kind;
 
 constexpr Statement kVersion{"open.version", "SELECT current_setting('server_version_num')::integer"};
 constexpr Statement kHasMigrations{
@@ -29,12 +29,6 @@ constexpr Statement kServer{
     " CASE WHEN pg_is_in_recovery() THEN '' ELSE substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END,"
     " server, timeline FROM deployment WHERE id = 1"};
 
-std::string quoted(std::string_view name) {
-  std::string text = "\"";
-  for (const char c : name) text += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return text + '"';
-}
-
 /// The first column of the only row.
 std::int64_t number(Connection& connection, const Statement& statement, const Parameters& parameters) {
   connection.queue(statement, parameters);
@@ -48,9 +42,9 @@ std::optional<std::int32_t> newest_in(Connection& connection, const std::string&
   const std::vector<Answer> answers = connection.exchange();
   const bool there = answers.front().integer(0, 0) > 0;
   if (!there && answers.front().integer(0, 1) > 0) {
-    throw StoreOpenError(Kind::not_a_store, "the schema '" + schema +
-                                                "' has tables of another program: name another one in "
-                                                "PostgresOptions::schema");
+    throw StoreOpenError(Why::not_a_store, "the schema '" + schema +
+                                               "' has tables of another program: name another one in "
+                                               "PostgresOptions::schema");
   }
   if (!there) return std::nullopt;
   return static_cast<std::int32_t>(number(connection, kNewest, Parameters()));
@@ -58,9 +52,9 @@ std::optional<std::int32_t> newest_in(Connection& connection, const std::string&
 
 void refuse_newer(const std::string& schema, std::int32_t there, std::int32_t known) {
   if (there <= known) return;
-  throw StoreOpenError(Kind::newer, "the schema '" + schema + "' is of version " + std::to_string(there) +
-                                        ", this library knows version " + std::to_string(known) +
-                                        ": use a newer library");
+  throw StoreOpenError(Why::newer, "the schema '" + schema + "' is of version " + std::to_string(there) +
+                                       ", this library knows version " + std::to_string(known) +
+                                       ": use a newer library");
 }
 
 void bring_up_to_date(Connection& connection, const std::string& schema, std::span<const Migration> known) {
@@ -76,7 +70,7 @@ void bring_up_to_date(Connection& connection, const std::string& schema, std::sp
   } catch (const SqlError& error) {
     connection.rollback();
     if (error.state != "42501") throw;
-    throw StoreOpenError(Kind::read_only,
+    throw StoreOpenError(Why::read_only,
                          "the schema '" + schema + "' has to be " + (there ? "brought up to date" : "made") +
                              ", and this role may not: let one that may run the SQL files that are installed "
                              "with the library (docs/postgres.md)");
@@ -109,10 +103,10 @@ void adopt_server(Connection& connection, Logger* logger) {
 [[noreturn]] void cannot_open(const SqlError& error) {
   const std::string why = error.what();
   if (error.state.starts_with("3D") || error.state.starts_with("28")) {
-    throw StoreOpenError(Kind::not_a_store, "the database can't be opened: " + why);
+    throw StoreOpenError(Why::not_a_store, "the database can't be opened: " + why);
   }
-  if (error.state.starts_with("53")) throw StoreOpenError(Kind::busy, "the server has no room: " + why);
-  throw StoreOpenError(Kind::unavailable, "the server can't be used now: " + why);
+  if (error.state.starts_with("53")) throw StoreOpenError(Why::busy, "the server has no room: " + why);
+  throw StoreOpenError(Why::unavailable, "the server can't be used now: " + why);
 }
 
 }  // namespace
@@ -140,7 +134,7 @@ std::int32_t open_schema(const ConnectionSetup& setup, const PostgresOptions& op
   try {
     Connection connection(setup);
     if (number(connection, kVersion, Parameters()) < 150'000) {
-      throw StoreOpenError(Kind::not_a_store, "the server is older than PostgreSQL 15");
+      throw StoreOpenError(Why::not_a_store, "the server is older than PostgreSQL 15");
     }
     const std::int32_t newest = newest_in(connection, setup.schema).value_or(0);
     refuse_newer(setup.schema, newest, known.back().number);

@@ -34,7 +34,8 @@ launch() {
   read -r -a more <<<"${HOLDFAST_POSTGRES_SETTINGS:-}"
   settings+=("${more[@]}")
   if [ "$durable" = no ]; then settings+=(-c fsync=off -c synchronous_commit=off -c full_page_writes=off); fi
-  (cd "$folder" && unprivileged "$bin/postgres" -D "$folder/data" "${settings[@]}" >>"$folder/log" 2>&1 &)
+  # Nothing of it holds on to what this was called with: whoever reads our output would wait for the server's end.
+  (cd "$folder" && unprivileged "$bin/postgres" -D "$folder/data" "${settings[@]}") </dev/null >>"$folder/log" 2>&1 &
   for _ in $(seq 300); do
     if unprivileged "$bin/pg_isready" -q -h "$folder" 2>/dev/null; then return 0; fi
     sleep 0.1
