@@ -130,7 +130,10 @@ void SessionDesk::acquired(const store::Acquired& acquired, BootTime asked) {
     return;
   }
   // Whether another one had it in between is not known: what is in memory may be old.
-  if (found != books_.end()) leave(HeldPointer(found->second), SessionReason::owner_lost);
+  if (found != books_.end()) {
+    const HeldPointer before = found->second;
+    leave(before, SessionReason::owner_lost);
+  }
   add(grant, asked, SessionReason::acquired);
 }
 
@@ -337,7 +340,10 @@ void SessionDesk::left(const store::SessionHold& hold, SessionReason reason) {
 
 void SessionDesk::all_left(SessionReason reason) {
   const std::lock_guard lock(mutex_);
-  while (!books_.empty()) leave(HeldPointer(books_.begin()->second), reason);
+  while (!books_.empty()) {
+    const HeldPointer held = books_.begin()->second;
+    leave(held, reason);
+  }
 }
 
 // With the mutex held. Its memory lives on for as long as activities are in it.
