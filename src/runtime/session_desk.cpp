@@ -285,10 +285,16 @@ void SessionDesk::begin_to_leave(const HeldPointer& held, SessionReason reason) 
 
 // In a thread of activities: to save may take long, and others wait for the keep step.
 void SessionDesk::save(const HeldPointer& held) {
+  std::shared_ptr<SessionMemory> memory;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!held->leaving) return;  // it has work again, or has left
+    memory = held->memory;
+  }
   std::optional<std::string> bytes;
   std::string problem;
   try {
-    bytes = held->memory->save_all(held->fails);
+    bytes = memory->save_all(held->fails);
   } catch (const std::exception& e) {
     problem = e.what();
   } catch (...) {
@@ -299,7 +305,7 @@ void SessionDesk::save(const HeldPointer& held) {
         {{"session", held->hold.id}, {"error", problem}});
   }
   const std::lock_guard lock(mutex_);
-  if (!held->leaving) return;  // it has work again
+  if (!held->leaving) return;
   if (!problem.empty() && worker_.accepting) {
     held->leaving.reset();  // it stays, with what it has in memory
     held->quiet_since = worker_.now();
@@ -351,6 +357,7 @@ void SessionDesk::leave(const HeldPointer& held, SessionReason reason) {
   const auto found = books_.find(held->hold.id);
   if (found == books_.end() || found->second != held) return;
   books_.erase(found);
+  held->leaving.reset();
   held->memory.reset();
   worker_.counters.sessions_held.add(-1);
   count_as_left(*worker_.metrics, reason);
