@@ -130,7 +130,10 @@ void SessionDesk::acquired(const store::Acquired& acquired, BootTime asked) {
     return;
   }
   // Whether another one had it in between is not known: what is in memory may be old.
-  if (found != books_.end()) leave(HeldPointer(found->second), SessionReason::owner_lost);
+  if (found != books_.end()) {
+    const HeldPointer before = found->second;
+    leave(before, SessionReason::owner_lost);
+  }
   add(grant, asked, SessionReason::acquired);
 }
 
@@ -162,7 +165,8 @@ void SessionDesk::end_stay(const HeldPointer& held, bool aborted) {
   held->quiet_since = worker_.now();
   if (aborted) return leave(held, SessionReason::aborted);
   if (held->activities > 0) return;
-  if (!worker_.accepting || held->hand_over || room_wanted_) return worker_.poke(Step::keep);
+  if (!worker_.accepting || held->hand_over || room_wanted_until_.load() > worker_.now())
+    return worker_.poke(Step::keep);
   worker_.keep_by(after(held->quiet_since, held->idle_timeout));
 }
 
@@ -245,9 +249,12 @@ void SessionDesk::choose_leavers(bool draining) {
     if (held->leaving || held->lapsed || held->activities > 0 || held->not_before > now) continue;
     if (const auto reason = reason_to_leave(*held, draining, now)) begin_to_leave(held, *reason);
   }
-  if (!room_wanted_.exchange(false)) return;
+  if (room_wanted_until_.load() <= now) return;
   // One at a time: what waits may fit into its place.
-  if (const HeldPointer held = longest_quiet()) begin_to_leave(held, SessionReason::displaced);
+  const HeldPointer held = longest_quiet();
+  if (!held) return;
+  room_wanted_until_ = BootTime{};
+  begin_to_leave(held, SessionReason::displaced);
 }
 
 std::optional<SessionReason> SessionDesk::reason_to_leave(const Held& held, bool draining,
@@ -278,10 +285,16 @@ void SessionDesk::begin_to_leave(const HeldPointer& held, SessionReason reason) 
 
 // In a thread of activities: to save may take long, and others wait for the keep step.
 void SessionDesk::save(const HeldPointer& held) {
+  std::shared_ptr<SessionMemory> memory;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!held->leaving) return;  // it has work again, or has left
+    memory = held->memory;
+  }
   std::optional<std::string> bytes;
   std::string problem;
   try {
-    bytes = held->memory->save_all(held->fails);
+    bytes = memory->save_all(held->fails);
   } catch (const std::exception& e) {
     problem = e.what();
   } catch (...) {
@@ -292,7 +305,7 @@ void SessionDesk::save(const HeldPointer& held) {
         {{"session", held->hold.id}, {"error", problem}});
   }
   const std::lock_guard lock(mutex_);
-  if (!held->leaving) return;  // it has work again
+  if (!held->leaving) return;
   if (!problem.empty() && worker_.accepting) {
     held->leaving.reset();  // it stays, with what it has in memory
     held->quiet_since = worker_.now();
@@ -323,7 +336,7 @@ void SessionDesk::stays(const store::SessionHold& hold) {
   held->refused = true;
   held->quiet_since = worker_.now();  // what is queued or backs off is activity
   held->not_before = after(worker_.now(), kPause);
-  if (displaced) room_wanted_ = true;  // of another one
+  if (displaced) want_room();  // of another one
 }
 
 void SessionDesk::left(const store::SessionHold& hold, SessionReason reason) {
@@ -333,7 +346,10 @@ void SessionDesk::left(const store::SessionHold& hold, SessionReason reason) {
 
 void SessionDesk::all_left(SessionReason reason) {
   const std::lock_guard lock(mutex_);
-  while (!books_.empty()) leave(HeldPointer(books_.begin()->second), reason);
+  while (!books_.empty()) {
+    const HeldPointer held = books_.begin()->second;
+    leave(held, reason);
+  }
 }
 
 // With the mutex held. Its memory lives on for as long as activities are in it.
@@ -341,6 +357,7 @@ void SessionDesk::leave(const HeldPointer& held, SessionReason reason) {
   const auto found = books_.find(held->hold.id);
   if (found == books_.end() || found->second != held) return;
   books_.erase(found);
+  held->leaving.reset();
   held->memory.reset();
   worker_.counters.sessions_held.add(-1);
   count_as_left(*worker_.metrics, reason);

@@ -12,6 +12,7 @@
 #include <holdfast/store/sessions.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <functional>
@@ -72,8 +73,8 @@ class SessionDesk {
 
   // ---- leaving --------------------------------------------------------------------------------
 
-  /// Another session waits for a worker that has room.
-  void want_room() { room_wanted_ = true; }
+  /// Another session waits for a worker that has room. Whoever fetches says so again while it does.
+  void want_room() { room_wanted_until_ = after(worker_.now(), kWish); }
   /// These have work that only others can do.
   void want_hand_over(std::span<const store::SessionHold> holds);
   /// Those that are to leave now begin to be saved.
@@ -97,6 +98,9 @@ class SessionDesk {
   [[nodiscard]] bool quiet() const { return *jobs_ == 0 && size() == 0; }
 
  private:
+  /// How long a wish for room counts: a little longer than until the next fetch, which is once per second.
+  static constexpr Duration kWish = std::chrono::milliseconds(1500);
+
   struct Leaving {
     store::SessionReason reason{};
     bool ready = false;  ///< saved, or nothing to save
@@ -145,7 +149,7 @@ class SessionDesk {
   std::weak_ptr<const void> owner_;
   mutable std::mutex mutex_;
   Books books_;
-  std::atomic<bool> room_wanted_{false};
+  std::atomic<BootTime> room_wanted_until_{BootTime{}};
   // Posted, and not yet done; what destroys states may outlive the desk.
   std::shared_ptr<std::atomic<int>> jobs_ = std::make_shared<std::atomic<int>>(0);
   std::deque<std::function<void()>> notices_;  // for hooks, one after the other

@@ -92,11 +92,11 @@ TEST_P(SessionAffinity, ALongActivityOutlivesTheIdleTimeout) {
 
 TEST_P(SessionAffinity, HeldSessionsAreRenewedPastTheirLease) {
   RuntimeOptions options = quick(log);
-  options.session_lease = 200ms;
+  options.session_lease = 1s;
   const auto a = worker("a", options);
   const auto b = worker("b", options);
   const auto first = a->client().start("converse", "c1", "s1", 1).wait<std::vector<Said>>(kSoon);
-  pass(700ms);  // several leases
+  pass(2500ms);  // several leases
   const auto second = a->client().start("converse", "c2", "s1", 1).wait<std::vector<Said>>(kSoon);
   EXPECT_EQ(first[0].generation, second[0].generation);
   EXPECT_EQ(first[0].node, second[0].node);

@@ -195,8 +195,8 @@ TEST_P(SessionDoors, AcquiringTellsWhatHappened) {
 TEST_P(SessionDoors, AnAcquiredSessionIsKeptAndItsWorkComesToItsOwner) {
   const auto a = worker("a", quick(log));
   const auto b = worker("b", quick(log));
-  const auto acquired = b->acquire_session("s1", {.lease = 200ms, .max_concurrent_activities = 0});
-  pass(600ms);  // several leases
+  const auto acquired = b->acquire_session("s1", {.lease = 1s, .max_concurrent_activities = 0});
+  pass(2500ms);  // several leases
   const auto said = a->client().start("converse", "c", "s1", 3).wait<std::vector<Said>>(kSoon);
   for (const Said& one : said) {
     EXPECT_EQ(one.node, "b");

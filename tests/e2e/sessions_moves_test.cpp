@@ -74,7 +74,9 @@ TEST_P(SessionMoves, ADrainHandsOverEverySessionAndNoLineIsLostOrSaidTwice) {
   std::vector<Run> runs;
   for (int i = 0; i < 5; ++i)
     runs.push_back(turns->client().start("talk", "t" + std::to_string(i), "s" + std::to_string(i)));
-  ASSERT_TRUE(eventually([&] { return client().list_sessions().size() == 5; }));
+  for (const Run& run : runs) {
+    ASSERT_TRUE(eventually([&] { return is_with("a", "s" + run.id().substr(1)); }));
+  }
   const auto b = worker("b", quick(log));
   EXPECT_TRUE(a->drain(kSoon));
   for (const Run& run : runs) {
