@@ -122,9 +122,13 @@ bool Runtime::drain(Duration deadline) {
   if (!impl.started || std::exchange(impl.stopped, true)) return true;
   const Clock& clock = impl.store->clock();
   impl.node->stop_accepting();
+  // Asked once: a step that finds nothing to do makes it look busy again for a moment.
   const auto quiet_by = [&](BootTime time) {
-    while (!impl.node->quiet() && clock.boot_now() < time) std::this_thread::sleep_for(1ms);
-    return impl.node->quiet();
+    while (!impl.node->quiet()) {
+      if (clock.boot_now() >= time) return false;
+      std::this_thread::sleep_for(1ms);
+    }
+    return true;
   };
   const bool by_itself = quiet_by(runtime::after(clock.boot_now(), deadline));
   if (!by_itself) {
@@ -137,7 +141,7 @@ bool Runtime::drain(Duration deadline) {
   const std::size_t stuck = impl.driver->stop();
   impl.node->leave();
   // Threads whose code has just returned are on their way; those of code that ignores a stop are not.
-  const std::size_t left = impl.pool->stop(impl.node->quiet() ? 1s : 0s);
+  const std::size_t left = impl.pool->stop(impl.node->slots_in_use() == 0 ? 1s : 0s);
   if (stuck + left > 0) {
     log(*impl.node->worker().logger, LogLevel::error,
         "code does not come to its end; its threads are left to themselves", {{"count", stuck + left}});

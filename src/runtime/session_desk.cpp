@@ -130,7 +130,10 @@ void SessionDesk::acquired(const store::Acquired& acquired, BootTime asked) {
     return;
   }
   // Whether another one had it in between is not known: what is in memory may be old.
-  if (found != books_.end()) leave(HeldPointer(found->second), SessionReason::owner_lost);
+  if (found != books_.end()) {
+    const HeldPointer before = found->second;
+    leave(before, SessionReason::owner_lost);
+  }
   add(grant, asked, SessionReason::acquired);
 }
 
@@ -282,10 +285,16 @@ void SessionDesk::begin_to_leave(const HeldPointer& held, SessionReason reason) 
 
 // In a thread of activities: to save may take long, and others wait for the keep step.
 void SessionDesk::save(const HeldPointer& held) {
+  std::shared_ptr<SessionMemory> memory;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!held->leaving) return;  // it has work again, or has left
+    memory = held->memory;
+  }
   std::optional<std::string> bytes;
   std::string problem;
   try {
-    bytes = held->memory->save_all(held->fails);
+    bytes = memory->save_all(held->fails);
   } catch (const std::exception& e) {
     problem = e.what();
   } catch (...) {
@@ -296,7 +305,7 @@ void SessionDesk::save(const HeldPointer& held) {
         {{"session", held->hold.id}, {"error", problem}});
   }
   const std::lock_guard lock(mutex_);
-  if (!held->leaving) return;  // it has work again
+  if (!held->leaving) return;
   if (!problem.empty() && worker_.accepting) {
     held->leaving.reset();  // it stays, with what it has in memory
     held->quiet_since = worker_.now();
@@ -337,7 +346,10 @@ void SessionDesk::left(const store::SessionHold& hold, SessionReason reason) {
 
 void SessionDesk::all_left(SessionReason reason) {
   const std::lock_guard lock(mutex_);
-  while (!books_.empty()) leave(HeldPointer(books_.begin()->second), reason);
+  while (!books_.empty()) {
+    const HeldPointer held = books_.begin()->second;
+    leave(held, reason);
+  }
 }
 
 // With the mutex held. Its memory lives on for as long as activities are in it.
@@ -345,6 +357,7 @@ void SessionDesk::leave(const HeldPointer& held, SessionReason reason) {
   const auto found = books_.find(held->hold.id);
   if (found == books_.end() || found->second != held) return;
   books_.erase(found);
+  held->leaving.reset();
   held->memory.reset();
   worker_.counters.sessions_held.add(-1);
   count_as_left(*worker_.metrics, reason);

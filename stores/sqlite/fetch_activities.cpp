@@ -127,15 +127,9 @@ class ActivityFetch {
   }
 
   void note_hand_overs() {
-    std::vector<std::int64_t> owned;
-    for (Cursor row = tx_.rows(tx_.sql.sessions_of_worker, request_.worker); row.next();) {
-      owned.push_back(row->int64(0));
-    }
-    for (const std::int64_t number : owned) {
-      const Session session = session_of(tx_, number);
-      if (is_held(tx_, session) && in_flight_in(tx_, session) == 0 && belongs_elsewhere(session)) {
+    for (const Session& session : queue_.sessions()) {
+      if (belongs_elsewhere(session) && in_flight_in(tx_, session) == 0)
         out_.to_hand_over.push_back({session.id, session.generation});
-      }
     }
   }
 

@@ -1,7 +1,5 @@
 #include "queue_reader.hpp"
 
-#include "sessions.hpp"
-
 #include <algorithm>
 #include <limits>
 
@@ -31,10 +29,28 @@ QueueReader::QueueReader(Transaction& tx, WorkerKey worker, const store::Abiliti
     const Kind& kind = tx.kind(lane);
     if (serves(abilities, kind) && covers(abilities, kind.requirements)) add_lane(lane);
   }
+  for (const std::int64_t number : find_sessions(worker)) {
+    Session session = session_of(tx, number);
+    if (!is_held_by(tx, session, worker)) continue;
+    add_session(number);
+    sessions_.push_back(std::move(session));
+  }
+  std::ranges::sort(sessions_, {}, &Session::id);
+}
+
+// Those that the worker owns, or those that have items: whichever are fewer. Both are gone through side by
+// side until one list is complete.
+std::vector<std::int64_t> QueueReader::find_sessions(WorkerKey worker) {
   std::vector<std::int64_t> owned;
-  for (Cursor row = tx.rows(tx.sql.sessions_of_worker, worker); row.next();) owned.push_back(row->int64(0));
-  for (const std::int64_t number : owned) {
-    if (is_held_by(tx, session_of(tx, number), worker)) add_session(number);
+  std::vector<std::int64_t> with_items;
+  Cursor session = tx_.rows(tx_.sql.sessions_of_worker, worker);
+  for (std::int64_t lane = std::numeric_limits<std::int64_t>::min();;) {
+    if (!session.next()) return owned;
+    owned.push_back(session->int64(0));
+    Cursor row = tx_.rows(tx_.sql.next_queue_lane, lane, 0);
+    if (!row.next()) return with_items;
+    lane = row->int64(0);
+    with_items.push_back(-lane);
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "activities.hpp"
+#include "sessions.hpp"
 #include "transaction.hpp"
 
 #include <holdfast/store/workers.hpp>
@@ -32,6 +33,9 @@ class QueueReader {
   /// The next ready item, by priority, then by how long it waits, then by id.
   std::optional<QueueItem> next();
 
+  /// Those of the worker that may have items, as they were at the beginning; sorted by id.
+  [[nodiscard]] const std::vector<Session>& sessions() const noexcept { return sessions_; }
+
   /// The worker holds this session from now on.
   void add_session(std::int64_t number);
   /// Nothing more from these.
@@ -51,6 +55,7 @@ class QueueReader {
     bool more = true;  // behind the last of `items`
   };
 
+  [[nodiscard]] std::vector<std::int64_t> find_sessions(WorkerKey worker);
   void add_lane(std::int64_t lane);
   void add_stream(std::int64_t lane, std::int64_t rank);
   void refill(Stream& stream, const QueueItem& after);
@@ -58,6 +63,7 @@ class QueueReader {
 
   Transaction& tx_;
   std::int64_t below_rank_;
+  std::vector<Session> sessions_{};
   std::vector<Stream> streams_{};
   LeaseTime next_due_ = kNoTime;
 };

@@ -294,7 +294,7 @@ struct Statements {
   Query extend_session{"sqlite.extend_session",
                        "UPDATE sessions SET lease_until = ?2, last_activity = ?3 WHERE number = ?1"};
   Query sessions_of_worker{"sqlite.sessions_of_worker",
-                           "SELECT number FROM sessions WHERE worker = ?1 AND ended IS NULL ORDER BY id"};
+                           "SELECT number FROM sessions WHERE worker = ?1 AND ended IS NULL"};
   Query sessions_held{
       "sqlite.sessions_held",
       "SELECT count(*) FROM sessions WHERE worker = ?1 AND ended IS NULL AND lease_until > ?2"};
