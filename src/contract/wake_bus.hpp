@@ -18,6 +18,10 @@ struct News {
   std::vector<WorkerKey> cancelled{};    ///< workers whose running activities were taken away
   std::vector<InstanceKey> instances{};  ///< that have ended or changed their status
   bool any_instance = false;             ///< such instances may be others too, nobody knows which
+
+  [[nodiscard]] bool empty() const noexcept {
+    return work.empty() && cancelled.empty() && instances.empty() && !any_instance;
+  }
 };
 
 /// Any thread may call at any time. Listeners may outlive the bus, and hear nothing more then; the clock must

@@ -137,7 +137,7 @@ void Connection::drain() noexcept {
   preparing_.clear();
 }
 
-std::vector<Answer> Connection::exchange() {
+std::vector<Answer> Connection::exchange(std::size_t needed) {
   if (pending_.empty()) return {};
   if (PQpipelineSync(connection_.get()) == 0) fail();
   std::vector<Answer> answers;
@@ -161,12 +161,8 @@ std::vector<Answer> Connection::exchange() {
   }
   if (PGresult* const sync = PQgetResult(connection_.get())) PQclear(sync);
   if (PQstatus(connection_.get()) != CONNECTION_OK) fail();
-  if (error) {
-    drain();
-    throw *error;
-  }
-  pending_.clear();
-  preparing_.clear();
+  drain();
+  if (error && answers.size() < needed) throw *error;
   return answers;
 }
 

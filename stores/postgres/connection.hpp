@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -141,8 +142,9 @@ class Connection {
   /// Adds a statement to the pipeline.
   void queue(const Statement& statement, const Parameters& parameters);
   /// Sends what was queued, and returns one answer for each statement. Throws the first error, after which
-  /// the rest of the pipeline was not run; a transaction that was open must be rolled back.
-  std::vector<Answer> exchange();
+  /// the rest of the pipeline was not run; a transaction that was open must be rolled back. When the first
+  /// `needed` statements went well there is no error: answers to the rest may be missing.
+  std::vector<Answer> exchange(std::size_t needed = std::numeric_limits<std::size_t>::max());
 
   /// Statements without parameters, one after the other; for set-up and transactions.
   void run(const std::string& sql);

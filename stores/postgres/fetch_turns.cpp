@@ -50,13 +50,26 @@ void bring_due(WorkingSet& set, const std::vector<InstanceKey>& due) {
   set.number_next_messages(static_cast<std::size_t>(timers + delayed));
 }
 
+/// Instances that the caller holds. Most have no news, and are not touched.
+struct Held {
+  explicit Held(const TurnRequest& request) {
+    for (const store::HeldInstance& instance : request.held) {
+      keys.push_back(instance.key);
+      seen.push_back(instance.seen);
+    }
+  }
+  std::vector<InstanceKey> keys{};
+  std::vector<MessageId> seen{};
+  std::vector<InstanceKey> with_news{};
+};
+
 /// What the fetch will not have in its hands is due later.
-void ask_next_due(WorkingSet& set, const TurnRequest& request, const std::vector<InstanceKey>& held,
-                  Duration& next_due) {
+void ask_next_due(WorkingSet& set, const TurnRequest& request, const Held& held, Duration& next_due) {
   const rules::Transaction& tx = set.tx();
   const auto due_at = [&next_due](Duration due) { next_due = std::min(next_due, due); };
   Parameters others = for_code(set, *request.code, tx.now);
-  set.ask(sql::kNextTurn, others.add_all(held), [&tx, due_at](const Answer& answer) {
+  others.add_all(held.keys).add_all(held.seen);
+  set.ask(sql::kNextTurn, others, [&tx, due_at](const Answer& answer) {
     if (!answer.is_null(0, 0)) due_at(rules::left(Row(answer, 0).next<BootTime>(), tx.now));
   });
   set.ask(sql::kNextTimer, Parameters(set.ns(), tx.calendar), [&tx, due_at](const Answer& answer) {
@@ -67,38 +80,56 @@ void ask_next_due(WorkingSet& set, const TurnRequest& request, const std::vector
   });
 }
 
+std::vector<InstanceKey> keys_of(const Answer& answer) {
+  std::vector<InstanceKey> all;
+  for (int i = 0; i < answer.rows(); ++i) all.push_back(Row(answer, i).next<InstanceKey>());
+  return all;
+}
+
+/// Messages of what was locked just now, and of held instances that have news.
+void bring_messages(WorkingSet& set, const Held& held, const std::vector<InstanceKey>& ready) {
+  std::vector<std::pair<InstanceKey, MessageId>> wanted;
+  for (const InstanceKey key : ready) wanted.emplace_back(key, MessageId{});
+  for (std::size_t i = 0; i < held.keys.size(); ++i) {
+    if (std::ranges::binary_search(held.with_news, held.keys[i])) {
+      wanted.emplace_back(held.keys[i], held.seen[i]);
+    }
+  }
+  set.want_free_instances(held.with_news);
+  set.want_messages_after(wanted);
+  if (set.asked()) set.bring();
+}
+
+/// Who has locked the row of an instance that the caller holds is about to commit: it is worth another look.
+constexpr Duration kLookAgain = std::chrono::milliseconds(1);
+
 /// Answers when something that is not in the set will be due.
 Duration bring_candidates(WorkingSet& set, const TurnRequest& request) {
   const BootTime now = set.tx().now;
   Duration next_due = never;
   std::vector<InstanceKey> due;
-  std::vector<InstanceKey> held;
-  for (const store::HeldInstance& instance : request.held) held.push_back(instance.key);
-  const auto keys = [](const Answer& answer) {
-    std::vector<InstanceKey> all;
-    for (int i = 0; i < answer.rows(); ++i) all.push_back(Row(answer, i).next<InstanceKey>());
-    return all;
-  };
+  Held held(request);
   set.want_worker(request.worker);
   set.ask(sql::kDueKeys, Parameters(set.ns(), set.tx().calendar, now),
-          [&](const Answer& answer) { due = keys(answer); });
-  set.want_free_instances(held);
+          [&](const Answer& answer) { due = keys_of(answer); });
   ask_next_due(set, request, held, next_due);
+  if (!held.keys.empty()) {
+    set.ask(sql::kHeldWithNews, Parameters().add_all(held.keys).add_all(held.seen),
+            [&](const Answer& answer) { held.with_news = keys_of(answer); });
+  }
   Parameters ready = for_code(set, *request.code, now);
   ready.add(static_cast<std::int64_t>(request.max + 1));
   // Messages come before the instances are placed: whether one whose lock is over is ready depends on them.
   set.ask(sql::kReadyInstances, ready, [&](const Answer& answer) {
     set.take_instances(answer);
-    std::vector<std::pair<InstanceKey, MessageId>> wanted;
-    for (const InstanceKey key : keys(answer)) wanted.emplace_back(key, MessageId{});
-    for (const store::HeldInstance& instance : request.held) {
-      if (set.tx().space.instances.contains(instance.key)) wanted.emplace_back(instance.key, instance.seen);
-    }
-    set.want_messages_after(wanted);
-    if (set.asked()) set.bring();
+    bring_messages(set, held, keys_of(answer));
   });
   set.bring();
+  for (const InstanceKey key : held.with_news) {
+    if (!set.tx().space.instances.contains(key)) next_due = std::min(next_due, kLookAgain);
+  }
   if (!rules::refusal(set.tx(), request.worker, rules::Call::takes_work)) bring_due(set, due);
+  set.leave(held.keys);
   return next_due;
 }
 

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <exception>
+#include <mutex>
+#include <shared_mutex>
 
 namespace holdfast::postgres_store {
 
@@ -38,13 +40,38 @@ std::unique_ptr<Link> PostgresStore::make_link() {
   return std::make_unique<Link>(setup_, ns_number_, options_.faults);
 }
 
-Link& PostgresStore::writer_link() {
-  if (!writer_) writer_ = make_link();
-  return *writer_;
+std::unique_ptr<Link> PostgresStore::take_writer() {
+  {
+    const std::lock_guard lock(writers_mutex_);
+    if (!writers_.empty()) {
+      std::unique_ptr<Link> link = std::move(writers_.back());
+      writers_.pop_back();
+      return link;
+    }
+  }
+  return make_link();
+}
+
+// One that is of no more use is made again by whoever leads next.
+void PostgresStore::give_back_writer(std::unique_ptr<Link> link) {
+  if (!link) return;
+  if (!link->connection.rollback()) {
+    was_away_ = true;
+    return;
+  }
+  const std::lock_guard lock(writers_mutex_);
+  writers_.push_back(std::move(link));
 }
 
 void PostgresStore::lead(std::span<store::GroupedCall* const> group) {
   const std::vector<Item> items = store::items_of<Job>(group);
+  const bool alone =
+      std::ranges::any_of(items, [](const Item& i) { return i.call->place() == Place::alone; });
+  std::unique_lock door(door_);
+  std::unique_lock nobody_else(inside_, std::defer_lock);
+  std::shared_lock with_others(inside_, std::defer_lock);
+  alone ? nobody_else.lock() : with_others.lock();
+  door.unlock();
   // A single call may bring more than one transaction should hold.
   for (std::size_t begin = 0; begin < items.size(); begin += kItemsPerTransaction) {
     const std::size_t count = std::min(kItemsPerTransaction, items.size() - begin);
@@ -78,19 +105,22 @@ void PostgresStore::commit_alone(const Item& item) {
 
 void PostgresStore::commit(std::span<const Item> items) {
   for (int tries = 1;; ++tries) {
+    std::unique_ptr<Link> link;
     try {
-      return run_transaction(items);
+      link = take_writer();
+      run_transaction(*link, items);
+      return give_back_writer(std::move(link));
     } catch (const InjectedFault&) {
-      if (writer_ && !writer_->connection.rollback()) writer_.reset();
+      give_back_writer(std::move(link));
       throw Unavailable{unavailable("an injected fault")};
     } catch (const SqlError& error) {
-      if (writer_ && !writer_->connection.rollback()) writer_.reset();
-      if (!writer_) was_away_ = true;
+      if (!link) was_away_ = true;
+      give_back_writer(std::move(link));
       if (error.is_passing() && tries < kTries) continue;
       if (error.is_about_values()) throw;
       throw Unavailable{unavailable(error.what())};
     } catch (...) {
-      if (writer_ && !writer_->connection.rollback()) writer_.reset();
+      give_back_writer(std::move(link));
       throw;
     }
   }
@@ -100,15 +130,15 @@ void PostgresStore::begin(WorkingSet& set, const Statement& how) {
   set.ask(how, Parameters());
   set.ask(sql::kTime, Parameters(), [&](const Answer& answer) {
     const Moment now = lease_clock_.read(answer);
-    set.begin(now.lease, now.calendar, next_sweep_);
+    set.begin(now.lease, now.calendar, next_sweep());
   });
 }
 
-void PostgresStore::run_transaction(std::span<const Item> items) {
-  writer_link().renew_plans();
-  WorkingSet set(*writer_, Access::writes);
+void PostgresStore::run_transaction(Link& link, std::span<const Item> items) {
+  link.renew_plans();
+  WorkingSet set(link, Access::writes);
   begin(set, sql::kBegin);
-  const auto looks_around = [](const Item& item) { return item.call->place() == Place::last; };
+  const auto looks_around = [](const Item& item) { return item.call->place() >= Place::last; };
   for (const Item& item : items) {
     if (!looks_around(item)) item.call->prepare(set, item.index);
   }
@@ -121,39 +151,37 @@ void PostgresStore::run_transaction(std::span<const Item> items) {
     }
     item.call->run(set, item.index);
   }
-  finish_transaction(set);
+  finish_transaction(set, items.back().call->place());
 }
 
-void PostgresStore::finish_transaction(WorkingSet& set) {
+void PostgresStore::finish_transaction(WorkingSet& set, Place last) {
   set.write_back();
   if (const auto mark = lease_clock_.mark(set.tx().now)) {
     set.ask(sql::kSaveTime, Parameters(mark->offset, mark->high));
   }
   const Fault fault = fault_at(options_.faults, sql::kCommit.name);
   if (fault == Fault::fail_before) throw InjectedFault{};
-  // Who listens is looked for after the commit: one that comes later finds what was committed.
-  bool others_listen = false;
+  const store::News& news = set.tx().news;
   set.commit(sql::kCommit);
-  set.commit(sql::kListeners, Parameters(ns_number_, wakes_->id()),
-             [&](const Answer& answer) { others_listen = answer.rows() > 0; });
+  if (!news.empty())
+    set.after_commit(sql::kNotify,
+                     Parameters(ns_number_, wakes_->id(), wakes_->channel(), wakes_->encode(news)));
   set.bring();
   set.keep_names();
-  next_sweep_ = set.tx().space.next_sweep;
-  tell(set.tx().news, others_listen);
+  keep_next_sweep(set.tx().space.next_sweep, last);
+  if (!news.empty()) wakes_->publish(news);
   if (fault == Fault::lose_answer) throw InjectedFault{};
 }
 
-void PostgresStore::tell(const store::News& news, bool others_listen) {
-  if (news.work.empty() && news.cancelled.empty() && news.instances.empty() && !news.any_instance) return;
-  wakes_->publish(news);
-  if (!others_listen) return;
-  try {
-    writer_->connection.queue(sql::kNotify, Parameters(wakes_->channel(), wakes_->encode(news)));
-    writer_->connection.exchange();
-  } catch (const SqlError&) {
-    // They look again by themselves; the next transaction finds out about the connection.
-    if (!writer_->connection.rollback()) writer_.reset();
-  }
+BootTime PostgresStore::next_sweep() const {
+  const std::lock_guard lock(writers_mutex_);
+  return next_sweep_;
+}
+
+// Only the sweep may put it off: nobody else is at work then, so it has seen all that is due.
+void PostgresStore::keep_next_sweep(BootTime next, Place place) {
+  const std::lock_guard lock(writers_mutex_);
+  next_sweep_ = place == Place::alone ? next : std::min(next_sweep_, next);
 }
 
 }  // namespace holdfast::postgres_store

@@ -122,7 +122,8 @@ ConnectionSetup connection_setup(std::string_view uri, const PostgresOptions& op
           .schema = options.schema,
           .settings =
               "SET jit = off; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off;"
-              "SET enable_hashjoin = off; SET enable_mergejoin = off; SET join_collapse_limit = 1;"
+              "SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET "
+              "join_collapse_limit = 1;"
               "SET statement_timeout = " +
               std::to_string(options.timeout.count()) +
               "; SET idle_in_transaction_session_timeout = " + std::to_string(options.timeout.count()) +

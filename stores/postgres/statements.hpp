@@ -18,9 +18,12 @@ inline constexpr Statement kTime{
 inline constexpr Statement kSaveTime{
     "postgres.save_time",
     "UPDATE deployment SET lease_offset = $1, lease_high = greatest(lease_high, $2) WHERE id = 1"};
-inline constexpr Statement kListeners{"postgres.listeners",
-                                      "SELECT 1 FROM listeners WHERE ns = $1 AND id <> $2 LIMIT 1"};
-inline constexpr Statement kNotify{"postgres.notify", "SELECT pg_notify($1, $2)"};
+/// In a transaction of its own after the commit: who listens is looked for then, and one that comes later
+/// finds what was committed. News may be lost, so it doesn't wait for the disk; and those who notify go one
+/// after the other, so they should not be long.
+inline constexpr Statement kNotify{"postgres.notify",
+                                   "SELECT set_config('synchronous_commit', 'off', true), pg_notify($3, $4)"
+                                   " WHERE EXISTS (SELECT 1 FROM listeners WHERE ns = $1 AND id <> $2)"};
 
 // ---- numbers and interned names ------------------------------------------------------------------
 
@@ -71,9 +74,9 @@ inline constexpr Statement kInstancesNow{
 inline constexpr Statement kInstancesByName{
     "postgres.instances_by_name",
     "SELECT " HOLDFAST_INSTANCE_COLUMNS
-    " FROM instances AS i WHERE i.key = ANY(ARRAY(SELECT n.key FROM unnest($3::text[]) AS w JOIN instances "
-    "AS n ON n.ns = $1 AND n.name = w) || $2::bigint[]) AND i.ns + 0 = $1 ORDER BY i.key FOR "
-    "UPDATE"};
+    " FROM instances AS i WHERE i.key = ANY(ARRAY(SELECT n.key FROM unnest($3::text[]) AS w"
+    " CROSS JOIN LATERAL (SELECT l.key FROM instances AS l WHERE l.ns = $1 AND l.name = w LIMIT 1) AS n)"
+    " || $2::bigint[]) AND i.ns + 0 = $1 ORDER BY i.key FOR UPDATE"};
 inline constexpr Statement kReadInstances{
     "postgres.read_instances", "SELECT " HOLDFAST_INSTANCE_COLUMNS
                                " FROM instances AS i WHERE i.key = ANY($2::bigint[]) AND i.ns + 0 = $1"};
@@ -167,11 +170,18 @@ inline constexpr Statement kReadyInstances{
     " AND (r.build = 0 OR (r.build # (-9223372036854775808)) BETWEEN $4 AND $5)"
     " CROSS JOIN LATERAL (SELECT * FROM instances AS l WHERE l.route = r.id AND l.due_at <= $6"
     " ORDER BY l.due_at, l.key LIMIT $7 FOR UPDATE SKIP LOCKED) AS i"};
-/// When the lock of another instance ends, or an instance that this worker may take becomes ready.
+inline constexpr Statement kHeldWithNews{
+    "postgres.held_with_news",
+    "SELECT h.key FROM unnest($1::bigint[], $2::bigint[]) AS h (key, seen) WHERE EXISTS (SELECT 1"
+    " FROM messages AS m WHERE m.key = h.key AND m.waits IN (0, 1) AND m.id > h.seen) ORDER BY h.key"};
+/// When the lock of an instance ends, other than of held ones with news, or an instance that this worker may
+/// take becomes ready.
 inline constexpr Statement kNextTurn{
     "postgres.next_turn",
     "SELECT min(i.due_at) FROM routes AS r CROSS JOIN LATERAL (SELECT l.due_at FROM instances AS l"
-    " WHERE l.route = r.id AND l.due_at > $6 AND l.key <> ALL($7::bigint[]) AND (l.locked OR ((r.build = 0 OR"
+    " WHERE l.route = r.id AND l.due_at > $6 AND NOT EXISTS (SELECT 1 FROM unnest($7::bigint[], $8::bigint[])"
+    " AS h (key, seen) JOIN messages AS m ON m.key = h.key AND m.waits IN (0, 1) AND m.id > h.seen"
+    " WHERE h.key = l.key) AND (l.locked OR ((r.build = 0 OR"
     " (r.build # (-9223372036854775808)) BETWEEN $4 AND $5) AND EXISTS (SELECT 1"
     " FROM unnest($2::text[], $3::text[]) AS c (name, version) WHERE r.name = c.name"
     " AND r.version = c.version))) ORDER BY l.due_at LIMIT 1) AS i WHERE r.ns = $1"};
@@ -212,8 +222,9 @@ inline constexpr Statement kPruneHistory{
 inline constexpr Statement kUnread{
     "postgres.unread",
     "SELECT " HOLDFAST_MESSAGE_COLUMNS
-    " FROM unnest($1::bigint[], $2::bigint[]) AS w (key, seen) JOIN messages AS m ON m.key = w.key"
-    " AND (m.waits = 0 OR (m.waits = 1 AND m.id > w.seen))"};
+    " FROM unnest($1::bigint[], $2::bigint[]) AS w (key, seen)"
+    " CROSS JOIN LATERAL (SELECT * FROM messages AS l WHERE l.key = w.key AND l.waits = 0"
+    " UNION ALL SELECT * FROM messages AS l WHERE l.key = w.key AND l.waits = 1 AND l.id > w.seen) AS m"};
 /// The last one for each address.
 inline constexpr Statement kLastFor{
     "postgres.last_for",

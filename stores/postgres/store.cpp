@@ -2,6 +2,7 @@
 
 #include "statements.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace holdfast::postgres_store {
@@ -17,7 +18,8 @@ PostgresStore::PostgresStore(std::string_view uri, PostgresOptions options)
     : options_(std::move(options)),
       setup_(connection_setup(uri, options_)),
       ns_number_(open_schema(setup_, options_, migrations())),
-      lease_clock_(clock_of_tests(options_.clock)) {
+      lease_clock_(clock_of_tests(options_.clock)),
+      queue_(kItemsPerTransaction, std::max<std::size_t>(options_.writers, 1)) {
   if (options_.clock == nullptr) options_.clock = &real_clock();
   wakes_ = std::make_unique<Wakes>(setup_, ns_number_, *options_.clock, options_.logger);
 }
@@ -63,7 +65,6 @@ StoreResult<Answer> PostgresStore::read(Call call) {
     link->renew_plans();
     WorkingSet set(*link, Access::reads);
     begin(set, sql::kBeginRead);
-    set.bring();
     StoreResult<Answer> answer = call(set);
     give_back(std::move(link));
     return answer;
@@ -360,7 +361,7 @@ StoreResult<store::Swept> PostgresStore::sweep(const store::SweepRequest& reques
         if (in_doubt_.exchange(false)) lapses_.clear();
         return postgres_store::sweep(set, request, lapses_);
       },
-      Place::last);
+      Place::alone);
 }
 
 // Whoever can't be registered now looks by itself, as it does whenever news is lost.

@@ -155,7 +155,7 @@ std::vector<std::optional<InstanceView>> look(WorkingSet& set, std::span<const I
   const std::vector<InstanceKey> all(keys.begin(), keys.end());
   set.want_instances(all);
   set.want_custom_status(all);
-  set.bring();
+  set.bring_last();
   std::vector<std::optional<InstanceView>> views;
   for (const InstanceKey key : keys) views.push_back(rules::look(set.tx(), key));
   return views;

@@ -24,21 +24,33 @@ void WorkingSet::begin(BootTime now, CalendarTime calendar, BootTime next_sweep)
 
 void WorkingSet::ask(const Statement& statement, const Parameters& parameters, Take take) {
   if (fault_at(link_.faults, statement.name) != Fault::none) throw InjectedFault{};
-  commit(statement, parameters, std::move(take));
+  queue(statement, parameters, std::move(take));
 }
 
-void WorkingSet::commit(const Statement& statement, const Parameters& parameters, Take take) {
+void WorkingSet::commit(const Statement& statement) { queue(statement, Parameters(), {}); }
+
+void WorkingSet::after_commit(const Statement& statement, const Parameters& parameters) {
+  queue(statement, parameters, {});
+  ++optional_;
+}
+
+void WorkingSet::queue(const Statement& statement, const Parameters& parameters, Take take) {
   link_.connection.queue(statement, parameters);
   takes_.push_back(std::move(take));
 }
 
 void WorkingSet::bring() {
   const std::vector<Take> takes = std::exchange(takes_, {});
-  const std::vector<Answer> answers = link_.connection.exchange();
-  for (std::size_t i = 0; i < takes.size(); ++i) {
+  const std::vector<Answer> answers = link_.connection.exchange(takes.size() - std::exchange(optional_, 0));
+  for (std::size_t i = 0; i < answers.size(); ++i) {
     if (takes[i]) takes[i](answers[i]);
   }
   place_what_came();
+}
+
+void WorkingSet::bring_last() {
+  commit(sql::kCommit);
+  bring();
 }
 
 void WorkingSet::ask_now(const Statement& statement, const Parameters& parameters, const Take& take) {

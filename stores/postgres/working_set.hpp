@@ -81,7 +81,11 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   WorkingSet(const WorkingSet&) = delete;
   WorkingSet& operator=(const WorkingSet&) = delete;
 
-  rules::Transaction& tx() { return *tx_; }
+  /// What the time is comes with the first answers.
+  rules::Transaction& tx() {
+    if (!tx_) bring();
+    return *tx_;
+  }
   [[nodiscard]] std::int32_t ns() const noexcept { return link_.ns; }
   [[nodiscard]] bool writes() const noexcept { return access_ == Access::writes; }
 
@@ -94,9 +98,13 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   /// Queues a statement; `take` gets its answer at the next bring().
   void ask(const Statement& statement, const Parameters& parameters, Take take = {});
   /// The same for the end of the transaction: tests decide elsewhere whether that fails.
-  void commit(const Statement& statement, const Parameters& parameters = {}, Take take = {});
+  void commit(const Statement& statement);
+  /// What may fail, and nobody minds.
+  void after_commit(const Statement& statement, const Parameters& parameters);
   /// Sends what was queued, and takes the answers. Rows that came are placed.
   void bring();
+  /// The same for the last time in a transaction that reads, which is over then.
+  void bring_last();
   /// Whether something is queued.
   [[nodiscard]] bool asked() const noexcept { return !takes_.empty(); }
 
@@ -107,6 +115,8 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void want_instances(std::vector<InstanceKey> keys, std::vector<std::string> names = {});
   /// Only those that nobody else has locked.
   void want_free_instances(const std::vector<InstanceKey>& keys);
+  /// Those of them that did not come are left alone.
+  void leave(const std::vector<InstanceKey>& keys) { asked_instances_.insert(keys.begin(), keys.end()); }
   void want_unread(const std::map<InstanceKey, MessageId>& seen);
   void want_messages_after(const std::vector<std::pair<InstanceKey, MessageId>>& wanted);
   void want_timers(const std::vector<InstanceKey>& keys);
@@ -218,6 +228,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   static constexpr std::uint64_t kProvisional = std::uint64_t{1} << 62U;
 
   void ask_now(const Statement& statement, const Parameters& parameters, const Take& take);
+  void queue(const Statement& statement, const Parameters& parameters, Take take);
   std::int64_t ask_number(const Statement& statement);
   Known& known(InstanceKey key) { return known_[key]; }
   void place_what_came();
@@ -252,6 +263,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   rules::Space space_{};
   std::optional<rules::Transaction> tx_{};
   std::vector<Take> takes_{};
+  std::size_t optional_ = 0;  // so many of them may fail
   Needs needs_{};
 
   std::map<InstanceKey, Known> known_{};
