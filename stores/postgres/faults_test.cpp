@@ -204,6 +204,45 @@ TEST(PostgresFaults, ADeadlockIsTriedAgain) {
   EXPECT_EQ(unread(*store, "b"), 2U);
 }
 
+/// An activity in the session `chat` of the instance `order-1`, in the hands of a worker.
+store::ActivityResult activity_in_session(Store& store) {
+  const store::Code code{.orchestrations = {{"order", "1"}}};
+  const store::Abilities abilities{.handlers = {"say"}, .queues = {.any = true}};
+  EXPECT_TRUE(start(store, start_of("order-1")));
+  const auto worker = store.join({.node = "a", .abilities = abilities, .code = code});
+  const auto turns = store.fetch_turns(
+      {.worker = *worker, .code = &code, .token = random_token<LockToken>(system_random()), .lease = 1h});
+  const store::LockedTurn& turn = turns->turns.at(0);
+  const std::array commits{store::TurnCommit{
+      .key = turn.key,
+      .token = turn.token,
+      .expected = turn.stamp,
+      .stamp = random_token<TurnStamp>(system_random()),
+      .execution = turn.execution,
+      .activities = {{.event = {1}, .name = "say", .session = store::SessionUse{.id = "chat"}}}}};
+  EXPECT_TRUE(store.commit_turns({.worker = *worker}, commits).front());
+  const auto token = random_token<LockToken>(system_random());
+  const auto fetched =
+      store.fetch_activities({.worker = *worker, .abilities = &abilities, .token = token, .lease = 1h});
+  return {.id = fetched->activities.at(0).id, .token = token};
+}
+
+// The session of an activity is known when its row is locked. Whoever goes the usual way, the session first,
+// must not have to wait until the server finds a deadlock.
+TEST(PostgresFaults, WhoHasToWaitForALockLetsGoOfWhatOthersLockFirst) {
+  const TestSchema schema;
+  const auto store = postgres(schema.uri() + " options='-c deadlock_timeout=60s'", {.schema = schema.name()});
+  const std::array results{activity_in_session(*store)};
+  Intruder intruder(schema);
+  intruder.run("SELECT 1 FROM sessions FOR UPDATE");
+  auto finished = std::async(std::launch::async, [&] { return store->finish_activities(results).front(); });
+  until_blocked(schema);
+  EXPECT_NO_THROW(intruder.run("SELECT 1 FROM activities FOR UPDATE"));
+  intruder.leave();
+  const auto answer = finished.get();
+  EXPECT_TRUE(answer) << answer.error().message;
+}
+
 TEST(PostgresFaults, WhoFindsNoFreeConnectionIsUnavailable) {
   const TestSchema schema;
   const auto store = schema.open({.readers = 1, .timeout = 300ms});

@@ -4,14 +4,16 @@
 #include "store.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 
 namespace holdfast::postgres_store {
 
 namespace {
 
-/// How often a transaction is tried that others were in the way of.
-constexpr int kTries = 10;
+/// A lock that does not become free within this is not waited for with others in hand: all are given up, and
+/// the next try asks for it in its place. Well below the second after which the server looks for deadlocks.
+constexpr const char* kLockPatience = "SET lock_timeout = '100ms'";
 
 /// An error that doesn't depend on what was asked for: trying the items one by one would not help.
 struct Unavailable {
@@ -39,7 +41,11 @@ std::unique_ptr<Link> PostgresStore::make_link() {
 }
 
 Link& PostgresStore::writer_link() {
-  if (!writer_) writer_ = make_link();
+  if (!writer_) {
+    auto link = make_link();
+    link->connection.run(kLockPatience);
+    writer_ = std::move(link);
+  }
   return *writer_;
 }
 
@@ -77,16 +83,18 @@ void PostgresStore::commit_alone(const Item& item) {
 }
 
 void PostgresStore::commit(std::span<const Item> items) {
-  for (int tries = 1;; ++tries) {
+  const auto deadline = std::chrono::steady_clock::now() + options_.timeout;
+  Needs locks;
+  for (;;) {
     try {
-      return run_transaction(items);
+      return run_transaction(items, locks);
     } catch (const InjectedFault&) {
       if (writer_ && !writer_->connection.rollback()) writer_.reset();
       throw Unavailable{unavailable("an injected fault")};
     } catch (const SqlError& error) {
       if (writer_ && !writer_->connection.rollback()) writer_.reset();
       if (!writer_) was_away_ = true;
-      if (error.is_passing() && tries < kTries) continue;
+      if (error.is_passing() && std::chrono::steady_clock::now() < deadline) continue;
       if (error.is_about_values()) throw;
       throw Unavailable{unavailable(error.what())};
     } catch (...) {
@@ -104,9 +112,20 @@ void PostgresStore::begin(WorkingSet& set, const Statement& how) {
   });
 }
 
-void PostgresStore::run_transaction(std::span<const Item> items) {
+// What the last try had to wait for comes in the order of everybody this time.
+void PostgresStore::run_transaction(std::span<const Item> items, Needs& locks) {
   writer_link().renew_plans();
   WorkingSet set(*writer_, Access::writes);
+  try {
+    set.need().add_locks(locks);
+    run_items(set, items);
+  } catch (const SqlError&) {
+    locks.add_locks(set.waited_for());
+    throw;
+  }
+}
+
+void PostgresStore::run_items(WorkingSet& set, std::span<const Item> items) {
   begin(set, sql::kBegin);
   const auto looks_around = [](const Item& item) { return item.call->place() == Place::last; };
   for (const Item& item : items) {

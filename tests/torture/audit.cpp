@@ -26,7 +26,7 @@ constexpr Statement kEnds{"audit.ends", "SELECT name, count(*) FROM audit.ends G
 constexpr Statement kTables{
     "audit.tables",
     "SELECT c.relname::text, pg_table_size(c.oid), pg_indexes_size(c.oid),"
-    " (xpath('/row/n/text()', query_to_xml('SELECT count(*) AS n FROM ' || c.oid::regclass, false, false,"
+    " (xpath('/row/n/text()', query_to_xml('SELECT count(*) AS n FROM ' || c.oid::regclass, false, true,"
     " '')))[1]::text::bigint FROM pg_class AS c WHERE c.relnamespace = current_schema::regnamespace"
     " AND c.relkind = 'r' ORDER BY pg_total_relation_size(c.oid) DESC, 1"};
 constexpr Statement kDeadlocks{"audit.deadlocks", "SELECT sum(deadlocks)::bigint FROM pg_stat_database"};

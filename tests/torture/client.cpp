@@ -18,8 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kAtOnce = 150;  // plans that are open
-constexpr Duration kPatience = 60s;   // for what must end, with nobody killing any more
+constexpr Duration kPatience = 60s;  // for what must end, with nobody killing any more
 
 volatile std::sig_atomic_t finishing = 0;
 
@@ -29,6 +28,7 @@ class Caller {
       : seed_(seed),
         number_(number),
         tidies_(place.server().has_value()),
+        at_once_(tidies_ ? 60 : 150),
         journal_(place.journal(number)),
         random_(mix(mix(seed, number), journal_.lives())),
         client_(place.open(), {.retry_for = kPatience}) {
@@ -39,14 +39,14 @@ class Caller {
   /// True while nothing is wrong.
   bool run() {
     while (finishing == 0 || !open_.empty()) {
-      if (finishing == 0 && open_.size() < kAtOnce) {
+      if (finishing == 0 && open_.size() < at_once_) {
         open_.push_back(plan_of(seed_, number_, next_plan_++));
         call(open_.back());
       }
       const std::size_t chosen = below(random_, open_.size());
       if (journal_.calls_done(open_[chosen].number) < calls_of(open_[chosen])) {
         call(open_[chosen]);
-      } else if ((finishing != 0 || open_.size() >= kAtOnce) && !conclude(chosen)) {
+      } else if ((finishing != 0 || open_.size() >= at_once_) && !conclude(chosen)) {
         return false;
       }
     }
@@ -96,6 +96,7 @@ class Caller {
   const std::uint64_t seed_;
   const std::uint64_t number_;
   const bool tidies_;
+  const std::size_t at_once_;  // plans that are open
   Journal journal_;
   SeededRandom random_;
   Client client_;
