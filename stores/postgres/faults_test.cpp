@@ -3,6 +3,7 @@
 #include "connection.hpp"
 #include "server_test.hpp"
 
+#include <holdfast/fault.hpp>
 #include <holdfast/random.hpp>
 
 #include <gtest/gtest.h>
@@ -241,6 +242,65 @@ TEST(PostgresFaults, WhoHasToWaitForALockLetsGoOfWhatOthersLockFirst) {
   intruder.leave();
   const auto answer = finished.get();
   EXPECT_TRUE(answer) << answer.error().message;
+}
+
+/// Fails the first commit of a transaction that gave a new name a number, and then read what it had written.
+class FailsOnceItReadNewNames final : public FaultPlan {
+ public:
+  Fault at(std::string_view point) override {
+    if (point == "postgres.begin") added_ = read_ = false;
+    if (point == "postgres.intern_route") added_ = true;
+    if (point == "postgres.ready_instances" && added_) read_ = true;
+    if (point != "postgres.commit" || !read_ || failed_.exchange(true)) return Fault::none;
+    return Fault::fail_before;
+  }
+  [[nodiscard]] bool failed() const { return failed_; }
+
+ private:
+  bool added_ = false;  // of the writer, which is one at a time
+  bool read_ = false;
+  std::atomic<bool> failed_{false};
+};
+
+TEST(PostgresFaults, NamesOfATransactionThatWasRolledBackAreForgotten) {
+  const TestSchema schema;
+  FailsOnceItReadNewNames plan;
+  const auto store = schema.open({.faults = &plan});
+  std::atomic<int> started{0};
+  {
+    std::atomic<bool> stop{false};
+    const std::jthread fetches([&] {
+      store::Code code;
+      for (int i = 0; i < 1000; ++i) code.orchestrations.insert({"code-" + std::to_string(i), "1"});
+      const auto worker = store->join({.node = "a", .code = code});
+      while (!stop) {
+        static_cast<void>(store->fetch_turns({.worker = *worker,
+                                              .code = &code,
+                                              .token = random_token<LockToken>(system_random()),
+                                              .lease = 1ms,
+                                              .max = 1000}));
+      }
+    });
+    std::vector<std::jthread> clients;
+    for (int client = 0; client < 4; ++client) {
+      clients.emplace_back([&] {
+        while (!plan.failed() && started < 1000) {
+          const int number = started++;
+          StartRequest request = start_of(std::to_string(number));
+          request.code.name = "code-" + std::to_string(number);
+          start_anyway(*store, request);
+        }
+      });
+    }
+    clients.clear();
+    stop = true;
+  }
+  ASSERT_TRUE(plan.failed()) << "no transaction did both";
+  const auto reader = schema.open();
+  for (int i = 0; i < started; ++i) {
+    const auto found = reader->find(std::to_string(i));
+    EXPECT_TRUE(found) << i << ": " << found.error().message;
+  }
 }
 
 TEST(PostgresFaults, WhoFindsNoFreeConnectionIsUnavailable) {

@@ -119,8 +119,10 @@ void PostgresStore::run_transaction(std::span<const Item> items, Needs& locks) {
   try {
     set.need().add_locks(locks);
     run_items(set, items);
-  } catch (const SqlError&) {
+  } catch (...) {
     locks.add_locks(set.waited_for());
+    // Names that it had added may have been read back meanwhile: they are not true any more.
+    if (writer_) writer_->names = {};
     throw;
   }
 }
