@@ -7,6 +7,7 @@
 #include <holdfast/random.hpp>
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <array>
 #include <atomic>
@@ -182,6 +183,72 @@ TEST(PostgresFaults, AStatementThatTakesTooLongIsUnavailableAndLeavesNothing) {
   intruder.leave();
   EXPECT_TRUE(send(*store, tell("order-1")));
   EXPECT_EQ(unread(*store, "order-1"), 2U);
+}
+
+/// Server processes that work for a schema, stopped as if the network swallowed all that they say.
+class Silence {
+ public:
+  explicit Silence(const TestSchema& schema) {
+    Connection connection({.uri = schema.uri(), .schema = schema.name()});
+    connection.queue({"test.backends",
+                      "SELECT pid FROM pg_stat_activity WHERE application_name = 'holdfast'"
+                      " AND pid <> pg_backend_pid()"},
+                     Parameters());
+    const auto answers = connection.exchange();
+    for (int row = 0; row < answers.front().rows(); ++row) {
+      pids_.push_back(static_cast<pid_t>(answers.front().integer(row, 0)));
+      EXPECT_EQ(kill(pids_.back(), SIGSTOP), 0);
+    }
+  }
+  ~Silence() {
+    for (const pid_t pid : pids_) kill(pid, SIGCONT);
+  }
+  Silence(const Silence&) = delete;
+  Silence& operator=(const Silence&) = delete;
+
+ private:
+  std::vector<pid_t> pids_{};
+};
+
+TEST(PostgresFaults, AServerThatFallsSilentIsNotWaitedForForever) {
+  TestServer server;
+  const TestSchema schema(server);
+  const auto store = schema.open({.timeout = 200ms});
+  ASSERT_TRUE(start(*store, start_of("before")));
+  ASSERT_TRUE(store->find("before"));
+  const StartRequest request = start_of("during");
+  const Silence silence(schema);
+  const auto written = start(*store, request);
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().kind, StoreError::Kind::unavailable);
+  EXPECT_NE(written.error().message.find("has not answered"), std::string::npos) << written.error().message;
+  const auto read = store->find("before");
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().kind, StoreError::Kind::unavailable);
+  // New connections are answered.
+  start_anyway(*store, request);
+  EXPECT_EQ(unread(*store, "during"), 1U);
+}
+
+TEST(PostgresFaults, WhoBeginsToListenWhileTheServerIsAwayHearsWhenItIsBack) {
+  TestServer server;
+  const TestSchema schema(server);
+  const auto listens = schema.open();
+  const auto starts = schema.open();
+  server.halt("fast");
+  std::unique_ptr<store::Listener> ears;
+  ASSERT_NO_THROW(ears = listens->listen(store::kTurns, {}));
+  server.resume();
+  const BootTime deadline = real_clock().boot_now() + 30s;
+  const auto hears = [&] {
+    while (real_clock().boot_now() < deadline) {
+      if (ears->wait(deadline).work.has(store::kTurns)) return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(hears()) << "of its being back";
+  start_anyway(*starts, start_of("order-1"));
+  EXPECT_TRUE(hears());
 }
 
 TEST(PostgresFaults, ADeadlockIsTriedAgain) {

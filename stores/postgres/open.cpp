@@ -126,7 +126,9 @@ ConnectionSetup connection_setup(std::string_view uri, const PostgresOptions& op
               "SET statement_timeout = " +
               std::to_string(options.timeout.count()) +
               "; SET idle_in_transaction_session_timeout = " + std::to_string(options.timeout.count()) +
-              "; SET synchronous_commit = " + (options.wait_for_disk ? "on" : "off")};
+              "; SET synchronous_commit = " + (options.wait_for_disk ? "on" : "off"),
+          // The server ends what takes too long, and says so: it has a moment for that.
+          .silence = options.timeout + std::chrono::seconds(1)};
 }
 
 std::int32_t open_schema(const ConnectionSetup& setup, const PostgresOptions& options,
