@@ -105,6 +105,7 @@ void adopt_server(Connection& connection, Logger* logger) {
   if (error.state.starts_with("3D") || error.state.starts_with("28")) {
     throw StoreOpenError(Why::not_a_store, "the database can't be opened: " + why);
   }
+  if (error.state == "53100") throw StoreOpenError(Why::disk_full, "the server's disk is full: " + why);
   if (error.state.starts_with("53")) throw StoreOpenError(Why::busy, "the server has no room: " + why);
   throw StoreOpenError(Why::unavailable, "the server can't be used now: " + why);
 }
