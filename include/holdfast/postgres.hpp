@@ -28,8 +28,8 @@ struct PostgresOptions {
   /// False: `synchronous_commit=off`. A crash of the server may take the last commits, all of them from some
   /// moment on; a crash of this process alone loses nothing.
   bool wait_for_disk = true;
-  /// How long a statement may take, and how long a call waits for a free connection, before it answers
-  /// `unavailable`.
+  /// How long a statement may take, how long a call waits for a free connection, and (with a second more) how
+  /// long the server may be silent, before a call answers `unavailable`.
   std::chrono::milliseconds timeout{30'000};
   /// For tests: tells both times instead of the server's clock.
   const Clock* clock = nullptr;

@@ -67,6 +67,7 @@ void WorkingSet::want_activities(const std::vector<ActivityId>& ids) {
     if (asked_activities_.insert(id).second) rows.add(id.instance, id.execution, id.event);
   }
   if (rows.empty()) return;
+  waited_for_.activities.insert(ids.begin(), ids.end());
   ask(sql::kActivities, rows.parameters(ns()), [this](const Answer& answer) { take_activities(answer); });
 }
 
@@ -146,6 +147,7 @@ void WorkingSet::want_sessions(const std::vector<std::string>& ids) {
   }
   if (missing.empty() || knows_everything_) return;
   std::ranges::sort(missing);
+  waited_for_.sessions.insert(missing.begin(), missing.end());
   if (writes()) ask(sql::kReserveSessions, Parameters(ns()).add_all(missing));
   ask(writes() ? sql::kSessions : sql::kReadSessions, Parameters(ns()).add_all(missing),
       [this](const Answer& answer) { take_sessions(answer); });

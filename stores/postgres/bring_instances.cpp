@@ -44,6 +44,8 @@ void WorkingSet::want_instances(std::vector<InstanceKey> keys, std::vector<std::
     return space_.keys.contains(name) || !asked_names_.insert(name).second;
   });
   if (knows_everything_ || (keys.empty() && names.empty())) return;
+  waited_for_.instances.insert(keys.begin(), keys.end());
+  waited_for_.names.insert(names.begin(), names.end());
   const Take take = [this](const Answer& answer) { take_instances(answer); };
   if (names.empty()) {
     ask(writes() ? sql::kInstances : sql::kReadInstances, Parameters(ns()).add_all(keys), take);
@@ -126,6 +128,7 @@ void WorkingSet::want_names(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (reserved_.insert(name).second) missing.push_back(name);
   }
+  waited_for_.reserved.insert(missing.begin(), missing.end());
   if (!missing.empty()) ask(sql::kReserve, Parameters(ns()).add_all(missing));
 }
 

@@ -1,7 +1,9 @@
 #include "connection.hpp"
 
 #include <libpq-fe.h>
+#include <poll.h>
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -30,7 +32,9 @@ std::string quoted(std::string_view name) {
   return text + '"';
 }
 
-bool SqlError::is_passing() const noexcept { return state == "40001" || state == "40P01"; }
+bool SqlError::is_passing() const noexcept {
+  return state == "40001" || state == "40P01" || state == "55P03";
+}
 
 bool SqlError::is_about_values() const noexcept {
   return state.starts_with("22") || state.starts_with("23") || state.starts_with("54");
@@ -78,23 +82,37 @@ std::pair<std::uint64_t, std::uint64_t> halves(std::string_view bytes) {
 
 void Connection::Close::operator()(pg_conn* connection) const noexcept { PQfinish(connection); }
 
-// A server that went away without a word must not hold up a call for hours: keep-alives are on unless the
-// user says otherwise, whose words come last.
-Connection::Connection(const ConnectionSetup& setup) {
-  const char* const names[] = {"application_name",
-                               "keepalives_idle",
-                               "keepalives_interval",
-                               "connect_timeout",
-                               "client_encoding",
-                               "dbname",
-                               nullptr};
-  const char* const values[] = {"holdfast", "10", "5", "10", "UTF8", setup.uri.c_str(), nullptr};
+// A server that went away without a word must not hold up a call for long: the kernel gives up what is not
+// acknowledged, and next_result() what is not answered. The user's words come last.
+Connection::Connection(const ConnectionSetup& setup) : silence_(setup.silence) {
+  using std::chrono::seconds;
+  const bool bounded = silence_ > std::chrono::milliseconds(0);
+  const seconds connect =
+      bounded ? std::clamp(ceil<seconds>(silence_), seconds(2), seconds(10)) : seconds(10);
+  const std::string connect_text = std::to_string(connect.count());
+  const std::string silence_text = std::to_string(silence_.count());
+  const char* const names[] = {"application_name", "keepalives_idle",  "keepalives_interval",
+                               "keepalives_count", "tcp_user_timeout", "connect_timeout",
+                               "client_encoding",  "dbname",           nullptr};
+  const char* const values[] = {
+      "holdfast",        "10",   "5", "3", silence_text.c_str(), connect_text.c_str(), "UTF8",
+      setup.uri.c_str(), nullptr};
   connection_.reset(PQconnectdbParams(names, values, 1));
   if (PQstatus(connection_.get()) != CONNECTION_OK) {
     throw SqlError("", without_newline(PQerrorMessage(connection_.get())));
   }
-  // A library says nothing on stderr.
-  PQsetNoticeProcessor(connection_.get(), [](void*, const char*) {}, nullptr);
+  PQsetnonblocking(connection_.get(), 1);
+  // A library says nothing on stderr. One notice is an answer: who cancels a commit that waits for a standby
+  // makes it a success, with a warning.
+  PQsetNoticeReceiver(
+      connection_.get(),
+      [](void* self, const PGresult* notice) {
+        const char* const from = PQresultErrorField(notice, PG_DIAG_SOURCE_FUNCTION);
+        if (from != nullptr && std::string_view(from) == "SyncRepWaitForLSN") {
+          static_cast<Connection*>(self)->unconfirmed_ = true;
+        }
+      },
+      this);
   run("SET search_path TO " + quoted(setup.schema) + ", pg_temp;" + setup.settings);
   PQenterPipelineMode(connection_.get());
 }
@@ -137,6 +155,29 @@ void Connection::drain() noexcept {
   preparing_.clear();
 }
 
+pg_result* Connection::next_result() {
+  const auto began = std::chrono::steady_clock::now();
+  for (;;) {
+    const int unsent = PQflush(connection_.get());
+    if (unsent < 0) fail();
+    if (unsent == 0 && PQisBusy(connection_.get()) == 0) return PQgetResult(connection_.get());
+    pollfd wait{.fd = socket(), .events = POLLIN, .revents = 0};
+    if (unsent > 0) wait.events |= POLLOUT;
+    int timeout = -1;
+    if (silence_.count() > 0) {
+      const auto passed = std::chrono::steady_clock::now() - began;
+      timeout = static_cast<int>(std::max(ceil<std::chrono::milliseconds>(silence_ - passed).count(), 0L));
+    }
+    const int ready = ::poll(&wait, 1, timeout);
+    if (ready == 0) {
+      connection_.reset();
+      drain();
+      throw SqlError("", "the server has not answered for " + std::to_string(silence_.count()) + " ms");
+    }
+    if (ready > 0 && (wait.revents & ~POLLOUT) != 0 && PQconsumeInput(connection_.get()) == 0) fail();
+  }
+}
+
 std::vector<Answer> Connection::exchange(std::size_t needed) {
   if (pending_.empty()) return {};
   if (PQpipelineSync(connection_.get()) == 0) fail();
@@ -144,7 +185,7 @@ std::vector<Answer> Connection::exchange(std::size_t needed) {
   std::optional<SqlError> error;
   auto preparing = preparing_.begin();
   for (const bool counts : pending_) {
-    PGresult* const result = PQgetResult(connection_.get());
+    PGresult* const result = next_result();
     if (result == nullptr) fail();
     const ExecStatusType status = PQresultStatus(result);
     if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) {
@@ -157,25 +198,32 @@ std::vector<Answer> Connection::exchange(std::size_t needed) {
       PQclear(result);
     }
     if (PQstatus(connection_.get()) != CONNECTION_OK) fail();
-    while (PGresult* const rest = PQgetResult(connection_.get())) PQclear(rest);
+    while (PGresult* const rest = next_result()) PQclear(rest);
   }
-  if (PGresult* const sync = PQgetResult(connection_.get())) PQclear(sync);
+  if (PGresult* const sync = next_result()) PQclear(sync);
   if (PQstatus(connection_.get()) != CONNECTION_OK) fail();
   drain();
   if (error && answers.size() < needed) throw *error;
+  if (std::exchange(unconfirmed_, false)) {
+    throw SqlError("01000",
+                   "it is committed, but the standby has not confirmed it: pg_stat_replication tells why");
+  }
   return answers;
 }
 
 void Connection::run(const std::string& sql) {
   const bool pipelines = PQpipelineStatus(connection_.get()) != PQ_PIPELINE_OFF;
   if (pipelines) PQexitPipelineMode(connection_.get());
-  PGresult* const result = PQexec(connection_.get(), sql.c_str());
-  const ExecStatusType status = PQresultStatus(result);
-  const bool done = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK || status == PGRES_EMPTY_QUERY;
-  SqlError error = done ? SqlError("", "") : error_of(result);
-  PQclear(result);
+  if (PQsendQuery(connection_.get(), sql.c_str()) == 0) fail();
+  std::optional<SqlError> error;
+  while (PGresult* const result = next_result()) {
+    const ExecStatusType status = PQresultStatus(result);
+    const bool done = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK || status == PGRES_EMPTY_QUERY;
+    if (!done && !error) error = error_of(result);
+    PQclear(result);
+  }
   if (pipelines) PQenterPipelineMode(connection_.get());
-  if (!done) throw error;
+  if (error) throw *error;
 }
 
 bool Connection::rollback() noexcept {

@@ -32,7 +32,8 @@ struct SqlError : std::runtime_error {
       : std::runtime_error(message), state(std::move(sql_state)) {}
   std::string state;
 
-  /// The same transaction may succeed when it is tried again: deadlocks, and what could not be serialised.
+  /// The same transaction may succeed when it is tried again: deadlocks, locks that did not
+  /// become free, and what could not be serialised.
   [[nodiscard]] bool is_passing() const noexcept;
   /// It depends on what was asked for: others are not concerned.
   [[nodiscard]] bool is_about_values() const noexcept;
@@ -128,6 +129,9 @@ struct ConnectionSetup {
   std::string uri{};       ///< all that libpq understands
   std::string schema{};    ///< where the tables are
   std::string settings{};  ///< statements that are run first
+  /// How long the server may be silent while an answer is due, before the connection counts as broken; zero:
+  /// for ever.
+  std::chrono::milliseconds silence{0};
 };
 
 /// One thread at a time.
@@ -143,7 +147,8 @@ class Connection {
   void queue(const Statement& statement, const Parameters& parameters);
   /// Sends what was queued, and returns one answer for each statement. Throws the first error, after which
   /// the rest of the pipeline was not run; a transaction that was open must be rolled back. When the first
-  /// `needed` statements went well there is no error: answers to the rest may be missing.
+  /// `needed` statements went well there is no error: answers to the rest may be missing. Throws as well when
+  /// a commit was not confirmed by the standby that it has to wait for.
   std::vector<Answer> exchange(std::size_t needed = std::numeric_limits<std::size_t>::max());
 
   /// Statements without parameters, one after the other; for set-up and transactions.
@@ -164,11 +169,16 @@ class Connection {
   };
   [[noreturn]] void fail();
   void drain() noexcept;
+  /// The next answer, as PQgetResult has it. Throws when the server is silent for too long.
+  pg_result* next_result();
+
+  const std::chrono::milliseconds silence_;
 
   std::unique_ptr<pg_conn, Close> connection_;
   std::unordered_set<const char*> prepared_{};
   std::vector<bool> pending_{};  // for each that is queued: whether its answer counts, or it only prepares
   std::vector<const char*> preparing_{};
+  bool unconfirmed_ = false;  // a commit that no standby has confirmed
 };
 
 }  // namespace holdfast::postgres_store

@@ -3,9 +3,11 @@
 #include "connection.hpp"
 #include "server_test.hpp"
 
+#include <holdfast/fault.hpp>
 #include <holdfast/random.hpp>
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <array>
 #include <atomic>
@@ -183,6 +185,72 @@ TEST(PostgresFaults, AStatementThatTakesTooLongIsUnavailableAndLeavesNothing) {
   EXPECT_EQ(unread(*store, "order-1"), 2U);
 }
 
+/// Server processes that work for a schema, stopped as if the network swallowed all that they say.
+class Silence {
+ public:
+  explicit Silence(const TestSchema& schema) {
+    Connection connection({.uri = schema.uri(), .schema = schema.name()});
+    connection.queue({"test.backends",
+                      "SELECT pid FROM pg_stat_activity WHERE application_name = 'holdfast'"
+                      " AND pid <> pg_backend_pid()"},
+                     Parameters());
+    const auto answers = connection.exchange();
+    for (int row = 0; row < answers.front().rows(); ++row) {
+      pids_.push_back(static_cast<pid_t>(answers.front().integer(row, 0)));
+      EXPECT_EQ(kill(pids_.back(), SIGSTOP), 0);
+    }
+  }
+  ~Silence() {
+    for (const pid_t pid : pids_) kill(pid, SIGCONT);
+  }
+  Silence(const Silence&) = delete;
+  Silence& operator=(const Silence&) = delete;
+
+ private:
+  std::vector<pid_t> pids_{};
+};
+
+TEST(PostgresFaults, AServerThatFallsSilentIsNotWaitedForForever) {
+  TestServer server;
+  const TestSchema schema(server);
+  const auto store = schema.open({.timeout = 200ms});
+  ASSERT_TRUE(start(*store, start_of("before")));
+  ASSERT_TRUE(store->find("before"));
+  const StartRequest request = start_of("during");
+  const Silence silence(schema);
+  const auto written = start(*store, request);
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().kind, StoreError::Kind::unavailable);
+  EXPECT_NE(written.error().message.find("has not answered"), std::string::npos) << written.error().message;
+  const auto read = store->find("before");
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().kind, StoreError::Kind::unavailable);
+  // New connections are answered.
+  start_anyway(*store, request);
+  EXPECT_EQ(unread(*store, "during"), 1U);
+}
+
+TEST(PostgresFaults, WhoBeginsToListenWhileTheServerIsAwayHearsWhenItIsBack) {
+  TestServer server;
+  const TestSchema schema(server);
+  const auto listens = schema.open();
+  const auto starts = schema.open();
+  server.halt("fast");
+  std::unique_ptr<store::Listener> ears;
+  ASSERT_NO_THROW(ears = listens->listen(store::kTurns, {}));
+  server.resume();
+  const BootTime deadline = real_clock().boot_now() + 30s;
+  const auto hears = [&] {
+    while (real_clock().boot_now() < deadline) {
+      if (ears->wait(deadline).work.has(store::kTurns)) return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(hears()) << "of its being back";
+  start_anyway(*starts, start_of("order-1"));
+  EXPECT_TRUE(hears());
+}
+
 TEST(PostgresFaults, ADeadlockIsTriedAgain) {
   const TestSchema schema;
   // It looks for deadlocks before the others do, so it is the one that has to give way.
@@ -202,6 +270,104 @@ TEST(PostgresFaults, ADeadlockIsTriedAgain) {
   for (const auto& answer : sent.get()) EXPECT_TRUE(answer) << answer.error().message;
   EXPECT_EQ(unread(*store, "a"), 2U);
   EXPECT_EQ(unread(*store, "b"), 2U);
+}
+
+/// An activity in the session `chat` of the instance `order-1`, in the hands of a worker.
+store::ActivityResult activity_in_session(Store& store) {
+  const store::Code code{.orchestrations = {{"order", "1"}}};
+  const store::Abilities abilities{.handlers = {"say"}, .queues = {.any = true}};
+  EXPECT_TRUE(start(store, start_of("order-1")));
+  const auto worker = store.join({.node = "a", .abilities = abilities, .code = code});
+  const auto turns = store.fetch_turns(
+      {.worker = *worker, .code = &code, .token = random_token<LockToken>(system_random()), .lease = 1h});
+  const store::LockedTurn& turn = turns->turns.at(0);
+  const std::array commits{store::TurnCommit{
+      .key = turn.key,
+      .token = turn.token,
+      .expected = turn.stamp,
+      .stamp = random_token<TurnStamp>(system_random()),
+      .execution = turn.execution,
+      .activities = {{.event = {1}, .name = "say", .session = store::SessionUse{.id = "chat"}}}}};
+  EXPECT_TRUE(store.commit_turns({.worker = *worker}, commits).front());
+  const auto token = random_token<LockToken>(system_random());
+  const auto fetched =
+      store.fetch_activities({.worker = *worker, .abilities = &abilities, .token = token, .lease = 1h});
+  return {.id = fetched->activities.at(0).id, .token = token};
+}
+
+// The session of an activity is known when its row is locked. Whoever goes the usual way, the session first,
+// must not have to wait until the server finds a deadlock.
+TEST(PostgresFaults, WhoHasToWaitForALockLetsGoOfWhatOthersLockFirst) {
+  const TestSchema schema;
+  const auto store = postgres(schema.uri() + " options='-c deadlock_timeout=60s'", {.schema = schema.name()});
+  const std::array results{activity_in_session(*store)};
+  Intruder intruder(schema);
+  intruder.run("SELECT 1 FROM sessions FOR UPDATE");
+  auto finished = std::async(std::launch::async, [&] { return store->finish_activities(results).front(); });
+  until_blocked(schema);
+  EXPECT_NO_THROW(intruder.run("SELECT 1 FROM activities FOR UPDATE"));
+  intruder.leave();
+  const auto answer = finished.get();
+  EXPECT_TRUE(answer) << answer.error().message;
+}
+
+/// Fails the first commit of a transaction that gave a new name a number, and then read what it had written.
+class FailsOnceItReadNewNames final : public FaultPlan {
+ public:
+  Fault at(std::string_view point) override {
+    if (point == "postgres.begin") added_ = read_ = false;
+    if (point == "postgres.intern_route") added_ = true;
+    if (point == "postgres.ready_instances" && added_) read_ = true;
+    if (point != "postgres.commit" || !read_ || failed_.exchange(true)) return Fault::none;
+    return Fault::fail_before;
+  }
+  [[nodiscard]] bool failed() const { return failed_; }
+
+ private:
+  bool added_ = false;  // of the writer, which is one at a time
+  bool read_ = false;
+  std::atomic<bool> failed_{false};
+};
+
+TEST(PostgresFaults, NamesOfATransactionThatWasRolledBackAreForgotten) {
+  const TestSchema schema;
+  FailsOnceItReadNewNames plan;
+  const auto store = schema.open({.faults = &plan});
+  std::atomic<int> started{0};
+  {
+    std::atomic<bool> stop{false};
+    const std::jthread fetches([&] {
+      store::Code code;
+      for (int i = 0; i < 1000; ++i) code.orchestrations.insert({"code-" + std::to_string(i), "1"});
+      const auto worker = store->join({.node = "a", .code = code});
+      while (!stop) {
+        static_cast<void>(store->fetch_turns({.worker = *worker,
+                                              .code = &code,
+                                              .token = random_token<LockToken>(system_random()),
+                                              .lease = 1ms,
+                                              .max = 1000}));
+      }
+    });
+    std::vector<std::jthread> clients;
+    for (int client = 0; client < 4; ++client) {
+      clients.emplace_back([&] {
+        while (!plan.failed() && started < 1000) {
+          const int number = started++;
+          StartRequest request = start_of(std::to_string(number));
+          request.code.name = "code-" + std::to_string(number);
+          start_anyway(*store, request);
+        }
+      });
+    }
+    clients.clear();
+    stop = true;
+  }
+  ASSERT_TRUE(plan.failed()) << "no transaction did both";
+  const auto reader = schema.open();
+  for (int i = 0; i < started; ++i) {
+    const auto found = reader->find(std::to_string(i));
+    EXPECT_TRUE(found) << i << ": " << found.error().message;
+  }
 }
 
 TEST(PostgresFaults, WhoFindsNoFreeConnectionIsUnavailable) {

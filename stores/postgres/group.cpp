@@ -4,6 +4,7 @@
 #include "store.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <mutex>
 #include <shared_mutex>
@@ -12,8 +13,9 @@ namespace holdfast::postgres_store {
 
 namespace {
 
-/// How often a transaction is tried that others were in the way of.
-constexpr int kTries = 10;
+/// A lock that does not become free within this is not waited for with others in hand: all are given up, and
+/// the next try asks for it in its place. Well below the second after which the server looks for deadlocks.
+constexpr const char* kLockPatience = "SET lock_timeout = '100ms'";
 
 /// An error that doesn't depend on what was asked for: trying the items one by one would not help.
 struct Unavailable {
@@ -49,7 +51,9 @@ std::unique_ptr<Link> PostgresStore::take_writer() {
       return link;
     }
   }
-  return make_link();
+  auto link = make_link();
+  link->connection.run(kLockPatience);
+  return link;
 }
 
 // One that is of no more use is made again by whoever leads next.
@@ -104,11 +108,13 @@ void PostgresStore::commit_alone(const Item& item) {
 }
 
 void PostgresStore::commit(std::span<const Item> items) {
-  for (int tries = 1;; ++tries) {
+  const auto deadline = std::chrono::steady_clock::now() + options_.timeout;
+  Needs locks;
+  for (;;) {
     std::unique_ptr<Link> link;
     try {
       link = take_writer();
-      run_transaction(*link, items);
+      run_transaction(*link, items, locks);
       return give_back_writer(std::move(link));
     } catch (const InjectedFault&) {
       give_back_writer(std::move(link));
@@ -116,7 +122,7 @@ void PostgresStore::commit(std::span<const Item> items) {
     } catch (const SqlError& error) {
       if (!link) was_away_ = true;
       give_back_writer(std::move(link));
-      if (error.is_passing() && tries < kTries) continue;
+      if (error.is_passing() && std::chrono::steady_clock::now() < deadline) continue;
       if (error.is_about_values()) throw;
       throw Unavailable{unavailable(error.what())};
     } catch (...) {
@@ -134,9 +140,22 @@ void PostgresStore::begin(WorkingSet& set, const Statement& how) {
   });
 }
 
-void PostgresStore::run_transaction(Link& link, std::span<const Item> items) {
+// What the last try had to wait for comes in the order of everybody this time.
+void PostgresStore::run_transaction(Link& link, std::span<const Item> items, Needs& locks) {
   link.renew_plans();
   WorkingSet set(link, Access::writes);
+  try {
+    set.need().add_locks(locks);
+    run_items(set, items);
+  } catch (...) {
+    locks.add_locks(set.waited_for());
+    // Names that it had added may have been read back meanwhile: they are not true any more.
+    link.names = {};
+    throw;
+  }
+}
+
+void PostgresStore::run_items(WorkingSet& set, std::span<const Item> items) {
   begin(set, sql::kBegin);
   const auto looks_around = [](const Item& item) { return item.call->place() >= Place::last; };
   for (const Item& item : items) {
@@ -163,9 +182,10 @@ void PostgresStore::finish_transaction(WorkingSet& set, Place last) {
   if (fault == Fault::fail_before) throw InjectedFault{};
   const store::News& news = set.tx().news;
   set.commit(sql::kCommit);
-  if (!news.empty())
-    set.after_commit(sql::kNotify,
-                     Parameters(ns_number_, wakes_->id(), wakes_->channel(), wakes_->encode(news)));
+  if (!news.empty()) {
+    const Parameters told(ns_number_, wakes_->id(), wakes_->channel(), wakes_->encode(news));
+    set.after_commit(sql::kNotify, told);
+  }
   set.bring();
   set.keep_names();
   keep_next_sweep(set.tx().space.next_sweep, last);

@@ -105,6 +105,7 @@ void adopt_server(Connection& connection, Logger* logger) {
   if (error.state.starts_with("3D") || error.state.starts_with("28")) {
     throw StoreOpenError(Why::not_a_store, "the database can't be opened: " + why);
   }
+  if (error.state == "53100") throw StoreOpenError(Why::disk_full, "the server's disk is full: " + why);
   if (error.state.starts_with("53")) throw StoreOpenError(Why::busy, "the server has no room: " + why);
   throw StoreOpenError(Why::unavailable, "the server can't be used now: " + why);
 }
@@ -127,7 +128,9 @@ ConnectionSetup connection_setup(std::string_view uri, const PostgresOptions& op
               "SET statement_timeout = " +
               std::to_string(options.timeout.count()) +
               "; SET idle_in_transaction_session_timeout = " + std::to_string(options.timeout.count()) +
-              "; SET synchronous_commit = " + (options.wait_for_disk ? "on" : "off")};
+              "; SET synchronous_commit = " + (options.wait_for_disk ? "on" : "off"),
+          // The server ends what takes too long, and says so: it has a moment for that.
+          .silence = options.timeout + std::chrono::seconds(1)};
 }
 
 std::int32_t open_schema(const ConnectionSetup& setup, const PostgresOptions& options,

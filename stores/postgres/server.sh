@@ -5,6 +5,10 @@
 #   server.sh start <state> [--watch <pid>] [--durable]   returns when it answers; <state>/uri says where
 #   server.sh stop <state>                                returns when it is gone, with its files
 #   server.sh restart <state> [fast|immediate]            stops it, as a crash does if `immediate`, and starts it again
+#   server.sh halt <state> [fast|immediate]               stops it, and keeps its files
+#   server.sh resume <state>                              starts it again
+#   server.sh standby <state> <primary> [--watch <pid>]   another server, which follows the one of the state <primary>
+#   server.sh promote <state>                             returns when the standby takes writes
 #
 # --watch: the process that it belongs to; who called this otherwise. --durable: commits wait for the disk.
 # HOLDFAST_POSTGRES_SETTINGS: more arguments of the server ("-c work_mem=8MB").
@@ -44,14 +48,31 @@ launch() {
   die "the server does not answer"
 }
 
-halt() {
+shut_down() {
   local folder=$1 how=$2
   [ -e "$folder/data/postmaster.pid" ] || return 0
   unprivileged "$(binaries)/pg_ctl" -D "$folder/data" -m "$how" -w stop >/dev/null 2>&1 || true
 }
 
+# prepare <state>: a folder for a server, in $folder.
+prepare() {
+  rm -rf "$1"
+  mkdir -p "$1"
+  folder=$(mktemp -d /tmp/holdfast-postgres-XXXXXX)
+  chown "$user" "$folder"
+}
+
+# keep <state> <durable> <pid>: notes what there is, and lets it go with that process.
+keep() {
+  local state=$1
+  echo "$folder" >"$state/folder"
+  echo "$2" >"$state/durable"
+  setsid bash -c 'while kill -0 "$1" 2>/dev/null && [ -e "$2/folder" ]; do sleep 0.5; done; exec "$0" stop "$2"' "$self" "$3" "$state" >/dev/null 2>&1 </dev/null &
+  echo "host=$folder user=holdfast dbname=postgres" >"$state/uri"
+}
+
 start() {
-  local state=$1 watched=$PPID durable=no
+  local state=$1 watched=$PPID durable=no folder bin
   shift
   while [ $# -gt 0 ]; do
     case $1 in
@@ -60,39 +81,50 @@ start() {
       *) die "start does not take '$1'" ;;
     esac
   done
-  rm -rf "$state"
-  mkdir -p "$state"
-  local folder bin
   bin=$(binaries)
-  folder=$(mktemp -d /tmp/holdfast-postgres-XXXXXX)
-  chown "$user" "$folder"
+  prepare "$state"
   (cd "$folder" && unprivileged "$bin/initdb" -D "$folder/data" -U holdfast --auth=trust --no-sync -E UTF8 --locale=C >"$folder/log" 2>&1) ||
     { cat "$folder/log" >&2; rm -rf "$folder"; die "initdb failed"; }
   launch "$folder" "$durable"
-  echo "$folder" >"$state/folder"
-  echo "$durable" >"$state/durable"
-  setsid bash -c 'while kill -0 "$1" 2>/dev/null && [ -e "$2/folder" ]; do sleep 0.5; done; exec "$0" stop "$2"' "$self" "$watched" "$state" >/dev/null 2>&1 </dev/null &
-  echo "host=$folder user=holdfast dbname=postgres" >"$state/uri"
+  keep "$state" "$durable" "$watched"
+}
+
+# It has the durability of its primary.
+standby() {
+  local state=$1 primary=$2 watched=$PPID folder source
+  [ "${3:-}" = --watch ] && watched=$4
+  source=$(cat "$primary/folder")
+  prepare "$state"
+  (cd "$folder" && unprivileged "$(binaries)/pg_basebackup" -h "$source" -U holdfast -D "$folder/data" -R -X stream --checkpoint=fast --no-sync >"$folder/log" 2>&1) ||
+    { cat "$folder/log" >&2; rm -rf "$folder"; die "pg_basebackup failed"; }
+  launch "$folder" "$(cat "$primary/durable")"
+  keep "$state" "$(cat "$primary/durable")" "$watched"
+}
+
+promote() {
+  local folder
+  folder=$(cat "$1/folder")
+  unprivileged "$(binaries)/pg_ctl" -D "$folder/data" -w promote >/dev/null || die "the standby can't be promoted"
 }
 
 stop() {
   local state=$1 folder
   folder=$(cat "$state/folder" 2>/dev/null) || return 0
-  halt "$folder" immediate
+  shut_down "$folder" immediate
   rm -rf "$folder" "$state"
 }
 
+halt() { shut_down "$(cat "$1/folder")" "${2:-fast}"; }
+resume() { launch "$(cat "$1/folder")" "$(cat "$1/durable")"; }
 restart() {
-  local state=$1 folder
-  folder=$(cat "$state/folder")
-  halt "$folder" "${2:-fast}"
-  launch "$folder" "$(cat "$state/durable")"
+  halt "$@"
+  resume "$1"
 }
 
 self=$(readlink -f "$0")
 command=${1:-}
 shift || true
 case $command in
-  start | stop | restart) "$command" "$@" ;;
-  *) sed -n '2,9p' "$self"; exit 2 ;;
+  start | stop | restart | halt | resume | standby | promote) "$command" "$@" ;;
+  *) sed -n '2,15p' "$self"; exit 2 ;;
 esac

@@ -78,6 +78,11 @@ TestServer::TestServer(const std::string& arguments) : state_(fresh_state()), ow
   uri_ = first_line(state_ + "/uri");
 }
 
+TestServer::TestServer(const Following& following) : state_(fresh_state()), own_(true) {
+  script("standby " + state_ + " " + following.primary + " --watch " + std::to_string(::getpid()));
+  uri_ = first_line(state_ + "/uri");
+}
+
 TestServer::~TestServer() {
   if (!own_) return;
   try {
@@ -88,6 +93,14 @@ TestServer::~TestServer() {
 }
 
 void TestServer::restart(const std::string& how) { script("restart " + state_ + " " + how); }
+void TestServer::halt(const std::string& how) { script("halt " + state_ + " " + how); }
+void TestServer::resume() { script("resume " + state_); }
+
+std::unique_ptr<TestServer> TestServer::standby() const {
+  return std::unique_ptr<TestServer>(new TestServer(Following{state_}));
+}
+void TestServer::promote() { script("promote " + state_); }
+std::string TestServer::folder() const { return first_line(state_ + "/folder"); }
 
 TestSchema::TestSchema() : TestSchema(TestServer::shared()) {}
 

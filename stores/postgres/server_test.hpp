@@ -22,12 +22,24 @@ class TestServer {
   [[nodiscard]] const std::string& uri() const noexcept { return uri_; }
   /// `how`: fast, or immediate, which is a crash.
   void restart(const std::string& how);
+  void halt(const std::string& how);
+  void resume();
+
+  /// Another server, which follows this one until it is promoted. It has its files, and so its durability.
+  [[nodiscard]] std::unique_ptr<TestServer> standby() const;
+  void promote();
+  /// Where it keeps its files, and listens.
+  [[nodiscard]] std::string folder() const;
 
  private:
   struct Existing {
     std::string state{};
   };
   explicit TestServer(const Existing& existing);
+  struct Following {
+    std::string primary{};
+  };
+  explicit TestServer(const Following& following);
 
   std::string state_;
   std::string uri_;

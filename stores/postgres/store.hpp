@@ -110,7 +110,8 @@ class PostgresStore final : public Store {
   void commit_together(std::span<const Item> items);
   void commit_alone(const Item& item);
   void commit(std::span<const Item> items);
-  void run_transaction(Link& link, std::span<const Item> items);
+  void run_transaction(Link& link, std::span<const Item> items, Needs& locks);
+  void run_items(WorkingSet& set, std::span<const Item> items);
   void finish_transaction(WorkingSet& set, Place last);
   void begin(WorkingSet& set, const Statement& how);
   std::unique_ptr<Link> take_writer();

@@ -99,7 +99,11 @@ Wakes::~Wakes() {
 std::unique_ptr<store::Listener> Wakes::listen(store::WorkMask mask, WorkerKey worker) {
   const std::lock_guard lock(mutex_);
   auto inner = bus_.listen(mask, worker);
-  if (!connection_) connect();
+  try {
+    if (!connection_) connect();
+  } catch (const SqlError&) {
+    // The thread tries again, and tells everybody to look when it is registered.
+  }
   if (&clock_ != &real_clock()) return std::make_unique<Ear>(*this, std::move(inner));
   if (!thread_.joinable()) {
     stop_ = ::eventfd(0, EFD_CLOEXEC);

@@ -18,8 +18,8 @@
 
 namespace holdfast::postgres_store {
 
-/// Any thread. Whoever listens is registered in the table `listeners` before listen() returns: who commits
-/// later finds it there, after the commit.
+/// Any thread. Whoever listens is registered in the table `listeners` before listen() returns, if the server
+/// can be reached: who commits later finds it there, after the commit.
 class Wakes {
  public:
   Wakes(ConnectionSetup setup, std::int32_t ns, const Clock& clock, Logger* logger);
@@ -27,7 +27,7 @@ class Wakes {
   Wakes(const Wakes&) = delete;
   Wakes& operator=(const Wakes&) = delete;
 
-  /// Throws SqlError when the server can't be reached.
+  /// While the server can't be reached, nothing is heard but what this process does itself.
   std::unique_ptr<store::Listener> listen(store::WorkMask mask, WorkerKey worker);
   void publish(const store::News& news) { bus_.publish(news); }
 

@@ -87,6 +87,14 @@ void WorkingSet::place_what_came() {
   }
 }
 
+void Needs::add_locks(const Needs& more) {
+  reserved.insert(more.reserved.begin(), more.reserved.end());
+  names.insert(more.names.begin(), more.names.end());
+  instances.insert(more.instances.begin(), more.instances.end());
+  sessions.insert(more.sessions.begin(), more.sessions.end());
+  activities.insert(more.activities.begin(), more.activities.end());
+}
+
 // Names, instances, sessions, activities: who locks in another order may have to do it all again.
 void WorkingSet::bring_needed() {
   const Needs needs = std::exchange(needs_, {});

@@ -72,6 +72,8 @@ struct Needs {
   std::set<WorkerKey> workers{};
   std::set<RequestId> requests{};
   bool urgent = false;  ///< whether work of higher priority waits
+
+  void add_locks(const Needs& more);
 };
 
 /// Reads a connection's answers in the order in which they were asked for.
@@ -109,6 +111,8 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   [[nodiscard]] bool asked() const noexcept { return !takes_.empty(); }
 
   Needs& need() noexcept { return needs_; }
+  /// All that was waited for to be locked so far, in whatever order.
+  [[nodiscard]] const Needs& waited_for() const noexcept { return waited_for_; }
   /// Brings what is needed, in the order in which everybody locks.
   void bring_needed();
 
@@ -265,6 +269,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   std::vector<Take> takes_{};
   std::size_t optional_ = 0;  // so many of them may fail
   Needs needs_{};
+  Needs waited_for_{};
 
   std::map<InstanceKey, Known> known_{};
   std::set<InstanceKey> asked_instances_{};

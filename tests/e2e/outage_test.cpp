@@ -2,15 +2,12 @@
 #include "base/outage_test.hpp"
 
 #include "program_test.hpp"
+#include "small_disk_test.hpp"
 #include "stores/sqlite/processes_test.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
 
 namespace holdfast::e2e {
 namespace {
@@ -39,35 +36,9 @@ TEST(OutageTest, AStoreThatFailsForAWhileFailsNoInstance) {
   EXPECT_TRUE(lines->wait_for(kBack));
 }
 
-/// A disk of a few megabytes, where this process may have one.
-class SmallDisk {
- public:
-  explicit SmallDisk(std::string folder) : folder_(std::move(folder)) {
-    mounted_ = ::mount("tmpfs", folder_.c_str(), "tmpfs", 0, "size=8m") == 0;
-  }
-  ~SmallDisk() {
-    if (mounted_) ::umount2(folder_.c_str(), MNT_DETACH);
-  }
-  SmallDisk(const SmallDisk&) = delete;
-  SmallDisk& operator=(const SmallDisk&) = delete;
-
-  [[nodiscard]] bool mounted() const { return mounted_; }
-  void fill() const {
-    std::ofstream file(folder_ + "/filler", std::ios::binary);
-    const std::string block(4096, 'x');
-    while (file.write(block.data(), static_cast<std::streamsize>(block.size())).flush()) {
-    }
-  }
-  void make_room() const { std::filesystem::remove(folder_ + "/filler"); }
-
- private:
-  std::string folder_;
-  bool mounted_ = false;
-};
-
 TEST(OutageTest, AFullDiskFailsNoInstance) {
   const TemporaryFolder folder;
-  const SmallDisk disk(folder.path());
+  const SmallDisk disk(folder.path(), "8m");
   if (!disk.mounted()) GTEST_SKIP() << "this user may not mount a small disk";
   const auto lines = std::make_shared<Lines>();
   Runtime rt(sqlite(folder / "app.db"), quick(lines));

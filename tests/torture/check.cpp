@@ -4,16 +4,14 @@
 #include "plans.hpp"
 
 #include <holdfast/client.hpp>
-#include <holdfast/sqlite.hpp>
 
 #include <sqlite3.h>
 
+#include <filesystem>
 #include <fstream>
 
 namespace holdfast::torture {
 namespace {
-
-using Problems = std::vector<std::string>;
 
 void check_integrity(const Place& place, Problems& problems) {
   sqlite3* database = nullptr;
@@ -56,13 +54,15 @@ void check_state(Store& store, Problems& problems) {
     problems.push_back(row.what + " was set aside: " + row.problem);
 }
 
+// On a server, what has ended as it should was deleted.
 void check_plans(const std::shared_ptr<Store>& store, const Place& place, std::uint64_t seed,
-                 Problems& problems) {
-  const Journal journal(place.journal());
+                 std::uint64_t owner, Problems& problems) {
+  const Journal journal(place.journal(owner));
   const Client client(store);
+  const bool tidied = place.server().has_value();
   for (std::uint64_t number = 0; number < journal.next_plan(); ++number) {
-    const Plan plan = plan_of(seed, number);
-    if (journal.calls_done(number) <= start_of(plan)) continue;
+    const Plan plan = plan_of(seed, owner, number);
+    if (journal.calls_done(number) <= start_of(plan) || (tidied && journal.has_ended(number))) continue;
     const auto run = client.find(plan.id);
     if (!run) {
       problems.push_back(plan.id + " is not there, though its start was acknowledged");
@@ -86,13 +86,21 @@ void check_log(const Place& place, const std::string& process, Problems& problem
 
 }  // namespace
 
-Problems check(const Place& place, std::uint64_t seed) {
+std::uint64_t clients_in(const Place& place) {
+  std::uint64_t count = 0;
+  while (std::filesystem::exists(place.journal(count))) ++count;
+  return count;
+}
+
+Problems check(const Place& place, std::uint64_t seed, const std::vector<std::string>& engines) {
   Problems problems;
-  check_integrity(place, problems);
-  const auto store = sqlite(place.database());
+  if (!place.server()) check_integrity(place, problems);
+  const auto store = place.open();
   check_state(*store, problems);
-  check_plans(store, place, seed, problems);
-  for (const char* const engine : {"engine-a", "engine-b"}) check_log(place, engine, problems);
+  for (std::uint64_t client = 0; client < clients_in(place); ++client) {
+    check_plans(store, place, seed, client, problems);
+  }
+  for (const std::string& engine : engines) check_log(place, engine, problems);
   return problems;
 }
 

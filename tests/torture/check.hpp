@@ -1,4 +1,4 @@
-// What must hold of the file when everybody has gone in peace.
+// What must hold of the store when everybody has gone in peace.
 #pragma once
 
 #include "place.hpp"
@@ -10,6 +10,12 @@
 namespace holdfast::torture {
 
 /// What is wrong, a line each.
-std::vector<std::string> check(const Place& place, std::uint64_t seed);
+using Problems = std::vector<std::string>;
+
+/// `engines`: those whose logs are read.
+Problems check(const Place& place, std::uint64_t seed, const std::vector<std::string>& engines);
+
+/// The journals of all clients that have been there.
+std::uint64_t clients_in(const Place& place);
 
 }  // namespace holdfast::torture

@@ -4,7 +4,6 @@
 
 #include <holdfast/client.hpp>
 #include <holdfast/random.hpp>
-#include <holdfast/sqlite.hpp>
 
 #include <signal.h>
 
@@ -19,33 +18,35 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kAtOnce = 150;  // plans that are open
-constexpr Duration kPatience = 60s;   // for what must end, with nobody killing any more
+constexpr Duration kPatience = 60s;  // for what must end, with nobody killing any more
 
 volatile std::sig_atomic_t finishing = 0;
 
 class Caller {
  public:
-  Caller(const Place& place, std::uint64_t seed)
+  Caller(const Place& place, std::uint64_t seed, std::uint64_t number)
       : seed_(seed),
-        journal_(place.journal()),
-        random_(mix(seed, journal_.lives())),
-        client_(sqlite(place.database()), {.retry_for = kPatience}) {
+        number_(number),
+        tidies_(place.server().has_value()),
+        at_once_(tidies_ ? 60 : 150),
+        journal_(place.journal(number)),
+        random_(mix(mix(seed, number), journal_.lives())),
+        client_(place.open(), {.retry_for = kPatience}) {
     journal_.begin_life();
-    for (const std::uint64_t number : journal_.open()) open_.push_back(plan_of(seed, number));
+    for (const std::uint64_t plan : journal_.open()) open_.push_back(plan_of(seed, number, plan));
   }
 
   /// True while nothing is wrong.
   bool run() {
     while (finishing == 0 || !open_.empty()) {
-      if (finishing == 0 && open_.size() < kAtOnce) {
-        open_.push_back(plan_of(seed_, next_plan_++));
+      if (finishing == 0 && open_.size() < at_once_) {
+        open_.push_back(plan_of(seed_, number_, next_plan_++));
         call(open_.back());
       }
       const std::size_t chosen = below(random_, open_.size());
       if (journal_.calls_done(open_[chosen].number) < calls_of(open_[chosen])) {
         call(open_[chosen]);
-      } else if ((finishing != 0 || open_.size() >= kAtOnce) && !conclude(chosen)) {
+      } else if ((finishing != 0 || open_.size() >= at_once_) && !conclude(chosen)) {
         return false;
       }
     }
@@ -64,11 +65,18 @@ class Caller {
     const Plan plan = open_[chosen];
     const auto run = client_.find(plan.id);
     if (!run) return complain(plan, "is not there, though its start was acknowledged");
-    const std::string wrong = verdict(plan, *run, finishing != 0 ? kPatience : Duration(1s),
-                                      [&](int call) { return journal_.tries(plan.number, call); });
-    if (!store::has_ended(run->status())) return finishing == 0 || complain(plan, "has not ended");
+    const bool must_end = finishing != 0;
+    const auto judge = [&](Duration timeout) {
+      return verdict(plan, *run, timeout, [&](int call) { return journal_.tries(plan.number, call); });
+    };
+    std::string wrong = judge(must_end ? kPatience : Duration(1s));
+    if (!store::has_ended(run->status())) return !must_end || complain(plan, "has not ended");
+    if (!wrong.empty()) wrong = judge(Duration::zero());  // it may have ended when the wait was over
     if (!wrong.empty()) return complain(plan, wrong);
     journal_.ended(plan.number);
+    if (tidies_) {
+      for (const std::string& id : instances_of(plan)) client_.delete_instance(id);
+    }
     open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(chosen));
     return true;
   }
@@ -86,6 +94,9 @@ class Caller {
   }
 
   const std::uint64_t seed_;
+  const std::uint64_t number_;
+  const bool tidies_;
+  const std::size_t at_once_;  // plans that are open
   Journal journal_;
   SeededRandom random_;
   Client client_;
@@ -95,7 +106,7 @@ class Caller {
 
 }  // namespace
 
-int run_client(const Place& place, std::uint64_t seed) {
+int run_client(const Place& place, std::uint64_t seed, std::uint64_t client) {
   struct sigaction finish{};
   finish.sa_handler = [](int) { finishing = 1; };
   sigaction(SIGTERM, &finish, nullptr);
@@ -103,7 +114,7 @@ int run_client(const Place& place, std::uint64_t seed) {
   sigemptyset(&end);
   sigaddset(&end, SIGTERM);
   pthread_sigmask(SIG_UNBLOCK, &end, nullptr);
-  return Caller(place, seed).run() ? 0 : 2;
+  return Caller(place, seed, client).run() ? 0 : 2;
 }
 
 }  // namespace holdfast::torture

@@ -81,6 +81,11 @@ std::vector<std::uint64_t> Journal::open() const {
   return plans;
 }
 
+bool Journal::has_ended(std::uint64_t plan) const {
+  const auto found = entries_.find(plan);
+  return found != entries_.end() && found->second.ended;
+}
+
 int Journal::calls_done(std::uint64_t plan) const {
   const auto found = entries_.find(plan);
   return found == entries_.end() ? 0 : found->second.done;

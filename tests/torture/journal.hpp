@@ -29,6 +29,7 @@ class Journal {
   [[nodiscard]] std::uint64_t acknowledged() const noexcept { return acknowledged_; }
   /// Plans that have begun and are not known to have ended.
   [[nodiscard]] std::vector<std::uint64_t> open() const;
+  [[nodiscard]] bool has_ended(std::uint64_t plan) const;
   /// Calls of a plan that were acknowledged: all before this one.
   [[nodiscard]] int calls_done(std::uint64_t plan) const;
   /// How often a call was begun.

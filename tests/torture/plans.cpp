@@ -7,7 +7,8 @@
 namespace holdfast::torture {
 namespace {
 
-constexpr std::array kNames{"chain", "fan", "naps", "family", "inbox", "lives", "gate", "flaky", "stubborn"};
+constexpr std::array kNames{"chain", "fan",   "naps",     "family", "inbox", "lives",
+                            "gate",  "flaky", "stubborn", "talk",   "desk"};
 
 bool is_mailbox(Shape shape) { return shape == Shape::inbox || shape == Shape::lives; }
 // Half of the gates are raised before they exist.
@@ -30,6 +31,8 @@ std::uint64_t expected_number(const Plan& plan) {
   switch (plan.shape) {
     case Shape::chain:
     case Shape::naps:
+    case Shape::talk:
+    case Shape::desk:
       for (std::uint64_t i = 0; i < size; ++i) x = mix(x, i);
       return x;
     case Shape::fan:
@@ -76,14 +79,27 @@ std::string compare(const Result<std::vector<int>>& result, int size, const std:
 
 }  // namespace
 
-Plan plan_of(std::uint64_t seed, std::uint64_t number) {
-  const std::uint64_t bits = mix(seed, number);
+Plan plan_of(std::uint64_t seed, std::uint64_t client, std::uint64_t number) {
+  const std::uint64_t bits = mix(mix(seed, client), number);
   Plan plan{.number = number,
             .shape = static_cast<Shape>(bits % kNames.size()),
             .seed = bits >> 8U,
             .size = 1 + static_cast<int>((bits >> 4U) % 6)};
-  plan.id = "p" + std::to_string(number) + "-" + kNames.at(static_cast<std::size_t>(plan.shape));
+  plan.id = "c" + std::to_string(client) + "-p" + std::to_string(number) + "-" +
+            kNames.at(static_cast<std::size_t>(plan.shape));
   return plan;
+}
+
+std::vector<std::string> instances_of(const Plan& plan) {
+  std::vector<std::string> ids{plan.id};
+  for (int i = 0; plan.shape == Shape::family && i < plan.size; ++i) {
+    ids.push_back(child_of(plan.id, static_cast<std::uint64_t>(i)));
+  }
+  return ids;
+}
+
+std::string child_of(const std::string& parent, std::uint64_t number) {
+  return parent + "-child" + std::to_string(number);
 }
 
 int calls_of(const Plan& plan) {

@@ -1,5 +1,5 @@
-// Plans: what a client asks of one instance, and what has to come of it. A plan follows from a seed and a
-// number, so that a client that was killed knows what it was about to do.
+// Plans: what a client asks of one instance, and what has to come of it. A plan follows from a seed, its
+// client and a number, so that a client that was killed knows what it was about to do.
 #pragma once
 
 #include <holdfast/client.hpp>
@@ -7,11 +7,12 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace holdfast::torture {
 
 /// What the instance does; see program.cpp.
-enum class Shape : std::uint8_t { chain, fan, naps, family, inbox, lives, gate, flaky, stubborn };
+enum class Shape : std::uint8_t { chain, fan, naps, family, inbox, lives, gate, flaky, stubborn, talk, desk };
 
 struct Plan {
   std::uint64_t number = 0;
@@ -21,7 +22,11 @@ struct Plan {
   int size = 1;
 };
 
-Plan plan_of(std::uint64_t seed, std::uint64_t number);
+Plan plan_of(std::uint64_t seed, std::uint64_t client, std::uint64_t number);
+
+/// The instances that come of it: its own, and its children's.
+std::vector<std::string> instances_of(const Plan& plan);
+std::string child_of(const std::string& parent, std::uint64_t number);
 
 /// How many calls the client makes for it. They are made in their order, each again until it is acknowledged.
 int calls_of(const Plan& plan);

@@ -19,6 +19,7 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
+  [[nodiscard]] pid_t pid() const noexcept { return pid_; }
   void signal(int number) const;
   /// kill -9, and waits until it is gone.
   void crash();

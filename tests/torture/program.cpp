@@ -41,7 +41,10 @@ Task<Number> naps(Context& ctx, Number x, Number size) {
 
 Task<Number> family(Context& ctx, Number x, Number size) {
   std::vector<Op<Number>> parts;
-  for (Number i = 0; i < size; ++i) parts.push_back(ctx.child<Number>("chain", mix(x, i), Number{2}));
+  for (Number i = 0; i < size; ++i) {
+    const std::string id = child_of(ctx.instance_id(), i);
+    parts.push_back(ctx.child<Number>("chain", {.id = id}, mix(x, i), Number{2}));
+  }
   for (const Number part : co_await when_all(std::move(parts))) x = mix(x, part);
   co_return x;
 }
@@ -71,6 +74,24 @@ Task<Number> gate(Context& ctx, Number x, Number /*size*/) {
 
 Task<Number> flaky(Context& ctx, Number x, Number /*size*/) {
   co_return co_await ctx.activity<Number>("flaky", {.retry = {.max_attempts = 5, .first_delay = 5ms}}, x);
+}
+
+// In one of a few sessions, which many share and nobody opens or closes.
+Task<Number> talk(Context& ctx, Number x, Number size) {
+  const std::string session = "talk-" + std::to_string(x % 12);
+  for (Number i = 0; i < size; ++i) {
+    x = co_await ctx.activity<Number>("mix", {.session = session}, x, i);
+  }
+  co_return x;
+}
+
+// In a session of its own, which others may go on with.
+Task<Number> desk(Context& ctx, Number x, Number size) {
+  const std::string id = "desk-" + ctx.instance_id();
+  Session session = co_await ctx.open_session({.id = id, .lease = 1s, .allow_reacquire_after_failure = true});
+  for (Number i = 0; i < size; ++i) x = co_await session.activity<Number>("mix", x, i);
+  co_await session.close();
+  co_return x;
 }
 
 Task<std::string> stubborn(Context& ctx) {
@@ -104,6 +125,8 @@ void add_program(Runtime& runtime) {
   runtime.orchestration("gate", gate);
   runtime.orchestration("flaky", flaky);
   runtime.orchestration("stubborn", stubborn);
+  runtime.orchestration("talk", talk);
+  runtime.orchestration("desk", desk);
 }
 
 }  // namespace holdfast::torture

@@ -4,22 +4,17 @@
 //
 //   torture [--rounds N] [--seed N]
 #include "check.hpp"
+#include "crew.hpp"
 #include "journal.hpp"
 #include "place.hpp"
-#include "process.hpp"
 #include "roles.hpp"
 
 #include <holdfast/random.hpp>
 
-#include <signal.h>
-
-#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -30,31 +25,20 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct Lost : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-/// The last lines of a log.
-std::string tail(const std::string& path) {
-  std::ifstream in(path);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  std::string text;
-  for (std::size_t i = lines.size() - std::min<std::size_t>(lines.size(), 12); i < lines.size(); ++i) {
-    text += "\n    " + lines[i];
-  }
-  return text;
-}
+constexpr const char* kEngineA = "engine-a";    // a name that comes back
+constexpr const char* kEngineB = "nameless-b";  // and none
+constexpr const char* kClient = "client-0";
 
 class Driver {
  public:
-  Driver(const Place& place, std::uint64_t seed) : place_(place), seed_(seed), random_(seed) {
-    for (Part& part : parts_) start(part);
+  Driver(const Place& place, std::uint64_t seed)
+      : place_(place), seed_(seed), random_(seed), crew_(place, seed) {
+    for (const char* const name : {kEngineA, kEngineB, kClient}) crew_.start(name);
   }
 
   void round() {
     pause_for(50, 500);
-    look();
+    crew_.look();
     switch (below(random_, 10)) {
       case 0:
       case 1:
@@ -79,88 +63,56 @@ class Driver {
 
   /// Everybody ends in peace: the client when all that it began has ended.
   void finish() {
-    look();
-    end(parts_[kClient], 180s);
-    end(parts_[kEngineA], 30s);
-    end(parts_[kEngineB], 30s);
+    crew_.look();
+    crew_.end(kClient, 180s);
+    crew_.end(kEngineA, 30s);
+    crew_.end(kEngineB, 30s);
     std::string all;
-    for (const std::string& problem : check(place_, seed_)) all += "\n  " + problem;
+    for (const std::string& problem : check(place_, seed_, {kEngineA, kEngineB})) all += "\n  " + problem;
     if (!all.empty()) throw Lost("the end is not as it should be:" + all);
   }
 
   [[nodiscard]] std::string summary() const {
-    const Journal journal(place_.journal());
+    const Journal journal(place_.journal(0));
     return std::to_string(crashes_) + " kills, " + std::to_string(stops_) + " stops, " +
            std::to_string(deploys_) + " deployments; " + std::to_string(journal.next_plan()) +
            " instances, " + std::to_string(journal.acknowledged()) + " acknowledged calls, nothing lost";
   }
 
  private:
-  enum Name : std::uint8_t { kEngineA, kEngineB, kClient };
-  struct Part {
-    const char* name = "";
-    std::unique_ptr<Process> process{};
-  };
-
   void pause_for(std::uint64_t from, std::uint64_t to) {
     std::this_thread::sleep_for(std::chrono::milliseconds(from + below(random_, to - from)));
   }
 
-  void start(Part& part) {
-    std::vector<std::string> arguments{part.name, place_.folder()};
-    arguments.push_back(std::to_string(seed_));
-    part.process = std::make_unique<Process>(arguments, place_.log(part.name));
-  }
-
-  void crash(const std::vector<Name>& names) {
+  void crash(const Crew::Names& names) {
     crashes_ += names.size();
-    for (const Name name : names) parts_[name].process->signal(SIGKILL);
-    for (const Name name : names) parts_[name].process->crash();
+    crew_.kill(names);
     pause_for(0, 200);
-    for (const Name name : names) start(parts_[name]);
+    for (const std::string& name : names) crew_.start(name);
   }
 
   // Longer than the leases, now and then so long that others take it for gone.
-  void stop_for_long(const std::vector<Name>& names) {
+  void stop_for_long(const Crew::Names& names) {
     stops_ += names.size();
-    for (const Name name : names) parts_[name].process->signal(SIGSTOP);
+    crew_.stop(names);
     if (below(random_, 3) == 0) {
       pause_for(2200, 2800);
     } else {
       pause_for(600, 1200);
     }
-    for (const Name name : names) parts_[name].process->signal(SIGCONT);
+    crew_.resume(names);
   }
 
-  void deploy(Name name) {
+  void deploy(const std::string& name) {
     ++deploys_;
-    end(parts_[name], 30s);
-    start(parts_[name]);
-  }
-
-  void end(Part& part, std::chrono::milliseconds at_most) {
-    part.process->signal(SIGTERM);
-    const std::optional<int> status = part.process->wait(at_most);
-    if (!status) throw Lost(std::string(part.name) + " does not end" + tail(place_.log(part.name)));
-    if (*status != 0) complain(part, *status);
-  }
-
-  // Nobody may end without being asked to.
-  void look() {
-    for (Part& part : parts_) {
-      if (const auto status = part.process->ended()) complain(part, *status);
-    }
-  }
-
-  [[noreturn]] void complain(const Part& part, int status) const {
-    throw Lost(std::string(part.name) + " ended with " + std::to_string(status) + ":" +
-               tail(place_.log(part.name)));
+    crew_.end(name, 30s);
+    crew_.start(name);
   }
 
   const Place place_;
   const std::uint64_t seed_;
   SeededRandom random_;
-  std::array<Part, 3> parts_{Part{"engine-a"}, Part{"engine-b"}, Part{"client"}};
+  Crew crew_;
   std::size_t crashes_ = 0;
   std::size_t stops_ = 0;
   std::size_t deploys_ = 0;
@@ -185,7 +137,7 @@ int torture(std::uint64_t rounds, std::uint64_t seed) {
               << " s: " << driver.summary() << "\n";
   } catch (const Lost& lost) {
     std::cerr << "torture: FAILED after round " << round << " of " << rounds << ", seed " << seed << "\n  "
-              << lost.what() << "\n  kept: " << folder << " (torture.db, journal, *.log)\n"
+              << lost.what() << "\n  kept: " << folder << " (torture.db, journal-0, *.log)\n"
               << "  again: ./dev torture --rounds " << rounds << " --seed " << seed << "\n";
     return 1;
   }
@@ -194,12 +146,7 @@ int torture(std::uint64_t rounds, std::uint64_t seed) {
 }
 
 int run(const std::vector<std::string>& arguments) {
-  if (arguments.size() == 3) {
-    const Place place(arguments[1]);
-    if (arguments[0] == "engine-a") return run_engine(place, "a");  // a name that comes back, and none
-    if (arguments[0] == "engine-b") return run_engine(place, "");
-    if (arguments[0] == "client") return run_client(place, std::stoull(arguments[2]));
-  }
+  if (const auto status = run_role(arguments)) return *status;
   std::uint64_t rounds = 200;
   std::uint64_t seed = system_random().next() % 1'000'000;
   for (std::size_t i = 0; i + 1 < arguments.size(); i += 2) {
