@@ -61,7 +61,7 @@ class ActivityFetch {
   void take(Activity activity, bool by_claim) {
     Claim claimed;
     if (by_claim) {
-      Session session = session_of(tx_, activity.session);
+      Session& session = session_of(tx_, activity.session);
       claimed = claim(tx_, session, request_.worker, abilities_, store::SessionReason::work);
       ++claims_;
       ++*held_;
@@ -127,9 +127,9 @@ class ActivityFetch {
   }
 
   void note_hand_overs() {
-    for (const Session& session : queue_.sessions()) {
-      if (belongs_elsewhere(session) && in_flight_in(tx_, session) == 0)
-        out_.to_hand_over.push_back({session.id, session.generation});
+    for (const Session* session : queue_.sessions()) {
+      if (belongs_elsewhere(*session) && in_flight_in(tx_, *session) == 0)
+        out_.to_hand_over.push_back({session->id, session->generation});
     }
   }
 

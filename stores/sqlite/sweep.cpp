@@ -51,7 +51,7 @@ class Sweep {
   /// There are workers for it, but none that its session could be with.
   bool asks_too_much(const Activity& activity) {
     if (activity.session == 0) return false;
-    const Session session = session_of(tx_, activity.session);
+    const Session& session = session_of(tx_, activity.session);
     if (!session.begun || session.policy.requirements.empty()) return false;
     bool anybody = false;
     for (const store::WorkerInfo& worker : live_workers(tx_)) {
@@ -100,9 +100,10 @@ class Sweep {
     std::erase_if(lapses_, [&](const auto& entry) { return !is_lapsed(entry.first); });
     for (const std::int64_t number : numbers) remove_if_due(session_of(tx_, number));
     tx_.run(tx_.sql.delete_empty_places, tx_.ns);
+    tx_.memo.sessions.remove_unbegun();
   }
 
-  void end_if_due(Session session) {
+  void end_if_due(Session& session) {
     if (session.ended) return;
     if (session.ttl_until != kNoTime && is_due(session.ttl_until, swept_.sessions_expired)) {
       expire(tx_, session);
@@ -114,8 +115,8 @@ class Sweep {
   }
 
   bool is_lapsed(const std::string& id) {
-    const std::optional<Session> session = find_session(tx_, id);
-    return session && state_of(tx_, *session) == store::SessionState::lapsed;
+    const Session* const session = find_session(tx_, id);
+    return session != nullptr && state_of(tx_, *session) == store::SessionState::lapsed;
   }
 
   /// When a `fail` session is to be declared lost, or to be looked at for that. Not before its lease was seen
@@ -130,9 +131,8 @@ class Sweep {
     return later(seen.seen_since, session.lease / 2);
   }
 
-  /// When the record of a session that is of no more use may go.
+  /// When the record of a session that is of no more use may go, if nothing belongs to it.
   LeaseTime removable_at(const Session& session) {
-    if (queued_in(tx_, session) > 0 || in_flight_in(tx_, session) > 0) return kNoTime;
     if (session.ended) return later(session.changed, request_.session_record_retention);
     const bool owned = session.worker != WorkerKey{};
     const LeaseTime left_at = owned ? session.lease_until : session.changed;
@@ -150,7 +150,9 @@ class Sweep {
   }
 
   void remove_if_due(const Session& session) {
+    // Most are not: whether anything belongs to them need not be known.
     if (!is_due(removable_at(session), swept_.sessions_removed)) return;
+    if (queued_in(tx_, session) > 0 || in_flight_in(tx_, session) > 0) return;
     remove_session(tx_, session);
     ++swept_.sessions_removed;
   }

@@ -27,6 +27,7 @@ Counters& Transaction::counters() {
 
 void Transaction::finish() {
   memo.instances.tidy();
+  memo.sessions.tidy();
   if (!counters_read_ || *memo.counters == counters_as_read_) return;
   const Counters& c = *memo.counters;
   run(sql.save_counters, c.instances, c.messages, c.workers, c.generations, c.session_log, c.set_aside,

@@ -5,6 +5,7 @@
 #include "instance.hpp"
 #include "interned.hpp"
 #include "lease_time.hpp"
+#include "session.hpp"
 #include "statements.hpp"
 
 #include <holdfast/clock.hpp>
@@ -47,6 +48,7 @@ struct Memo {
   std::optional<std::int64_t> top_rank{};  ///< nothing queued has a lower one; at most 0
   std::optional<bool> nothing_early{};
   InstanceCache instances{};
+  SessionCache sessions{};
   std::optional<LeaseTime> next_sweep{};  ///< when this handle's last sweep said that the next is due
 };
 

@@ -29,7 +29,7 @@ StoreResult<WorkerKey> join(Transaction& tx, const store::WorkerInfo& info) {
     owned.push_back(row->int64(0));
   }
   for (const std::int64_t number : owned) {
-    Session session = session_of(tx, number);
+    Session& session = session_of(tx, number);
     if (!session.ended) owner_restarted(tx, session);
   }
   tx.wake(store::kActivities);  // it may have the handler for work that its owner lacks
