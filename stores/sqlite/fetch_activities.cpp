@@ -19,6 +19,7 @@ class ActivityFetch {
       : tx_(tx),
         request_(request),
         abilities_(*request.abilities),
+        owned_only_(request.owned_only || tx.is_draining(request.worker)),
         queue_(tx, request.worker, abilities_, std::numeric_limits<std::int64_t>::max()) {}
 
   store::FetchedActivities run() {
@@ -41,7 +42,7 @@ class ActivityFetch {
   void consider(const Activity& activity, const QueueItem& item) {
     const Admission admission = admit(tx_, request_.worker, abilities_, activity);
     if (admission == Admission::no) return;
-    if (request_.owned_only && (activity.session == 0 || admission != Admission::yes))
+    if (owned_only_ && (activity.session == 0 || admission != Admission::yes))
       return queue_.drop_lane(item.lane);
     if (admission == Admission::full) {
       if (item.lane < 0) queue_.drop_lane(item.lane);
@@ -157,6 +158,7 @@ class ActivityFetch {
   Transaction& tx_;
   const store::ActivityRequest& request_;
   const store::Abilities& abilities_;
+  const bool owned_only_;
   QueueReader queue_;
   store::FetchedActivities out_{};
   std::size_t claims_ = 0;

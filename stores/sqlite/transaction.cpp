@@ -59,6 +59,11 @@ std::optional<StoreError> Transaction::refuse_worker(WorkerKey worker, WorkerCal
                      "a newer incarnation of node '" + known->node + "' has joined");
 }
 
+bool Transaction::is_draining(WorkerKey worker) {
+  const Memo::Worker* known = find_worker(worker);
+  return known != nullptr && known->draining;
+}
+
 std::string Transaction::node_of(WorkerKey worker) {
   const Memo::Worker* known = find_worker(worker);
   return known == nullptr ? std::string() : known->node;

@@ -130,6 +130,8 @@ class Transaction {
 
   /// An error unless the worker is registered and the last incarnation of its node.
   [[nodiscard]] std::optional<StoreError> refuse_worker(WorkerKey worker, WorkerCall call);
+  /// Whether it has said so, by refresh().
+  [[nodiscard]] bool is_draining(WorkerKey worker);
   /// Empty when it is not registered.
   [[nodiscard]] std::string node_of(WorkerKey worker);
 

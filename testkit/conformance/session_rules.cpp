@@ -44,6 +44,24 @@ STORE_TEST(SessionRules, AWorkerThatDrainsHasNoShare) {
   EXPECT_EQ(names(a.fetch_activities()), (Texts{"charge", "charge", "charge"}));
 }
 
+STORE_TEST(SessionRules, AWorkerThatDrainsGetsNothingButWhatItsSessionsBring) {
+  const Worker a = join("a");
+  a.acquire("mine");
+  Turn turn = a.begin("order-1");
+  turn.schedules({.name = "charge", .session = SessionUse{.id = "mine"}});
+  turn.schedules({.name = "charge", .session = SessionUse{.id = "unclaimed"}});
+  a.commit(turn.schedules("ship"));
+  // A fetch that was asked for before the drain began may come after it.
+  must(store().refresh(a.key, true));
+  const Works fetched = a.fetch_activities();
+  ASSERT_EQ(names(fetched), Texts{"charge"});
+  EXPECT_EQ(fetched.works[0]->session->hold.id, "mine");
+  EXPECT_FALSE(fetched.left_behind);
+  EXPECT_EQ(session("unclaimed").state, SessionState::unclaimed);
+  must(store().refresh(a.key, false));
+  EXPECT_EQ(names(a.fetch_activities()), (Texts{"charge", "ship"}));
+}
+
 STORE_TEST(SessionRules, AnOutageOfTheStoreLosesNone) {
   const Worker a = join("a");
   a.acquire("gpu", {.when_lost = SessionPolicy::WhenLost::fail, .on_record = true});

@@ -81,7 +81,9 @@ struct ActivityRequest {
   LockToken token{};  ///< new and random; locks all that this call fetches
   Duration lease{};
   std::size_t max = 1;
-  bool owned_only = false;  ///< nothing but items of sessions that the worker owns: it claims no more
+  /// Nothing but items of sessions that the worker owns: it claims no more. The same holds for a worker that
+  /// is registered as draining, whatever it asks for.
+  bool owned_only = false;
 };
 
 struct FetchedActivities {
