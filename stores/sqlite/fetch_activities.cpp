@@ -143,14 +143,14 @@ class ActivityFetch {
     return std::ranges::any_of(kinds, [&](std::int64_t number) {
       const Kind& kind = tx_.kind(number);
       return !serves(abilities_, kind) && std::ranges::any_of(live_workers(), [&](const auto& worker) {
-        const store::Abilities& others = worker.abilities;
+        const store::Abilities& others = worker.info.abilities;
         return others.session_limit > 0 && serves(others, kind) &&
                covers(others, session.policy.requirements);
       });
     });
   }
 
-  const std::vector<store::WorkerInfo>& live_workers() {
+  const std::vector<LiveWorker>& live_workers() {
     if (!live_workers_) live_workers_ = sqlite_store::live_workers(tx_);
     return *live_workers_;
   }
@@ -164,7 +164,7 @@ class ActivityFetch {
   std::size_t claims_ = 0;
   std::optional<std::uint32_t> held_{};
   std::optional<std::size_t> share_{};
-  std::optional<std::vector<store::WorkerInfo>> live_workers_{};
+  std::optional<std::vector<LiveWorker>> live_workers_{};
 };
 
 }  // namespace

@@ -35,7 +35,7 @@ struct Statements {
   Query worker_seen{"sqlite.worker_seen", "SELECT seen FROM workers WHERE key = ?1"};
   Query live_workers{
       "sqlite.live_workers",
-      "SELECT info FROM workers WHERE ns = ?1 AND superseded = 0 AND draining = 0 ORDER BY key"};
+      "SELECT info, key FROM workers WHERE ns = ?1 AND superseded = 0 AND draining = 0 ORDER BY key"};
   Query count_live_workers{"sqlite.count_live_workers",
                            "SELECT count(*) FROM workers WHERE ns = ?1 AND superseded = 0 AND draining = 0"};
   Query refresh_worker{"sqlite.refresh_worker", "UPDATE workers SET draining = ?2, seen = ?3 WHERE key = ?1"};

@@ -45,21 +45,28 @@ class Sweep {
   CancelReason overdue(const Activity& activity) {
     if (activity.session_over) return *activity.session_over;
     if (activity.total_until <= activity.deadline()) return CancelReason::total_deadline;
-    return asks_too_much(activity) ? CancelReason::requirements_not_met : CancelReason::schedule_to_start;
+    return why_nobody_took(activity);
   }
 
-  /// There are workers for it, but none that its session could be with.
-  bool asks_too_much(const Activity& activity) {
-    if (activity.session == 0) return false;
+  /// The session is to blame when there are workers for the activity, but none that the session could be
+  /// with.
+  CancelReason why_nobody_took(const Activity& activity) {
+    if (activity.session == 0) return CancelReason::schedule_to_start;
     const Session& session = session_of(tx_, activity.session);
-    if (!session.begun || session.policy.requirements.empty()) return false;
+    if (!session.begun) return CancelReason::schedule_to_start;
     bool anybody = false;
-    for (const store::WorkerInfo& worker : live_workers(tx_)) {
-      if (!serves(worker.abilities, tx_.kind(activity.kind))) continue;
-      if (covers(worker.abilities, session.policy.requirements)) return false;
+    bool anybody_able = false;
+    for (const LiveWorker& worker : live_workers(tx_)) {
+      const store::Abilities& abilities = worker.info.abilities;
+      if (!serves(abilities, tx_.kind(activity.kind))) continue;
       anybody = true;
+      if (!covers(abilities, session.policy.requirements)) continue;
+      anybody_able = true;
+      if (sessions_held(tx_, worker.key) < abilities.session_limit) return CancelReason::schedule_to_start;
     }
-    return anybody;
+    if (!anybody) return CancelReason::schedule_to_start;
+    if (!anybody_able) return CancelReason::requirements_not_met;
+    return is_claimable(tx_, session) ? CancelReason::no_session_capacity : CancelReason::schedule_to_start;
   }
 
   void fail_overdue_activities() {
@@ -72,7 +79,8 @@ class Sweep {
       const std::optional<Activity> activity = find_activity(tx_, id);
       if (!activity) continue;
       const CancelReason reason = overdue(*activity);
-      const bool blames_session = activity->session_over || reason == CancelReason::requirements_not_met;
+      const bool blames_session = activity->session_over || reason == CancelReason::requirements_not_met ||
+                                  reason == CancelReason::no_session_capacity;
       const std::string session = blames_session ? session_of(tx_, activity->session).id : "";
       take_away(tx_, *activity, reason, session);
       ++swept_.activities_timed_out;

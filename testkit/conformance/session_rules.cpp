@@ -154,6 +154,37 @@ STORE_TEST(SessionRules, RequirementsThatNobodyMetInTimeAreNamed) {
   EXPECT_EQ(told.turns.at(1).messages(), Texts{"taken 1/2: schedule_to_start"});
 }
 
+STORE_TEST(SessionRules, ThatNobodyHadRoomInTimeIsNamed) {
+  WorkerInfo info = worker_info("a");
+  info.abilities.session_limit = 1;
+  const Worker full = join(info);
+  const auto schedule = [&](const char* instance, const char* session) {
+    full.commit(full.begin(instance).schedules(
+        {.name = "charge", .start_within = 10s, .session = SessionUse{.id = session}}));
+  };
+  full.acquire("gpu");
+  schedule("order-1", "free");
+  schedule("order-2", "gpu");
+  pass(10s);
+  EXPECT_EQ(sweep().activities_timed_out, 2U);
+  const auto told = full.fetch_turns();
+  EXPECT_EQ(told.turns.at(0).messages(), Texts{"taken 1/2: no_session_capacity"});
+  EXPECT_EQ(std::get<ActivityTaken>(told.turns.at(0)->messages.at(0).body).session, "free");
+  EXPECT_EQ(told.turns.at(1).messages(), Texts{"taken 1/2: schedule_to_start"});
+}
+
+STORE_TEST(SessionRules, ItIsNotForWantOfRoomWhileAnyWorkerHasSome) {
+  WorkerInfo info = worker_info("a");
+  info.abilities.session_limit = 0;
+  const Worker full = join(info);
+  join("b");
+  full.commit(full.begin("order-1").schedules(
+      {.name = "charge", .start_within = 10s, .session = SessionUse{.id = "free"}}));
+  pass(10s);
+  EXPECT_EQ(sweep().activities_timed_out, 1U);
+  EXPECT_EQ(full.fetch_turns().turns.at(0).messages(), Texts{"taken 1/2: schedule_to_start"});
+}
+
 STORE_TEST(SessionRules, ImplicitOnesGoOnceNobodyNeedsThem) {
   const Worker a = join("a");
   a.acquire("gpu");
