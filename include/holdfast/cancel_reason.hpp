@@ -29,6 +29,8 @@ enum class CancelReason : std::uint8_t {
   unreadable,         ///< its row could not be decoded, and was set aside
   /// No worker took it in time, and none that is alive and has its code met its session's requirements.
   requirements_not_met,
+  /// No worker took it in time, since all that are alive and could hold its session hold as many as they may.
+  no_session_capacity,
 };
 
 /// The name as it is written in logs, metrics and JSON: "schedule_to_start".

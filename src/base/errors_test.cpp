@@ -21,6 +21,7 @@ void expect_thrown_as(const Failure& failure) {
 TEST(Errors, EachFailureIsThrownAsTheExceptionThatStandsForIt) {
   expect_thrown_as<Cancelled>(failure_of(Category::cancelled));
   expect_thrown_as<TimeoutError>(failure_of(Category::timeout, "requirements_not_met"));
+  expect_thrown_as<TimeoutError>(failure_of(Category::timeout, "no_session_capacity"));
   expect_thrown_as<SessionLost>(failure_of(Category::session, "session_lost"));
   expect_thrown_as<SessionClosed>(failure_of(Category::session, "session_closed"));
   expect_thrown_as<SessionExpired>(failure_of(Category::session, "session_expired"));

@@ -22,6 +22,7 @@ Category category_of(CancelReason reason) {
       return Category::session;
     case CancelReason::schedule_to_start:
     case CancelReason::requirements_not_met:
+    case CancelReason::no_session_capacity:
     case CancelReason::total_deadline:
       return Category::timeout;
     case CancelReason::unreadable:
@@ -47,6 +48,9 @@ std::string message_of(const store::ActivityTaken& taken) {
     case CancelReason::requirements_not_met:
       return "no live worker met the requirements of " + session +
              " within its schedule-to-start timeout: start one with these capabilities";
+    case CancelReason::no_session_capacity:
+      return "no worker had room for " + session +
+             " within its schedule-to-start timeout: start more workers, or raise their session_limit";
     case CancelReason::total_deadline:
       return "its total deadline passed before an attempt succeeded";
     case CancelReason::unreadable:

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -64,7 +66,7 @@ class Builder {
                            .total = settings.retry.total_deadline.value_or(never)};
     if (settings.session) {
       row.session = store::SessionUse{settings.session->id, policy_of(*settings.session)};
-      if (refuse(id, "activity " + activity.name, settings.session->id, row.session->policy)) return;
+      if (refuse(id, "activity ", activity.name, *row.session)) return;
     }
     row.body = bodies::to_bytes(activity);
     commit_.activities.push_back(std::move(row));
@@ -87,8 +89,9 @@ class Builder {
       policy.when_lost = store::SessionPolicy::WhenLost::fail;
     if (!policy.idle_timeout) policy.idle_timeout = never;
     if (!policy.lease) policy.lease = std::chrono::seconds(30);
-    if (refuse(id, "session " + opened.settings->id, opened.settings->id, policy)) return;
-    commit_.open_sessions.push_back({id, opened.settings->id, std::move(policy)});
+    store::SessionUse use{opened.settings->id, std::move(policy)};
+    if (refuse(id, "session ", use.id, use)) return;
+    commit_.open_sessions.push_back({id, std::move(use.id), std::move(use.policy)});
   }
   void act(EventId id, const detail::SessionClosing& closing) {
     commit_.close_sessions.push_back({id, closing.id});
@@ -123,14 +126,13 @@ class Builder {
   }
 
   // A policy under which a running activity could lose its session fails what came with it.
-  bool refuse(EventId id, std::string source, const std::string& session,
-              const store::SessionPolicy& policy) {
-    std::optional<std::string> problem = around_.problem_of ? around_.problem_of(policy) : std::nullopt;
+  bool refuse(EventId id, std::string_view what, const std::string& name, const store::SessionUse& session) {
+    const auto problem = around_.problem_of ? around_.problem_of(session.policy) : std::nullopt;
     if (!problem) return false;
     Failure failure{.category = Category::limit,
                     .type = "session_policy",
-                    .message = "session '" + session + "': " + *std::move(problem),
-                    .source = std::move(source),
+                    .message = "session '" + session.id + "': " + *problem,
+                    .source = std::string(what) + name,
                     .event = id,
                     .retryable = false};
     commit_.messages.push_back(answer_to(self(id), {std::move(failure), {}}));

@@ -42,7 +42,7 @@ std::unique_ptr<SessionStay> SessionDesk::enter(const store::LockedActivity& loc
   const std::lock_guard lock(mutex_);
   const HeldPointer held = take_up(grant, asked);
   ++held->activities;
-  held->leaving.reset();
+  stop_leaving(*held);
   held->refused = false;
   if (!held->first) held->first = locked.id;
   return std::make_unique<SessionStay>(
@@ -54,14 +54,16 @@ std::unique_ptr<SessionStay> SessionDesk::enter(const store::LockedActivity& loc
 // answer may come late.
 SessionDesk::HeldPointer SessionDesk::take_up(const store::SessionGrant& grant, BootTime asked) {
   const auto found = books_.find(grant.hold.id);
-  if (found == books_.end()) return add(grant, asked, SessionReason::work);
+  // Of a claim whose answer was lost only that there is work is known.
+  const SessionReason reason = grant.claimed ? grant.reason : SessionReason::work;
+  if (found == books_.end()) return add(grant, asked, reason);
   HeldPointer held = found->second;
   if (held->hold.generation < grant.hold.generation) {
     if (!grant.claimed || !grant.same_owner) {
       leave(held, SessionReason::owner_lost);
-      return add(grant, asked, SessionReason::work);
+      return add(grant, asked, reason);
     }
-    claim_again(*held, grant, asked);
+    claim_again(held, grant, asked);
   } else if (held->hold == grant.hold) {
     held->lease_until = std::max(held->lease_until, after(asked, grant.lease));
   }
@@ -76,6 +78,7 @@ SessionDesk::HeldPointer SessionDesk::add(const store::SessionGrant& grant, Boot
   std::optional<std::optional<std::string>> saved;
   if (grant.claimed) saved = grant.saved;
   auto held = std::make_shared<Held>(Held{.hold = grant.hold,
+                                          .number = ++last_number_,
                                           .lease = grant.lease,
                                           .asked = asked,
                                           .lease_until = after(asked, grant.lease),
@@ -85,6 +88,10 @@ SessionDesk::HeldPointer SessionDesk::add(const store::SessionGrant& grant, Boot
   held->memory = std::make_shared<SessionMemory>(
       id, std::move(saved), [this, id] { return read_saved(id); }, disposer());
   books_.insert_or_assign(id, held);
+  held->place = by_rest_.insert(by_rest_.end(), held.get());
+  show(*held);
+  look_by(held, leaves_at(*held));
+  note_lease(*held);
   worker_.counters.sessions_held.add(1);
   const bool moved = !grant.previous_owner.empty();
   (moved ? worker_.counters.sessions_moved : worker_.counters.sessions_claimed).add();
@@ -100,13 +107,17 @@ SessionDesk::HeldPointer SessionDesk::add(const store::SessionGrant& grant, Boot
 }
 
 // With the mutex held. Nobody else had it in between: what is in memory is still true.
-void SessionDesk::claim_again(Held& held, const store::SessionGrant& grant, BootTime asked) {
+void SessionDesk::claim_again(const HeldPointer& pointer, const store::SessionGrant& grant, BootTime asked) {
+  Held& held = *pointer;
   held.hold = grant.hold;
   held.lease = grant.lease;
   held.asked = asked;
   held.lease_until = after(asked, grant.lease);
   held.idle_timeout = grant.idle_timeout;
   held.lapsed = held.said_overdue = false;
+  show(held);
+  look_by(pointer, leaves_at(held));
+  note_lease(held);
   worker_.counters.sessions_reclaimed.add();
   log(*worker_.logger, LogLevel::info, "session re-claimed; what is in memory stays",
       {{"session", held.hold.id}, {"generation", held.hold.generation.value}});
@@ -126,7 +137,7 @@ void SessionDesk::acquired(const store::Acquired& acquired, BootTime asked) {
   const auto found = books_.find(view.id);
   if (found != books_.end() && found->second->hold == grant.hold) {
     found->second->lease_until = std::max(found->second->lease_until, after(asked, view.lease_left));
-    found->second->quiet_since = worker_.now();
+    rest_from_now(found->second);
     return;
   }
   // Whether another one had it in between is not known: what is in memory may be old.
@@ -162,9 +173,12 @@ SessionDesk::HeldPointer SessionDesk::find_current(const store::SessionHold& hol
 void SessionDesk::end_stay(const HeldPointer& held, bool aborted) {
   const std::lock_guard lock(mutex_);
   --held->activities;
-  held->quiet_since = worker_.now();
+  const auto found = books_.find(held->hold.id);
+  if (found == books_.end() || found->second != held) return;  // it has left before
+  rest_from_now(held);
   if (aborted) return leave(held, SessionReason::aborted);
   if (held->activities > 0) return;
+  if (held->look_at == BootTime::max() || held->hand_over) look_by(held, leaves_at(*held));
   if (!worker_.accepting || held->hand_over || room_wanted_until_.load() > worker_.now())
     return worker_.poke(Step::keep);
   worker_.keep_by(after(held->quiet_since, held->idle_timeout));
@@ -172,7 +186,7 @@ void SessionDesk::end_stay(const HeldPointer& held, bool aborted) {
 
 // ---- keeping ------------------------------------------------------------------------------------
 
-std::vector<store::SessionRenewal> SessionDesk::renewals() const {
+std::vector<store::SessionRenewal> SessionDesk::renewals() {
   const std::lock_guard lock(mutex_);
   const BootTime now = worker_.now();
   std::vector<store::SessionRenewal> list;
@@ -180,16 +194,27 @@ std::vector<store::SessionRenewal> SessionDesk::renewals() const {
     if (held->lapsed) continue;
     list.push_back({held->hold, quiet_for(held->quiet_since, held->activities, now)});
   }
+  std::ranges::sort(list, {},
+                    [](const store::SessionRenewal& one) -> const std::string& { return one.hold.id; });
+  renewal_due_.reset();
   return list;
 }
 
-BootTime SessionDesk::renewal_due() const {
+BootTime SessionDesk::renewal_due() {
   const std::lock_guard lock(mutex_);
+  if (renewal_due_) return *renewal_due_;
   BootTime due = BootTime::max();
   for (const auto& [id, held] : books_) {
     if (!held->lapsed) due = std::min(due, after(held->asked, held->lease / 3));
   }
+  renewal_due_ = due;
   return due;
+}
+
+// With the mutex held. It has a new lease.
+void SessionDesk::note_lease(const Held& held) {
+  if (renewal_due_) renewal_due_ = std::min(*renewal_due_, after(held.asked, held.lease / 3));
+  overdue_from_ = std::min(overdue_from_, held.lease_until);
 }
 
 void SessionDesk::renewed(const store::SessionHold& hold, BootTime asked) {
@@ -199,13 +224,16 @@ void SessionDesk::renewed(const store::SessionHold& hold, BootTime asked) {
   held->asked = asked;
   held->lease_until = std::max(held->lease_until, after(asked, held->lease));
   held->said_overdue = false;
+  overdue_from_ = std::min(overdue_from_, held->lease_until);
+  renewal_due_.reset();
 }
 
 void SessionDesk::lapsed(const store::SessionHold& hold) {
   const std::lock_guard lock(mutex_);
   const HeldPointer held = find_current(hold);
   if (!held || std::exchange(held->lapsed, true)) return;
-  held->leaving.reset();
+  stop_leaving(*held);
+  show(*held);
   worker_.counters.sessions_lapsed.add();
   log(*worker_.logger, LogLevel::warn, "the lease of a session is over; another worker may claim it",
       {{"session", hold.id}, {"generation", hold.generation.value}});
@@ -222,9 +250,16 @@ std::vector<store::SessionHold> SessionDesk::lapsed_ones() const {
 
 void SessionDesk::note_overdue() {
   const std::lock_guard lock(mutex_);
+  const BootTime now = worker_.now();
+  if (now < overdue_from_) return;
+  overdue_from_ = BootTime::max();
   for (const auto& [id, held] : books_) {
-    if (held->lapsed || held->lease_until > worker_.now() || std::exchange(held->said_overdue, true))
+    if (held->lapsed || held->said_overdue) continue;
+    if (held->lease_until > now) {
+      overdue_from_ = std::min(overdue_from_, held->lease_until);
       continue;
+    }
+    held->said_overdue = true;
     log(*worker_.logger, LogLevel::warn,
         "the lease of a session could not be kept; nothing of it is begun until it is",
         {{"session", id}, {"generation", held->hold.generation.value}});
@@ -237,17 +272,80 @@ void SessionDesk::want_hand_over(std::span<const store::SessionHold> holds) {
   if (holds.empty()) return;
   const std::lock_guard lock(mutex_);
   for (const store::SessionHold& hold : holds) {
-    if (const HeldPointer held = find_current(hold)) held->hand_over = true;
+    const HeldPointer held = find_current(hold);
+    if (!held) continue;
+    held->hand_over = true;
+    if (held->activities == 0) look_by(held, leaves_at(*held));
   }
   worker_.poke(Step::keep);
 }
 
+// ---- the agenda, with the mutex held ------------------------------------------------------------
+
+// When it may leave, if it stays at rest.
+BootTime SessionDesk::leaves_at(const Held& held) const {
+  return std::max(held.hand_over ? BootTime{} : after(held.quiet_since, held.idle_timeout), held.not_before);
+}
+
+void SessionDesk::look_by(const HeldPointer& held, BootTime time) {
+  if (time >= held->look_at) return;
+  take_off_agenda(*held);
+  held->look_at = time;
+  agenda_.emplace(std::pair(time, held->number), held);
+}
+
+void SessionDesk::take_off_agenda(Held& held) {
+  if (held.look_at != BootTime::max()) agenda_.erase({held.look_at, held.number});
+  held.look_at = BootTime::max();
+}
+
+void SessionDesk::rest_from_now(const HeldPointer& held) {
+  held->quiet_since = worker_.now();
+  by_rest_.splice(by_rest_.end(), by_rest_, held->place);
+}
+
+void SessionDesk::stop_leaving(Held& held) {
+  if (!held.leaving) return;
+  held.leaving.reset();
+  leaving_.erase(held.number);
+  show(held);
+}
+
+// ---- figures, with the mutex held ---------------------------------------------------------------
+
+void SessionDesk::show(Held& held) const {
+  Counters& counters = worker_.counters;
+  show(held, held.lapsed    ? &counters.sessions_lapsed_now
+             : held.leaving ? &counters.sessions_leaving
+                            : &counters.sessions_active);
+}
+
+void SessionDesk::show(Held& held, Gauge* state) const {
+  if (state == held.shown_in) return;
+  if (held.shown_in != nullptr) held.shown_in->add(-1);
+  if (state != nullptr) state->add(1);
+  held.shown_in = state;
+}
+
+// ---- who leaves ---------------------------------------------------------------------------------
+
 void SessionDesk::choose_leavers(bool draining) {
   const std::lock_guard lock(mutex_);
   const BootTime now = worker_.now();
-  for (const auto& [id, held] : books_) {
-    if (held->leaving || held->lapsed || held->activities > 0 || held->not_before > now) continue;
-    if (const auto reason = reason_to_leave(*held, draining, now)) begin_to_leave(held, *reason);
+  if (draining) {
+    for (const auto& [id, held] : books_) {
+      if (is_at_rest(*held) && held->not_before <= now) begin_to_leave(held, SessionReason::drained);
+    }
+  }
+  while (!agenda_.empty() && agenda_.begin()->first.first <= now) {
+    const HeldPointer held = agenda_.begin()->second;
+    take_off_agenda(*held);
+    if (!is_at_rest(*held)) continue;  // it is put here again when it comes to rest
+    if (const BootTime due = leaves_at(*held); due > now) {
+      look_by(held, due);
+    } else {
+      begin_to_leave(held, held->hand_over ? SessionReason::handed_over : SessionReason::idle);
+    }
   }
   if (room_wanted_until_.load() <= now) return;
   // One at a time: what waits may fit into its place.
@@ -257,29 +355,26 @@ void SessionDesk::choose_leavers(bool draining) {
   begin_to_leave(held, SessionReason::displaced);
 }
 
-std::optional<SessionReason> SessionDesk::reason_to_leave(const Held& held, bool draining,
-                                                          BootTime now) const {
-  if (draining) return SessionReason::drained;
-  if (held.hand_over) return SessionReason::handed_over;
-  if (after(held.quiet_since, held.idle_timeout) <= now) return SessionReason::idle;
-  return std::nullopt;
+bool SessionDesk::is_at_rest(const Held& held) {
+  return held.activities == 0 && !held.leaving && !held.lapsed;
 }
 
 // With the mutex held. Null when one leaves already, or none can.
 SessionDesk::HeldPointer SessionDesk::longest_quiet() const {
-  HeldPointer longest;
-  for (const auto& [id, held] : books_) {
-    if (held->leaving) return nullptr;
-    if (held->lapsed || held->fails || held->activities > 0 || held->not_before > worker_.now()) continue;
-    if (!longest || held->quiet_since < longest->quiet_since) longest = held;
-  }
-  return longest;
+  if (!leaving_.empty()) return nullptr;
+  const BootTime now = worker_.now();
+  const auto longest = std::ranges::find_if(by_rest_, [&](const Held* held) {
+    return is_at_rest(*held) && !held->fails && held->not_before <= now;
+  });
+  return longest == by_rest_.end() ? nullptr : books_.find((*longest)->hold.id)->second;
 }
 
 // With the mutex held.
 void SessionDesk::begin_to_leave(const HeldPointer& held, SessionReason reason) {
   const bool nothing_to_save = held->memory->is_empty();
   held->leaving = Leaving{.reason = reason, .ready = nothing_to_save};
+  leaving_.emplace(held->number, held);
+  show(*held);
   if (!nothing_to_save) run([this, held] { save(held); });
 }
 
@@ -307,9 +402,9 @@ void SessionDesk::save(const HeldPointer& held) {
   const std::lock_guard lock(mutex_);
   if (!held->leaving) return;
   if (!problem.empty() && worker_.accepting) {
-    held->leaving.reset();  // it stays, with what it has in memory
-    held->quiet_since = worker_.now();
-    return;
+    stop_leaving(*held);  // it stays, with what it has in memory
+    rest_from_now(held);
+    return look_by(held, leaves_at(*held));
   }
   held->leaving->ready = true;
   if (bytes) held->leaving->save = store::SessionSave{*std::move(bytes)};
@@ -319,10 +414,11 @@ void SessionDesk::save(const HeldPointer& held) {
 std::vector<store::SessionRelease> SessionDesk::releases() const {
   const std::lock_guard lock(mutex_);
   std::vector<store::SessionRelease> list;
-  for (const auto& [id, held] : books_) {
-    if (!held->leaving || !held->leaving->ready) continue;
-    list.push_back({held->hold, held->leaving->reason, held->leaving->save});
+  for (const auto& [number, held] : leaving_) {
+    if (held->leaving->ready) list.push_back({held->hold, held->leaving->reason, held->leaving->save});
   }
+  std::ranges::sort(list, {},
+                    [](const store::SessionRelease& one) -> const std::string& { return one.hold.id; });
   return list;
 }
 
@@ -331,11 +427,12 @@ void SessionDesk::stays(const store::SessionHold& hold) {
   const HeldPointer held = find_current(hold);
   if (!held) return;
   const bool displaced = held->leaving && held->leaving->reason == SessionReason::displaced;
-  held->leaving.reset();
+  stop_leaving(*held);
   held->hand_over = false;
   held->refused = true;
-  held->quiet_since = worker_.now();  // what is queued or backs off is activity
+  rest_from_now(held);  // what is queued or backs off is activity
   held->not_before = after(worker_.now(), kPause);
+  look_by(held, leaves_at(*held));
   if (displaced) want_room();  // of another one
 }
 
@@ -356,8 +453,11 @@ void SessionDesk::all_left(SessionReason reason) {
 void SessionDesk::leave(const HeldPointer& held, SessionReason reason) {
   const auto found = books_.find(held->hold.id);
   if (found == books_.end() || found->second != held) return;
+  take_off_agenda(*held);
+  by_rest_.erase(held->place);
+  stop_leaving(*held);
+  show(*held, nullptr);
   books_.erase(found);
-  held->leaving.reset();
   held->memory.reset();
   worker_.counters.sessions_held.add(-1);
   count_as_left(*worker_.metrics, reason);
@@ -381,12 +481,10 @@ std::vector<store::SessionHold> SessionDesk::unmovable(Which which) const {
 
 BootTime SessionDesk::next_due() const {
   const std::lock_guard lock(mutex_);
-  BootTime due = BootTime::max();
+  BootTime due = agenda_.empty() ? BootTime::max() : agenda_.begin()->first.first;
+  if (worker_.accepting) return due;
   for (const auto& [id, held] : books_) {
-    if (held->activities > 0 || held->leaving || held->lapsed) continue;
-    const BootTime idle =
-        worker_.accepting && !held->hand_over ? after(held->quiet_since, held->idle_timeout) : BootTime{};
-    due = std::min(due, std::max(idle, held->not_before));
+    if (is_at_rest(*held)) due = std::min(due, held->not_before);
   }
   return due;
 }

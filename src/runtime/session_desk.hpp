@@ -14,8 +14,10 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -23,6 +25,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace holdfast::runtime {
@@ -36,6 +40,9 @@ namespace holdfast::runtime {
 /// states are saved in a thread of activities, then it is released. It is *lapsed* when its lease could not
 /// be kept: its states stay for the case that this worker claims it again before anybody else does. When it
 /// has left, its states are destroyed as soon as the last activity in it has ended.
+///
+/// It may hold very many: what is asked for at every keep step costs what has changed or is due, not what is
+/// held. Only renewals, and a drain, go through all of them.
 class SessionDesk {
  public:
   SessionDesk(Worker& worker, Executor& executor) : worker_(worker), executor_(executor) {}
@@ -59,10 +66,11 @@ class SessionDesk {
 
   // ---- keeping --------------------------------------------------------------------------------
 
-  [[nodiscard]] std::vector<store::SessionRenewal> renewals() const;
+  /// By id.
+  [[nodiscard]] std::vector<store::SessionRenewal> renewals();
   /// When the first of them has to be renewed, and all of them are: a third of the shortest lease after the
   /// last time.
-  [[nodiscard]] BootTime renewal_due() const;
+  [[nodiscard]] BootTime renewal_due();
   void renewed(const store::SessionHold& hold, BootTime asked);
   /// Its lease is over, and the store does not renew it.
   void lapsed(const store::SessionHold& hold);
@@ -79,7 +87,7 @@ class SessionDesk {
   void want_hand_over(std::span<const store::SessionHold> holds);
   /// Those that are to leave now begin to be saved.
   void choose_leavers(bool draining);
-  /// Those that are saved, or have nothing to save.
+  /// Those that are saved, or have nothing to save; by id.
   [[nodiscard]] std::vector<store::SessionRelease> releases() const;
   /// The store won't let it go: something of it is queued or runs, or its state can't be saved.
   void stays(const store::SessionHold& hold);
@@ -106,10 +114,15 @@ class SessionDesk {
     bool ready = false;  ///< saved, or nothing to save
     std::optional<store::SessionSave> save{};
   };
+  struct Held;
+  using HeldPointer = std::shared_ptr<Held>;
+  /// By the time when to look at one, and its number here.
+  using Agenda = std::map<std::pair<BootTime, std::uint64_t>, HeldPointer>;
   struct Held {
     store::SessionHold hold{};
-    Duration lease{};  ///< its length
-    BootTime asked{};  ///< when it was claimed or renewed last
+    std::uint64_t number = 0;  ///< here; never given twice
+    Duration lease{};          ///< its length
+    BootTime asked{};          ///< when it was claimed or renewed last
     BootTime lease_until{};
     Duration idle_timeout = never;
     bool fails = false;  ///< under `fail`: nobody else may claim it
@@ -122,19 +135,32 @@ class SessionDesk {
     bool hand_over = false;
     bool refused = false;  ///< the store would not let it go
     std::optional<Leaving> leaving{};
-    BootTime not_before{};  ///< is it tried again to let it go
+    BootTime not_before{};               ///< is it tried again to let it go
+    BootTime look_at = BootTime::max();  ///< its place in the agenda; max: it has none
+    Gauge* shown_in = nullptr;           ///< where its state is counted
+    std::list<Held*>::iterator place{};  ///< in the order of rest
   };
-  using HeldPointer = std::shared_ptr<Held>;
-  using Books = std::map<std::string, HeldPointer, std::less<>>;
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view id) const noexcept { return std::hash<std::string_view>{}(id); }
+  };
+  using Books = std::unordered_map<std::string, HeldPointer, Hash, std::equal_to<>>;
 
   HeldPointer take_up(const store::SessionGrant& grant, BootTime asked);
   HeldPointer add(const store::SessionGrant& grant, BootTime asked, store::SessionReason reason);
-  void claim_again(Held& held, const store::SessionGrant& grant, BootTime asked);
+  void claim_again(const HeldPointer& held, const store::SessionGrant& grant, BootTime asked);
+  void note_lease(const Held& held);
   void end_stay(const HeldPointer& held, bool aborted);
   [[nodiscard]] HeldPointer find_current(const store::SessionHold& hold) const;
-  [[nodiscard]] std::optional<store::SessionReason> reason_to_leave(const Held& held, bool draining,
-                                                                    BootTime now) const;
-  HeldPointer longest_quiet() const;
+  [[nodiscard]] static bool is_at_rest(const Held& held);
+  [[nodiscard]] HeldPointer longest_quiet() const;
+  void rest_from_now(const HeldPointer& held);
+  [[nodiscard]] BootTime leaves_at(const Held& held) const;
+  void look_by(const HeldPointer& held, BootTime time);
+  void take_off_agenda(Held& held);
+  void stop_leaving(Held& held);
+  void show(Held& held, Gauge* state) const;
+  void show(Held& held) const;
   void begin_to_leave(const HeldPointer& held, store::SessionReason reason);
   void save(const HeldPointer& held);
   void leave(const HeldPointer& held, store::SessionReason reason);
@@ -149,6 +175,13 @@ class SessionDesk {
   std::weak_ptr<const void> owner_;
   mutable std::mutex mutex_;
   Books books_;
+  std::uint64_t last_number_ = 0;
+  // Those at rest, not later than they have to leave; some may work again by then.
+  Agenda agenda_;
+  std::list<Held*> by_rest_;                      // all, by the time when they came to rest last
+  std::map<std::uint64_t, HeldPointer> leaving_;  // all that leave, by number
+  std::optional<BootTime> renewal_due_;           // not later than it is; unknown after renewals
+  BootTime overdue_from_ = BootTime::max();       // no lease is over before that
   std::atomic<BootTime> room_wanted_until_{BootTime{}};
   // Posted, and not yet done; what destroys states may outlive the desk.
   std::shared_ptr<std::atomic<int>> jobs_ = std::make_shared<std::atomic<int>>(0);

@@ -15,7 +15,7 @@ namespace {
 bool blames_session(CancelReason reason) {
   return reason == CancelReason::session_lost || reason == CancelReason::session_closed ||
          reason == CancelReason::session_expired || reason == CancelReason::session_aborted ||
-         reason == CancelReason::requirements_not_met;
+         reason == CancelReason::requirements_not_met || reason == CancelReason::no_session_capacity;
 }
 
 void tell(Transaction& tx, const Activity& activity, CancelReason reason) {

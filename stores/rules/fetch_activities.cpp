@@ -15,7 +15,10 @@ namespace {
 class Fetch {
  public:
   Fetch(Transaction& tx, const ActivityRequest& request)
-      : tx_(tx), request_(request), abilities_(*request.abilities) {}
+      : tx_(tx),
+        request_(request),
+        abilities_(*request.abilities),
+        owned_only_(request.owned_only || find_worker(tx, request.worker)->draining) {}
 
   FetchedActivities run() {
     for (auto next = tx_.space.waiting.begin(); next != tx_.space.waiting.end();) {
@@ -32,7 +35,7 @@ class Fetch {
  private:
   void consider(Activity& activity) {
     const Admission admission = admit(tx_, request_.worker, abilities_, activity);
-    if (request_.owned_only && (!activity.session || admission != Admission::yes)) return;
+    if (owned_only_ && (!activity.session || admission != Admission::yes)) return;
     if (admission == Admission::no) {
       note_lapse(activity);
     } else if (admission == Admission::by_claim && at_limit()) {
@@ -59,6 +62,7 @@ class Fetch {
       locked.session->claimed = true;
       locked.session->same_owner = claimed.same_owner;
       locked.session->previous_owner = claimed.previous_owner;
+      locked.session->reason = claimed.reason;
       locked.session->saved = claimed.saved;
     }
     fetched_.activities.push_back(std::move(locked));
@@ -156,6 +160,7 @@ class Fetch {
   Transaction& tx_;
   const ActivityRequest& request_;
   const Abilities& abilities_;
+  const bool owned_only_;
   FetchedActivities fetched_{};
   std::size_t claims_ = 0;
   std::optional<std::size_t> share_{};

@@ -44,20 +44,27 @@ class Sweep {
   [[nodiscard]] CancelReason overdue(const Activity& activity) const {
     if (activity.session_over) return *activity.session_over;
     if (activity.total_until <= activity.deadline()) return CancelReason::total_deadline;
-    return asks_too_much(activity) ? CancelReason::requirements_not_met : CancelReason::schedule_to_start;
+    return why_nobody_took(activity);
   }
 
-  /// There are workers for it, but none that its session could be with.
-  [[nodiscard]] bool asks_too_much(const Activity& activity) const {
+  /// The session is to blame when there are workers for the activity, but none that the session could be
+  /// with.
+  [[nodiscard]] CancelReason why_nobody_took(const Activity& activity) const {
     const Session* const session = activity.session ? find_session(tx_, *activity.session) : nullptr;
-    if (session == nullptr || session->policy.requirements.empty()) return false;
+    if (session == nullptr) return CancelReason::schedule_to_start;
     bool anybody = false;
+    bool anybody_able = false;
     for (const auto& [key, worker] : tx_.space.workers) {
-      if (!is_live(worker) || !can_run(worker.info.abilities, activity)) continue;
-      if (covers(worker.info.abilities, session->policy)) return false;
+      const Abilities& abilities = worker.info.abilities;
+      if (!is_live(worker) || !can_run(abilities, activity)) continue;
       anybody = true;
+      if (!covers(abilities, session->policy)) continue;
+      anybody_able = true;
+      if (sessions_held(tx_, key) < abilities.session_limit) return CancelReason::schedule_to_start;
     }
-    return anybody;
+    if (!anybody) return CancelReason::schedule_to_start;
+    if (!anybody_able) return CancelReason::requirements_not_met;
+    return is_claimable(tx_, *session) ? CancelReason::no_session_capacity : CancelReason::schedule_to_start;
   }
 
   void fail_overdue_activities() {

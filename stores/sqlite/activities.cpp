@@ -48,17 +48,19 @@ void note_not_running(Transaction& tx, const store::ActivityId& id) {
 std::vector<RunningActivity> read_running(Transaction& tx, const Instance& instance) {
   std::vector<RunningActivity> running;
   for (Cursor row = tx.rows(tx.sql.running_tokens, instance.key, instance.execution); row.next();) {
-    running.push_back({.event = row->number<EventId>(0), .token = row->token<LockToken>(1)});
+    running.push_back(
+        {.event = row->number<EventId>(0), .token = row->token<LockToken>(1), .session = row->int64(2)});
   }
   for (const Activity& activity : packed_of(tx, instance.key)) {
-    running.push_back({.event = activity.id.event, .token = activity.token, .packed = true});
+    running.push_back(
+        {.event = activity.id.event, .token = activity.token, .session = activity.session, .packed = true});
   }
   std::ranges::sort(running, {}, &RunningActivity::event);
   return running;
 }
 
 bool is_plain(const Activity& a) noexcept {
-  return a.session == 0 && a.priority == 0 && a.attempt == 1 && a.delivery <= 1 && a.start_within == never &&
+  return a.priority == 0 && a.attempt == 1 && a.delivery <= 1 && a.start_within == never &&
          a.total_until == kNoTime && a.last_failure.empty() && a.progress.empty();
 }
 
@@ -103,11 +105,11 @@ std::optional<Activity> find_activity(Transaction& tx, const store::ActivityId& 
 
 void insert_running(Transaction& tx, const Activity& a) {
   if (Instance* known = tx.memo.instances.find(a.id.instance)) {
-    known->note_running({.event = a.id.event, .token = a.token});
+    known->note_running({.event = a.id.event, .token = a.token, .session = a.session});
   }
   LeaseTime& horizon = tx.counters().activity_horizon;
   horizon = std::min(horizon, a.until);
-  if (is_plain(a) && a.delivery == 1) {  // columns at their defaults need not be bound
+  if (is_plain(a) && a.delivery == 1 && a.session == 0) {  // columns at their defaults need not be bound
     tx.run(tx.sql.insert_running_plain, a.id.instance, a.id.execution, a.id.event, a.kind, a.worker, a.token,
            a.until, Blob{a.body});
     return;
@@ -129,6 +131,9 @@ void insert_queued(Transaction& tx, const Activity& a) {
          blob_or_null(a.last_failure), blob_or_null(a.progress), over_of(a), a.lane, a.at, a.adopts,
          or_null(deadline, kNoTime));
   tx.memo.nothing_queued = false;
+  if (Session* known = a.session == 0 ? nullptr : tx.memo.sessions.find(a.session)) {
+    if (known->queued) ++*known->queued;
+  }
   if (tx.memo.top_rank) tx.memo.top_rank = std::min(*tx.memo.top_rank, -std::int64_t{a.priority});
   if (Instance* known = tx.memo.instances.find(a.id.instance)) known->bare = false;
   tx.wake(store::kActivities);
@@ -139,6 +144,10 @@ void erase_activity(Transaction& tx, const Activity& activity) {
   const auto& [instance, execution, event] = activity.id;
   if (activity.is_queued()) {
     tx.run(tx.sql.delete_queued, instance, execution, event);
+    tx.memo.nothing_queued.reset();
+    if (Session* known = activity.session == 0 ? nullptr : tx.memo.sessions.find(activity.session)) {
+      if (known->queued) --*known->queued;
+    }
     return;
   }
   note_not_running(tx, activity.id);
@@ -168,18 +177,20 @@ std::optional<Activity> new_activity(Transaction& tx, const Instance& instance,
     return activity;
   }
   const store::SessionUse& use = *wanted.session;
-  std::optional<Session> session = session_now(tx, use.id);
-  if (!session && use.policy.create_if_missing) session = begin_session(tx, use.id, use.policy, nullptr);
-  if (session && session->ended) {
+  const Session* session = session_now(tx, use.id);
+  if (session == nullptr && use.policy.create_if_missing) {
+    session = &begin_session(tx, use.id, use.policy, nullptr);
+  }
+  if (session != nullptr && session->ended) {
     tell_instance(tx, activity, reason_of(*session), use.id);
     return std::nullopt;
   }
-  const store::SessionPolicy& policy = session ? session->policy : use.policy;
+  const store::SessionPolicy& policy = session != nullptr ? session->policy : use.policy;
   activity.kind = tx.kind_number(wanted.queue.empty() ? policy.queue : wanted.queue, wanted.name,
                                  store::to_bytes(policy.requirements));
-  activity.session = session ? session->number : session_number(tx, use.id);
-  activity.adopts = !session && wanted.queue.empty();
-  activity.lane = session && session->open ? activity.kind : -activity.session;
+  activity.session = session != nullptr ? session->number : session_number(tx, use.id);
+  activity.adopts = session == nullptr && wanted.queue.empty();
+  activity.lane = session != nullptr && session->open ? activity.kind : -activity.session;
   return activity;
 }
 
@@ -190,21 +201,15 @@ store::LockedActivity lock_activity(Transaction& tx, Activity activity, WorkerKe
   activity.token = token;
   activity.until = later(tx.now, lease);
   ++activity.delivery;
-  std::optional<Session> session;
-  if (activity.session != 0) {
-    session = session_of(tx, activity.session);
-    activity.generation = session->generation;
-    if (!std::exchange(session->ran, true)) save_session(tx, *session);
-  }
+  if (activity.session != 0) enter_session(tx, activity);
   insert_running(tx, activity);
-  store::LockedActivity locked = tell_locked(tx, std::move(activity), std::move(instance));
-  if (session) {
-    locked.session = store::SessionGrant{.hold = {session->id, session->generation},
-                                         .lease = left_until(session->lease_until, tx.now),
-                                         .idle_timeout = session->idle_timeout,
-                                         .when_lost = session->policy.when_lost};
-  }
-  return locked;
+  return tell_locked(tx, std::move(activity), std::move(instance));
+}
+
+void enter_session(Transaction& tx, Activity& activity) {
+  Session& session = session_of(tx, activity.session);
+  activity.generation = session.generation;
+  if (!std::exchange(session.ran, true)) save_session(tx, session);
 }
 
 store::LockedActivity tell_locked(Transaction& tx, Activity activity, std::string instance) {
@@ -221,6 +226,12 @@ store::LockedActivity tell_locked(Transaction& tx, Activity activity, std::strin
   locked.last_failure = std::move(activity.last_failure);
   locked.progress = std::move(activity.progress);
   locked.total_left = left_until(activity.total_until, tx.now);
+  if (activity.session == 0) return locked;
+  const Session& session = session_of(tx, activity.session);
+  locked.session = store::SessionGrant{.hold = {session.id, session.generation},
+                                       .lease = left_until(session.lease_until, tx.now),
+                                       .idle_timeout = session.idle_timeout,
+                                       .when_lost = session.policy.when_lost};
   return locked;
 }
 
@@ -261,7 +272,7 @@ void queue_again(Transaction& tx, Activity activity, Duration delay) {
   insert_queued(tx, activity);
   activity.table = ActivityTable::queued;
   if (activity.session == 0) return;
-  Session session = session_of(tx, activity.session);
+  Session& session = session_of(tx, activity.session);
   if (activity.session_over) {
     take_away(tx, activity, *activity.session_over, session.id);
   } else if (session.begun && !session.ended && session.ttl_until <= tx.now) {
@@ -271,13 +282,13 @@ void queue_again(Transaction& tx, Activity activity, Duration delay) {
 
 bool SessionResults::counts(Transaction& tx) const {
   if (session == 0 || !*save || !(*save)->required) return true;
-  const Session row = session_of(tx, session);
+  const Session& row = session_of(tx, session);
   return !row.begun || row.ended || is_current(row, worker, generation);
 }
 
 void SessionResults::apply(Transaction& tx) const {
   if (session == 0 || (!*save && !*abort)) return;
-  Session row = session_of(tx, session);
+  Session& row = session_of(tx, session);
   if (!row.ended && row.ttl_until <= tx.now) expire(tx, row);
   if (!is_current(row, worker, generation)) return;
   if (*save) {

@@ -48,7 +48,7 @@ struct Activity {
   }
 };
 
-/// What most activities are: without session, deadlines and priority, in their first attempt and delivery.
+/// What most activities are: without deadlines and priority, in their first attempt and delivery.
 bool is_plain(const Activity& activity) noexcept;
 /// Reads a row of one of the queries that give whole rows.
 Activity read_activity(const Cursor& row, ActivityTable table);
@@ -75,7 +75,9 @@ std::optional<Activity> new_activity(Transaction& tx, const Instance& instance,
 /// worker's.
 store::LockedActivity lock_activity(Transaction& tx, Activity activity, WorkerKey worker, LockToken token,
                                     Duration lease, std::string instance);
-/// What its worker is told about an activity that is locked; without its session.
+/// It is handed out in the current generation of its session.
+void enter_session(Transaction& tx, Activity& activity);
+/// What its worker is told about an activity that is locked.
 store::LockedActivity tell_locked(Transaction& tx, Activity activity, std::string instance);
 
 /// Takes a row away that its own turn or the deletion of its instance has no more use for. One that has an

@@ -14,7 +14,7 @@ Admission admit(Transaction& tx, WorkerKey worker, const store::Abilities& abili
                 const Activity& activity) {
   if (!serves(abilities, tx.kind(activity.kind)) || activity.deadline() <= tx.now) return Admission::no;
   if (activity.session == 0) return Admission::yes;
-  const Session session = session_of(tx, activity.session);
+  const Session& session = session_of(tx, activity.session);
   if (!session.begun || !covers(abilities, session.policy.requirements)) return Admission::no;
   const bool held = is_held_by(tx, session, worker);
   if (!held && !is_claimable(tx, session)) return Admission::no;
@@ -26,7 +26,7 @@ namespace {
 
 /// A ready item of the same session goes first.
 bool passes_its_session(Transaction& tx, const Activity& activity) {
-  if (activity.session == 0) return false;
+  if (activity.session == 0 || !has_queued(tx, session_of(tx, activity.session))) return false;
   Cursor row = tx.rows(tx.sql.ready_in_session, activity.session, tx.now);
   return row.next();
 }

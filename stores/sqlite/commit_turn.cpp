@@ -147,8 +147,14 @@ class Commit {
     std::vector<EventId> packed;
     std::vector<SessionResults> results;
     for (const store::LocalCompletion& done : commit_.completed) {
-      if (const RunningActivity* row = running(done.event); row != nullptr && row->packed) {
-        packed.push_back(done.event);
+      if (const RunningActivity* known = running(done.event); known != nullptr && says_nothing_else(done)) {
+        note_room(tx_, known->session);
+        if (known->packed) {
+          packed.push_back(done.event);
+        } else {
+          tx_.run(tx_.sql.delete_running, commit_.key, commit_.execution, done.event);
+          instance_->note_not_running(done.event);
+        }
         continue;
       }
       const std::optional<Activity> row = find_activity(tx_, id_of(done.event));
@@ -159,11 +165,15 @@ class Commit {
                          .save = &done.save,
                          .abort = &done.abort_session});
       erase_activity(tx_, *row);
-      if (row->session != 0) tx_.wake(store::kActivities);  // there is room for another one
+      note_room(tx_, row->session);
     }
     if (!packed.empty()) complete_packed(std::move(packed));
     // After all rows: an activity that aborts its session must not take those away that ended with it.
     for (const SessionResults& result : results) result.apply(tx_);
+  }
+
+  static bool says_nothing_else(const store::LocalCompletion& done) {
+    return !done.save && !done.abort_session;
   }
 
   // Most often all that a commit has handed off ends together.
@@ -200,8 +210,8 @@ class Commit {
 
   void open_sessions() {
     for (const store::SessionOpen& open : commit_.open_sessions) {
-      const std::optional<Session> session = session_now(tx_, open.id);
-      const bool exists = session && !session->ended;
+      const Session* const session = session_now(tx_, open.id);
+      const bool exists = session != nullptr && !session->ended;
       if (!exists) begin_session(tx_, open.id, open.policy, instance_);
       watch(open.id);
       note_answer(open.source,
@@ -247,18 +257,27 @@ class Commit {
                .execution = commit_.execution,
                .worker = request_.worker,
                .token = commit_.activity_token,
-               .until = later(tx_.now, request_.activity_lease)};
+               .until = later(tx_.now, request_.activity_lease),
+               .session = activity.session};
+    }
+    if (activity.session != 0) {
+      enter_session(tx_, activity);
+      pack_.generation = activity.generation;
     }
     pack_.add(activity);
-    instance_->note_running({.event = activity.id.event, .token = pack_.token, .packed = true});
+    instance_->note_running(
+        {.event = activity.id.event, .token = pack_.token, .session = activity.session, .packed = true});
     activity.delivery = 1;
     return tell_locked(tx_, std::move(activity), instance_->name);
   }
 
-  // What is left of an earlier pack stays as it is.
+  // What is left of an earlier pack stays as it is. Of a session that limits how many run at once each one is
+  // counted, also while this commit goes on.
   bool may_pack(const Activity& activity) {
     if (!is_plain(activity) || !pack_.has_room_for(activity)) return false;
-    return pack_.size != 0 || !std::ranges::any_of(all_running(), &RunningActivity::packed);
+    if (activity.session != 0 && session_of(tx_, activity.session).policy.max_concurrent != 0) return false;
+    if (pack_.size != 0) return pack_.session == activity.session;
+    return !std::ranges::any_of(all_running(), &RunningActivity::packed);
   }
 
   void schedule_timers() {
@@ -281,8 +300,8 @@ class Commit {
 
   void close_and_watch_sessions() {
     for (const store::SessionClose& item : commit_.close_sessions) {
-      std::optional<Session> session = session_now(tx_, item.id);
-      const bool exists = session && !session->ended;
+      Session* const session = session_now(tx_, item.id);
+      const bool exists = session != nullptr && !session->ended;
       if (exists) close_session(tx_, *session, store::SessionReason::closed_by_code);
       note_answer(item.source,
                   exists ? store::SessionAnswer::Kind::closed : store::SessionAnswer::Kind::missing);

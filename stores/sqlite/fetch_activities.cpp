@@ -19,6 +19,7 @@ class ActivityFetch {
       : tx_(tx),
         request_(request),
         abilities_(*request.abilities),
+        owned_only_(request.owned_only || tx.is_draining(request.worker)),
         queue_(tx, request.worker, abilities_, std::numeric_limits<std::int64_t>::max()) {}
 
   store::FetchedActivities run() {
@@ -41,7 +42,7 @@ class ActivityFetch {
   void consider(const Activity& activity, const QueueItem& item) {
     const Admission admission = admit(tx_, request_.worker, abilities_, activity);
     if (admission == Admission::no) return;
-    if (request_.owned_only && (activity.session == 0 || admission != Admission::yes))
+    if (owned_only_ && (activity.session == 0 || admission != Admission::yes))
       return queue_.drop_lane(item.lane);
     if (admission == Admission::full) {
       if (item.lane < 0) queue_.drop_lane(item.lane);
@@ -61,7 +62,7 @@ class ActivityFetch {
   void take(Activity activity, bool by_claim) {
     Claim claimed;
     if (by_claim) {
-      Session session = session_of(tx_, activity.session);
+      Session& session = session_of(tx_, activity.session);
       claimed = claim(tx_, session, request_.worker, abilities_, store::SessionReason::work);
       ++claims_;
       ++*held_;
@@ -78,6 +79,7 @@ class ActivityFetch {
     grant.claimed = true;
     grant.same_owner = claimed.same_owner;
     grant.previous_owner = std::move(claimed.previous_owner);
+    grant.reason = claimed.reason;
     grant.saved = std::move(claimed.saved);
   }
 
@@ -127,9 +129,9 @@ class ActivityFetch {
   }
 
   void note_hand_overs() {
-    for (const Session& session : queue_.sessions()) {
-      if (belongs_elsewhere(session) && in_flight_in(tx_, session) == 0)
-        out_.to_hand_over.push_back({session.id, session.generation});
+    for (const Session* session : queue_.sessions()) {
+      if (belongs_elsewhere(*session) && in_flight_in(tx_, *session) == 0)
+        out_.to_hand_over.push_back({session->id, session->generation});
     }
   }
 
@@ -142,14 +144,14 @@ class ActivityFetch {
     return std::ranges::any_of(kinds, [&](std::int64_t number) {
       const Kind& kind = tx_.kind(number);
       return !serves(abilities_, kind) && std::ranges::any_of(live_workers(), [&](const auto& worker) {
-        const store::Abilities& others = worker.abilities;
+        const store::Abilities& others = worker.info.abilities;
         return others.session_limit > 0 && serves(others, kind) &&
                covers(others, session.policy.requirements);
       });
     });
   }
 
-  const std::vector<store::WorkerInfo>& live_workers() {
+  const std::vector<LiveWorker>& live_workers() {
     if (!live_workers_) live_workers_ = sqlite_store::live_workers(tx_);
     return *live_workers_;
   }
@@ -157,12 +159,13 @@ class ActivityFetch {
   Transaction& tx_;
   const store::ActivityRequest& request_;
   const store::Abilities& abilities_;
+  const bool owned_only_;
   QueueReader queue_;
   store::FetchedActivities out_{};
   std::size_t claims_ = 0;
   std::optional<std::uint32_t> held_{};
   std::optional<std::size_t> share_{};
-  std::optional<std::vector<store::WorkerInfo>> live_workers_{};
+  std::optional<std::vector<LiveWorker>> live_workers_{};
 };
 
 }  // namespace

@@ -16,18 +16,13 @@ void deliver_outcome(Transaction& tx, const store::ActivityId& id, std::string_v
           {.kind = store::MessageKind::outcome, .execution = id.execution, .source = id.event, .body = body});
 }
 
-/// Another one of its session may run now.
-void make_room(Transaction& tx, const Activity& activity) {
-  if (activity.session != 0) tx.wake(store::kActivities);
-}
-
 struct Answer {
   Transaction& tx;
   Activity activity;
 
   void operator()(const store::Finished& finished) {
     erase_activity(tx, activity);
-    make_room(tx, activity);
+    note_room(tx, activity.session);
     deliver_outcome(tx, activity.id, finished.body);
   }
   void operator()(const store::Retry& retry) {
@@ -65,12 +60,13 @@ void extend_lock(Transaction& tx, const Activity& activity, const store::Activit
 
 /// An activity of the current generation keeps its session.
 void extend_session_of(Transaction& tx, const Activity& activity) {
-  Session session = session_of(tx, activity.session);
+  Session& session = session_of(tx, activity.session);
   if (!is_current(session, activity.worker, activity.generation)) return;
   // Whoever let a lease lapse under `reclaim` has to claim again.
   if (!is_held(tx, session) && session.policy.when_lost == store::SessionPolicy::WhenLost::reclaim) return;
   extend(tx, session);
-  tx.run(tx.sql.extend_session, session.number, session.lease_until, tx.now);
+  session.last_activity = tx.now;
+  tx.run(tx.sql.extend_session, session.number, session.lease_until, session.last_activity);
 }
 
 }  // namespace

@@ -32,7 +32,8 @@ struct Held {
 struct RunningActivity {
   EventId event{};
   LockToken token{};
-  bool packed = false;  ///< it is in the instance's pack, and has no row of its own
+  std::int64_t session = 0;  ///< its number; 0 = none
+  bool packed = false;       ///< it is in the instance's pack, and has no row of its own
 };
 
 struct Instance {

@@ -21,7 +21,9 @@ Pack read_pack(const Cursor& row) {
           .worker = row->number<WorkerKey>(3),
           .token = row->token<LockToken>(4),
           .until = row->int64(5),
-          .items = std::string(row->blob(6))};
+          .session = row->int64(6),
+          .generation = row->number<Generation>(7),
+          .items = std::string(row->blob(8))};
 }
 
 /// False when its bytes are damaged.
@@ -37,6 +39,8 @@ bool decode(const Pack& pack, std::vector<Activity>& activities) {
     activity.worker = pack.worker;
     activity.token = pack.token;
     activity.until = pack.until;
+    activity.session = pack.session;
+    activity.generation = pack.generation;
     activity.body = body;
     activity.delivery = 1;
     activity.table = ActivityTable::packs;
@@ -66,8 +70,10 @@ void Pack::add(const Activity& activity) {
 }
 
 void write_pack(Transaction& tx, const Pack& pack) {
+  const bool in_session = pack.session != 0;
   tx.run(tx.sql.write_pack, pack.key, pack.ns, pack.execution, pack.worker, pack.token, pack.until,
-         Blob{pack.items});
+         in_session ? std::optional(pack.session) : std::nullopt,
+         in_session ? std::optional(pack.generation) : std::nullopt, Blob{pack.items});
   LeaseTime& horizon = tx.counters().activity_horizon;
   horizon = std::min(horizon, pack.until);
 }
@@ -87,6 +93,27 @@ std::vector<Activity> all_packed(Transaction& tx) {
   return activities;
 }
 
+std::vector<Activity> packed_in_session(Transaction& tx, std::int64_t session) {
+  std::vector<Activity> activities;
+  for (Cursor row = tx.rows(tx.sql.packs_in_session, session); row.next();)
+    decode_or_throw(read_pack(row), activities);
+  // A commit that ends the last activities of a pack leaves its row until it knows what takes its place.
+  std::erase_if(activities, [&](const Activity& activity) {
+    const Instance* known = tx.memo.instances.find(activity.id.instance);
+    return known != nullptr && known->running &&
+           std::ranges::find(*known->running, activity.id.event, &RunningActivity::event) ==
+               known->running->end();
+  });
+  return activities;
+}
+
+void unpack_session(Transaction& tx, std::int64_t session) {
+  for (const Activity& activity : packed_in_session(tx, session)) {
+    erase_activity(tx, activity);
+    insert_running(tx, activity);
+  }
+}
+
 void take_from_pack(Transaction& tx, InstanceKey key, std::span<const EventId> events) {
   Pack rest;
   for (const Activity& activity : packed_of(tx, key)) {
@@ -97,6 +124,8 @@ void take_from_pack(Transaction& tx, InstanceKey key, std::span<const EventId> e
     rest.worker = activity.worker;
     rest.token = activity.token;
     rest.until = activity.until;
+    rest.session = activity.session;
+    rest.generation = activity.generation;
     rest.add(activity);
   }
   if (rest.size == 0) {

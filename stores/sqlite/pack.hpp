@@ -13,8 +13,9 @@
 
 namespace holdfast::sqlite_store {
 
-/// A row of `packs`: plain activities of one instance in their first delivery, locked by the same token.
-/// Small, because it is written anew when one of them goes its own way. An instance has at most one.
+/// A row of `packs`: plain activities of one instance in their first delivery, locked by the same token, in
+/// the same session or in none. Small, because it is written anew when one of them goes its own way. An
+/// instance has at most one.
 struct Pack {
   InstanceKey key{};
   std::int64_t ns = 0;
@@ -22,6 +23,8 @@ struct Pack {
   WorkerKey worker{};
   LockToken token{};
   LeaseTime until = 0;
+  std::int64_t session = 0;
+  Generation generation{};
   std::size_t size = 0;
   std::string items{};  ///< encoded
 
@@ -34,6 +37,10 @@ void write_pack(Transaction& tx, const Pack& pack);
 /// The activities in the pack of an instance, if it has one, or in all packs of the namespace.
 std::vector<Activity> packed_of(Transaction& tx, InstanceKey key);
 std::vector<Activity> all_packed(Transaction& tx);
+/// Those of a session, of all its instances and generations.
+std::vector<Activity> packed_in_session(Transaction& tx, std::int64_t session);
+/// Each of them gets a row of its own.
+void unpack_session(Transaction& tx, std::int64_t session);
 /// These leave the pack of that instance.
 void take_from_pack(Transaction& tx, InstanceKey key, std::span<const EventId> events);
 /// Removes the packs of all namespaces whose locks are over; their activities. What can't be decoded is set

@@ -147,6 +147,93 @@ TEST_F(SqlitePacks, AnotherProcessFindsWhatThisOneHandedOff) {
   EXPECT_EQ(running(), (Events{2}));
 }
 
+/// The same, in a session that the worker holds.
+class SqlitePacksInASession : public SqlitePacks {
+ protected:
+  void acquire(const SessionPolicy& policy = {}) {
+    ASSERT_TRUE(store_->acquire_session(worker_, abilities_, "s", policy));
+  }
+  TurnCommit hand_off_in_session(const std::vector<std::uint64_t>& events) {
+    TurnCommit commit = hand_off(events);
+    for (NewActivity& activity : commit.activities) activity.session = SessionUse{.id = "s"};
+    return commit;
+  }
+  SessionView session() { return store_->session("s").value(); }
+  std::vector<CancelReason> taken() {
+    std::vector<CancelReason> reasons;
+    for (const CancelRecord& record : store_->cancel_records(worker_).value())
+      reasons.push_back(record.reason);
+    return reasons;
+  }
+  bool release() {
+    const SessionRelease release{{"s", session().generation}, SessionReason::idle};
+    return store_->release_sessions(worker_, std::span(&release, 1)).at(0).has_value();
+  }
+};
+
+TEST_F(SqlitePacksInASession, TheyAreInFlightInIt) {
+  acquire();
+  for (const auto& activity : commit(hand_off_in_session({2, 3, 4})).handed_off) {
+    ASSERT_TRUE(activity && activity->session);
+    EXPECT_EQ(activity->session->hold, (SessionHold{"s", session().generation}));
+  }
+  EXPECT_EQ(session().in_flight, 3U);
+  EXPECT_FALSE(release());
+  TurnCommit next = turn();
+  next.completed = {{.event = {2}, .token = kFirst}, {.event = {4}, .token = kFirst}};
+  commit(next);
+  EXPECT_EQ(session().in_flight, 1U);
+  clock_.advance(30s);  // their locks are over, and so is the lease
+  EXPECT_EQ(session().in_flight, 0U);
+  EXPECT_EQ(session().queued, 1U);
+}
+
+TEST_F(SqlitePacksInASession, OneWithoutSessionIsNotAmongThem) {
+  acquire();
+  TurnCommit mixed = hand_off_in_session({2, 3, 4});
+  mixed.activities[1].session.reset();
+  commit(mixed);
+  EXPECT_EQ(running(), (Events{2, 3, 4}));
+  EXPECT_EQ(session().in_flight, 2U);
+}
+
+TEST_F(SqlitePacksInASession, WhatRunsMayFinishWhenItIsClosedAndFailsWithItOtherwise) {
+  acquire();
+  commit(hand_off_in_session({2, 3}));
+  EXPECT_TRUE(store_->close_session("s", SessionReason::closed_by_code));
+  EXPECT_EQ(running(), (Events{2, 3}));
+  TurnCommit next = turn();
+  next.completed = {{.event = {2}, .token = kFirst}};
+  commit(next);
+  clock_.advance(30s);
+  EXPECT_EQ(store_->sweep({.worker = worker_}).value().activities_timed_out, 1U);
+  EXPECT_EQ(running(), Events{});
+  EXPECT_EQ(store_->describe("i").value().unread, 1U);  // it is told so
+}
+
+TEST_F(SqlitePacksInASession, AnAbortTakesTheOthersAwayAndNotThoseThatEndWithIt) {
+  acquire();
+  commit(hand_off_in_session({2, 3, 4}));
+  TurnCommit next = turn();
+  next.completed = {{.event = {2}, .token = kFirst},
+                    {.event = {3}, .token = kFirst, .abort_session = "no more"}};
+  commit(next);
+  EXPECT_EQ(running(), Events{});
+  EXPECT_EQ(taken(), (std::vector{CancelReason::session_aborted}));
+}
+
+TEST_F(SqlitePacksInASession, WhatHasEndedStaysEndedWhenTheSameCommitExpiresTheSession) {
+  acquire({.ttl = 10s});
+  commit(hand_off_in_session({2, 3}));
+  clock_.advance(11s);
+  TurnCommit next = hand_off_in_session({102});
+  next.completed = {{.event = {2}, .token = kFirst}, {.event = {3}, .token = kFirst}};
+  commit(next);
+  EXPECT_EQ(session().state, SessionState::expired);
+  EXPECT_EQ(running(), Events{});
+  EXPECT_EQ(session().in_flight, 0U);
+}
+
 TEST_F(SqlitePacks, OneThatCantBeDecodedIsSetAsideAndBlocksNobody) {
   commit(hand_off({2, 3}));
   sqlite_store::Connection(folder_ / "packs.db", SQLITE_OPEN_READWRITE)

@@ -30,10 +30,10 @@ QueueReader::QueueReader(Transaction& tx, WorkerKey worker, const store::Abiliti
     if (serves(abilities, kind) && covers(abilities, kind.requirements)) add_lane(lane);
   }
   for (const std::int64_t number : find_sessions(worker)) {
-    Session session = session_of(tx, number);
+    const Session& session = session_of(tx, number);
     if (!is_held_by(tx, session, worker)) continue;
     add_session(number);
-    sessions_.push_back(std::move(session));
+    sessions_.push_back(&session);
   }
   std::ranges::sort(sessions_, {}, &Session::id);
 }

@@ -33,8 +33,8 @@ class QueueReader {
   /// The next ready item, by priority, then by how long it waits, then by id.
   std::optional<QueueItem> next();
 
-  /// Those of the worker that may have items, as they were at the beginning; sorted by id.
-  [[nodiscard]] const std::vector<Session>& sessions() const noexcept { return sessions_; }
+  /// Those of the worker that may have had items at the beginning; sorted by id.
+  [[nodiscard]] const std::vector<const Session*>& sessions() const noexcept { return sessions_; }
 
   /// The worker holds this session from now on.
   void add_session(std::int64_t number);
@@ -63,7 +63,7 @@ class QueueReader {
 
   Transaction& tx_;
   std::int64_t below_rank_;
-  std::vector<Session> sessions_{};
+  std::vector<const Session*> sessions_{};
   std::vector<Stream> streams_{};
   LeaseTime next_due_ = kNoTime;
 };

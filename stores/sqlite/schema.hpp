@@ -181,9 +181,9 @@ CREATE TABLE running (
 ) WITHOUT ROWID;
 CREATE INDEX running_by_session ON running (session) WHERE session IS NOT NULL;
 
--- Activities that the last hand-off of an instance locked together: one row while they share their lock. None
--- has a session, a deadline, a priority or more than its first attempt and delivery. `items`: event, kind and
--- body of each.
+-- Activities that the last hand-off of an instance locked together: one row while they share their lock. All
+-- are of one session, or all of none; none has a deadline, a priority or more than its first attempt and
+-- delivery. `items`: event, kind and body of each.
 CREATE TABLE packs (
   key INTEGER PRIMARY KEY,
   ns INTEGER NOT NULL,
@@ -191,8 +191,11 @@ CREATE TABLE packs (
   worker INTEGER NOT NULL,
   token BLOB NOT NULL,
   until INTEGER NOT NULL,
+  session INTEGER,
+  generation INTEGER,
   items BLOB NOT NULL
 );
+CREATE INDEX packs_by_session ON packs (session) WHERE session IS NOT NULL;
 
 -- Activities that wait for a worker. `lane`: the kind, for those that any worker with the abilities may take;
 -- minus the session's number, for those that only its owner may. `worker`, `token` and `until` are those of a

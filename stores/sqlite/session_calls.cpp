@@ -35,7 +35,7 @@ Acquired acquire_new(Transaction& tx, WorkerKey worker, const store::Abilities& 
                      std::string_view id, const store::SessionPolicy& policy) {
   if (!policy.create_if_missing) return {.kind = Acquired::Kind::missing};
   if (const auto refused = not_for(tx, worker, abilities, policy)) return {.kind = *refused};
-  Session session = begin_session(tx, id, policy, nullptr);
+  Session& session = begin_session(tx, id, policy, nullptr);
   claim(tx, session, worker, abilities, SessionReason::acquired);
   return answer_with(tx, session, Acquired::Kind::created);
 }
@@ -75,16 +75,16 @@ Acquired acquire_again(Transaction& tx, WorkerKey worker, const store::Abilities
 
 // ---- holding ------------------------------------------------------------------------------------
 
-StoreResult<Session> held(Transaction& tx, WorkerKey worker, const store::SessionHold& hold) {
-  std::optional<Session> session = session_now(tx, hold.id);
-  if (session && session->ended) {
+StoreResult<Session*> held(Transaction& tx, WorkerKey worker, const store::SessionHold& hold) {
+  Session* const session = session_now(tx, hold.id);
+  if (session != nullptr && session->ended) {
     StoreError gone = store_error(StoreError::Kind::gone, "session '" + hold.id + "' has ended");
     gone.reason = reason_of(*session);
     return Unexpected(std::move(gone));
   }
-  const bool current = session && is_current(*session, worker, hold.generation);
+  const bool current = session != nullptr && is_current(*session, worker, hold.generation);
   if (current && (is_held(tx, *session) || session->policy.when_lost == WhenLost::fail)) {
-    return *std::move(session);
+    return session;
   }
   return refuse(
       StoreError::Kind::lost,
@@ -112,8 +112,8 @@ std::optional<std::string> hindrance(Transaction& tx, const Session& session,
 StoreResult<Acquired> acquire_session(Transaction& tx, WorkerKey worker, const store::Abilities& abilities,
                                       std::string_view id, const store::SessionPolicy& policy) {
   if (auto refused = tx.refuse_worker(worker, WorkerCall::takes_work)) return Unexpected(*std::move(refused));
-  std::optional<Session> session = session_now(tx, id);
-  if (!session) return acquire_new(tx, worker, abilities, id, policy);
+  Session* const session = session_now(tx, id);
+  if (session == nullptr) return acquire_new(tx, worker, abilities, id, policy);
   return acquire_again(tx, worker, abilities, *session);
 }
 
@@ -121,11 +121,13 @@ StoreResult<void> renew_session(Transaction& tx, WorkerKey worker, const store::
   if (auto refused = tx.refuse_worker(worker, WorkerCall::keeps_what_it_has)) {
     return Unexpected(*std::move(refused));
   }
-  auto session = held(tx, worker, renewal.hold);
-  if (!session) return Unexpected(std::move(session).error());
-  if (!is_held(tx, *session)) tx.wake(store::kActivities);  // its items may be taken again
-  extend(tx, *session);
-  tx.run(tx.sql.extend_session, session->number, session->lease_until, tx.now - renewal.quiet_for.count());
+  auto found = held(tx, worker, renewal.hold);
+  if (!found) return Unexpected(std::move(found).error());
+  Session& session = **found;
+  if (!is_held(tx, session)) tx.wake(store::kActivities);  // its items may be taken again
+  extend(tx, session);
+  session.last_activity = tx.now - renewal.quiet_for.count();
+  tx.run(tx.sql.extend_session, session.number, session.lease_until, session.last_activity);
   return {};
 }
 
@@ -133,19 +135,20 @@ StoreResult<void> release_session(Transaction& tx, WorkerKey worker, const store
   if (auto refused = tx.refuse_worker(worker, WorkerCall::keeps_what_it_has)) {
     return Unexpected(*std::move(refused));
   }
-  auto session = held(tx, worker, item.hold);
-  if (!session) return Unexpected(std::move(session).error());
-  if (const auto why = hindrance(tx, *session, item)) {
-    return refuse(StoreError::Kind::conflict, "session '" + session->id + "' is not released: " + *why);
+  auto found = held(tx, worker, item.hold);
+  if (!found) return Unexpected(std::move(found).error());
+  Session& session = **found;
+  if (const auto why = hindrance(tx, session, item)) {
+    return refuse(StoreError::Kind::conflict, "session '" + session.id + "' is not released: " + *why);
   }
-  if (item.save) keep_state(tx, *session, *item.save);
-  release(tx, *session, item.reason);
+  if (item.save) keep_state(tx, session, *item.save);
+  release(tx, session, item.reason);
   return {};
 }
 
 StoreResult<bool> close_session(Transaction& tx, std::string_view id, SessionReason reason) {
-  std::optional<Session> session = session_now(tx, id);
-  if (!session) return no_session(id);
+  Session* const session = session_now(tx, id);
+  if (session == nullptr) return no_session(id);
   if (session->ended) return false;
   close_session(tx, *session, reason);
   return true;
@@ -156,12 +159,13 @@ StoreResult<void> fail_session(Transaction& tx, WorkerKey worker, const store::S
   if (auto refused = tx.refuse_worker(worker, WorkerCall::keeps_what_it_has)) {
     return Unexpected(*std::move(refused));
   }
-  auto session = held(tx, worker, hold);
-  if (!session) return Unexpected(std::move(session).error());
-  if (session->policy.when_lost != WhenLost::fail) {
+  auto found = held(tx, worker, hold);
+  if (!found) return Unexpected(std::move(found).error());
+  Session& session = **found;
+  if (session.policy.when_lost != WhenLost::fail) {
     return refuse(StoreError::Kind::invalid, "session '" + hold.id + "' may be re-claimed: release it");
   }
-  lose(tx, *session, reason);
+  lose(tx, session, reason);
   return {};
 }
 
@@ -202,8 +206,8 @@ store::SessionView view_session(Transaction& tx, const Session& session) {
 }
 
 StoreResult<store::SessionView> view_session(Transaction& tx, std::string_view id) {
-  const std::optional<Session> session = find_session(tx, id);
-  if (!session) return no_session(id);
+  const Session* const session = find_session(tx, id);
+  if (session == nullptr) return no_session(id);
   return view_session(tx, *session);
 }
 

@@ -3,6 +3,7 @@
 #include "activities.hpp"
 #include "contract/rows.hpp"
 #include "damaged_row.hpp"
+#include "pack.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -66,26 +67,41 @@ void save_session(Transaction& tx, const Session& s) {
          saved, s.saved_version, to_row(s.created_at), to_row(s.updated_at));
 }
 
-Session session_of(Transaction& tx, std::int64_t number) {
+Session& session_of(Transaction& tx, std::int64_t number) {
+  if (Session* known = tx.memo.sessions.find(number)) return *known;
   Cursor row = tx.rows(tx.sql.session_by_number, number);
   if (!row.next()) throw DamagedRow("session", number);
-  return read_session(row);
+  return tx.memo.sessions.put(read_session(row));
 }
 
-std::optional<Session> find_session(Transaction& tx, std::string_view id) {
+namespace {
+
+/// Also one that is not begun.
+Session* find_place(Transaction& tx, std::string_view id) {
+  if (Session* known = tx.memo.sessions.find(id)) return known;
   Cursor row = tx.rows(tx.sql.session_by_id, tx.ns, id);
-  if (!row.next() || !row->truth(2)) return std::nullopt;
-  return read_session(row);
+  if (!row.next()) return nullptr;
+  Session* session = tx.memo.sessions.find(row->int64(0));
+  if (session == nullptr) session = &tx.memo.sessions.put(read_session(row));
+  tx.memo.sessions.name(*session);
+  return session;
 }
 
-std::optional<Session> session_now(Transaction& tx, std::string_view id) {
-  std::optional<Session> session = find_session(tx, id);
-  if (session && !session->ended && session->ttl_until <= tx.now) expire(tx, *session);
+}  // namespace
+
+Session* find_session(Transaction& tx, std::string_view id) {
+  Session* const session = find_place(tx, id);
+  return session != nullptr && session->begun ? session : nullptr;
+}
+
+Session* session_now(Transaction& tx, std::string_view id) {
+  Session* const session = find_session(tx, id);
+  if (session != nullptr && !session->ended && session->ttl_until <= tx.now) expire(tx, *session);
   return session;
 }
 
 std::int64_t session_number(Transaction& tx, std::string_view id) {
-  if (Cursor row = tx.rows(tx.sql.session_by_id, tx.ns, id); row.next()) return row->int64(0);
+  if (const Session* place = find_place(tx, id)) return place->number;
   Cursor row = tx.rows(tx.sql.insert_session, tx.ns, id);
   if (!row.next()) throw DamagedRow("session", 0);
   const std::int64_t number = row->int64(0);
@@ -140,16 +156,33 @@ namespace {
 
 std::uint64_t count(Cursor row) { return row.next() ? row->uint64(0) : 0; }
 
+template <class Counts>
+std::uint64_t count_packed(Transaction& tx, const Session& session, Counts counts) {
+  const std::vector<Activity> packed = packed_in_session(tx, session.number);
+  return static_cast<std::uint64_t>(std::ranges::count_if(packed, counts, &Activity::until));
+}
+
 }  // namespace
+
+bool has_queued(Transaction& tx, Session& session) {
+  if (!session.queued) session.queued = count(tx.rows(tx.sql.count_queued, session.number));
+  return *session.queued > 0;
+}
+
+void note_room(Transaction& tx, std::int64_t number) {
+  if (number != 0 && has_queued(tx, session_of(tx, number))) tx.wake(store::kActivities);
+}
 
 std::uint64_t queued_in(Transaction& tx, const Session& session) {
   // Those whose locks are over are queued, whether somebody has moved them already or not.
   return count(tx.rows(tx.sql.count_queued, session.number)) +
-         count(tx.rows(tx.sql.count_lapsed, session.number, tx.now));
+         count(tx.rows(tx.sql.count_lapsed, session.number, tx.now)) +
+         count_packed(tx, session, [&](LeaseTime until) { return until <= tx.now; });
 }
 
 std::uint64_t in_flight_in(Transaction& tx, const Session& session) {
-  return count(tx.rows(tx.sql.count_running, session.number, tx.now));
+  return count(tx.rows(tx.sql.count_running, session.number, tx.now)) +
+         count_packed(tx, session, [&](LeaseTime until) { return until > tx.now; });
 }
 
 std::uint32_t sessions_held(Transaction& tx, WorkerKey worker) {
@@ -233,15 +266,16 @@ void adopt_waiting(Transaction& tx, const Session& session) {
 
 // ---- beginning ----------------------------------------------------------------------------------
 
-Session begin_session(Transaction& tx, std::string_view id, const SessionPolicy& policy, Instance* opener) {
-  Session session{.number = session_number(tx, id),
-                  .id = std::string(id),
-                  .policy = policy,
-                  .last_activity = tx.now,
-                  .changed = tx.now,
-                  .ttl_until = later(tx.now, policy.ttl),
-                  .created_at = tx.calendar_now,
-                  .updated_at = tx.calendar_now};
+Session& begin_session(Transaction& tx, std::string_view id, const SessionPolicy& policy, Instance* opener) {
+  Session& session = tx.memo.sessions.put({.number = session_number(tx, id),
+                                           .id = std::string(id),
+                                           .policy = policy,
+                                           .last_activity = tx.now,
+                                           .changed = tx.now,
+                                           .ttl_until = later(tx.now, policy.ttl),
+                                           .created_at = tx.calendar_now,
+                                           .updated_at = tx.calendar_now});
+  tx.memo.sessions.name(session);
   if (opener != nullptr) {
     session.opener = opener->key;
     session.opened_by = opener->name;
@@ -268,16 +302,20 @@ Claim claim(Transaction& tx, Session& session, WorkerKey worker, const store::Ab
   using LogKind = SessionLogEntry::Kind;
   const std::string node = tx.node_of(worker);
   if (session.restarted && session.last_owner == node) reason = SessionReason::taken_back;
-  Claim found{.same_owner = session.last_worker == worker,
+  const bool same_owner = session.last_worker == worker;
+  Claim found{.same_owner = same_owner,
               .previous_owner = session.last_owner,
+              .reason = session.worker != WorkerKey{}         ? SessionReason::lapsed
+                        : reason == SessionReason::taken_back ? reason
+                        : session.restarted                   ? SessionReason::owner_restarted
+                        : session.planned && !same_owner      ? session.reason
+                                                              : reason,
               .saved = session.saved};
   const bool hands_over = !found.same_owner && (session.planned || session.saved);
   const LogKind kind = session.generation == Generation{} ? LogKind::claimed
                        : hands_over                       ? LogKind::moved
                                                           : LogKind::reclaimed;
   const std::string& from = found.previous_owner;
-  // Whoever hears that it moved wants to know why it left; the rest is plain.
-  const SessionReason why = session.planned && kind == LogKind::moved ? session.reason : reason;
 
   session.generation = Generation{++tx.counters().generations};
   session.owner = session.last_owner = node;
@@ -288,7 +326,7 @@ Claim claim(Transaction& tx, Session& session, WorkerKey worker, const store::Ab
   extend(tx, session);
   note_change(tx, session, reason);
   set_open(tx, session, false);
-  write_log(tx, session, kind, reason, node, from);
+  write_log(tx, session, kind, found.reason, node, from);
   session.last_activity = tx.now;
   save_session(tx, session);
   tell_watchers(tx, session,
@@ -297,7 +335,7 @@ Claim claim(Transaction& tx, Session& session, WorkerKey worker, const store::Ab
                                                   : SessionNews::Kind::restored,
                  .from = from,
                  .to = node,
-                 .reason = std::string(to_string(why)),
+                 .reason = std::string(to_string(found.reason)),
                  .generation = session.generation});
   return found;
 }
@@ -358,12 +396,14 @@ void fail_items(Transaction& tx, Query& query, const Session& session) {
 
 void fail_queued(Transaction& tx, const Session& session) {
   fail_items(tx, tx.sql.queued_in_session, session);
+  unpack_session(tx, session.number);
   if (tx.change(tx.sql.end_running_in_session, session.number, to_row(reason_of(session))) > 0) {
     tx.wake(store::kSweep);
   }
 }
 
 void fail_all(Transaction& tx, const Session& session, SessionReason why) {
+  unpack_session(tx, session.number);
   fail_items(tx, tx.sql.queued_in_session, session);
   fail_items(tx, tx.sql.running_in_session, session);
   tell_watchers(tx, session,
@@ -398,14 +438,16 @@ void abort_session(Transaction& tx, Session& session, std::string_view note) {
 
 void remove_session(Transaction& tx, const Session& session) {
   write_log(tx, session, SessionLogEntry::Kind::swept, SessionReason::swept, {}, session.owner);
-  tx.run(tx.sql.delete_session, session.number);
+  const std::int64_t number = session.number;
+  tx.run(tx.sql.delete_session, number);
+  tx.memo.sessions.remove(number);
 }
 
 void leave_sessions(Transaction& tx, InstanceKey key) {
   std::vector<std::int64_t> opened;
   for (Cursor row = tx.rows(tx.sql.sessions_of_opener, key); row.next();) opened.push_back(row->int64(0));
   for (const std::int64_t number : opened) {
-    Session session = session_of(tx, number);
+    Session& session = session_of(tx, number);
     if (!session.policy.outlives_opener) close_session(tx, session, SessionReason::opener_ended);
   }
   tx.run(tx.sql.unwatch_all, key);
@@ -423,7 +465,7 @@ Duration let_sessions_lapse(Transaction& tx) {
     }
   }
   for (const std::int64_t number : over) {
-    Session session = session_of(tx, number);
+    Session& session = session_of(tx, number);
     if (session.policy.when_lost == WhenLost::fail) continue;
     set_open(tx, session, true);
     tx.run(tx.sql.set_session_open, number, 1);

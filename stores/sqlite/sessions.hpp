@@ -18,47 +18,17 @@ namespace holdfast::sqlite_store {
 
 using WhenLost = store::SessionPolicy::WhenLost;
 
-/// A row of `sessions`. What changes in it is written by save_session().
-struct Session {
-  std::int64_t number = 0;
-  std::string id{};
-  bool begun = true;
-  bool open = true;  ///< its items stand in the lanes of their kinds
-  store::SessionPolicy policy{};
-  std::optional<store::SessionState> ended{};
-  store::SessionReason reason = store::SessionReason::none;
-  std::string note{};
-  std::string owner{};  ///< node; after the end: who owned it then
-  WorkerKey worker{};   ///< 0: unclaimed
-  Generation generation{};
-  LeaseTime lease_until = 0;
-  Duration lease{};
-  Duration idle_timeout = never;
-  std::string last_owner{};
-  WorkerKey last_worker{};
-  bool planned = false;
-  bool restarted = false;
-  bool ran = false;
-  LeaseTime last_activity = 0;
-  LeaseTime changed = 0;
-  LeaseTime ttl_until = kNoTime;
-  InstanceKey opener{};
-  std::string opened_by{};
-  std::optional<std::string> saved{};
-  std::uint64_t saved_version = 0;
-  CalendarTime created_at{};
-  CalendarTime updated_at{};
-};
-
 Session read_session(const Cursor& row);
 void save_session(Transaction& tx, const Session& session);
 
+// What these give is what the transaction knows of the session: whoever changes it saves it.
+
 /// The session of that number; it is there while anything belongs to it.
-Session session_of(Transaction& tx, std::int64_t number);
-/// Nothing when there is none, or only items that wait for one.
-std::optional<Session> find_session(Transaction& tx, std::string_view id);
+Session& session_of(Transaction& tx, std::int64_t number);
+/// Null when there is none, or only items that wait for one.
+Session* find_session(Transaction& tx, std::string_view id);
 /// As it is now: one whose time to live has passed is expired by this.
-std::optional<Session> session_now(Transaction& tx, std::string_view id);
+Session* session_now(Transaction& tx, std::string_view id);
 /// The number of that id, also where there is no session yet: so that items can wait for it.
 std::int64_t session_number(Transaction& tx, std::string_view id);
 
@@ -77,6 +47,10 @@ store::SessionState state_of(const Transaction& tx, const Session& session);
 CancelReason reason_of(const Session& session);
 bool covers(const store::Abilities& abilities, const std::vector<std::string>& requirements);
 
+/// Whether it has items in the queue, ready or not.
+bool has_queued(Transaction& tx, Session& session);
+/// An activity of it has left its worker: whoever has another one of it to run, or to pass on, looks again.
+void note_room(Transaction& tx, std::int64_t number);
 std::uint64_t queued_in(Transaction& tx, const Session& session);
 std::uint64_t in_flight_in(Transaction& tx, const Session& session);
 /// How many sessions the worker holds.
@@ -85,8 +59,8 @@ std::uint32_t sessions_held(Transaction& tx, WorkerKey worker);
 // ---- what becomes of it -------------------------------------------------------------------------
 
 /// Begins a session; one of that id that has ended begins anew. Items that waited for it are queued.
-Session begin_session(Transaction& tx, std::string_view id, const store::SessionPolicy& policy,
-                      Instance* opener);
+Session& begin_session(Transaction& tx, std::string_view id, const store::SessionPolicy& policy,
+                       Instance* opener);
 /// One that was aborted may be claimed again, with nothing of what it had.
 void revive(Session& session);
 
@@ -94,6 +68,8 @@ void revive(Session& session);
 struct Claim {
   bool same_owner = false;
   std::string previous_owner{};
+  /// What it is claimed for; or why the last owner has it no more, where that was another, or a lapse.
+  store::SessionReason reason{};
   std::optional<std::string> saved{};
 };
 Claim claim(Transaction& tx, Session& session, WorkerKey worker, const store::Abilities& abilities,

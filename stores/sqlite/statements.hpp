@@ -35,7 +35,7 @@ struct Statements {
   Query worker_seen{"sqlite.worker_seen", "SELECT seen FROM workers WHERE key = ?1"};
   Query live_workers{
       "sqlite.live_workers",
-      "SELECT info FROM workers WHERE ns = ?1 AND superseded = 0 AND draining = 0 ORDER BY key"};
+      "SELECT info, key FROM workers WHERE ns = ?1 AND superseded = 0 AND draining = 0 ORDER BY key"};
   Query count_live_workers{"sqlite.count_live_workers",
                            "SELECT count(*) FROM workers WHERE ns = ?1 AND superseded = 0 AND draining = 0"};
   Query refresh_worker{"sqlite.refresh_worker", "UPDATE workers SET draining = ?2, seen = ?3 WHERE key = ?1"};
@@ -205,7 +205,8 @@ struct Statements {
                   "lane, at, adopts"
                   " FROM queued WHERE key = ?1 ORDER BY execution, event"};
   Query running_tokens{"sqlite.running_tokens",
-                       "SELECT event, token FROM running WHERE key = ?1 AND execution = ?2 ORDER BY event"};
+                       "SELECT event, token, session FROM running WHERE key = ?1 AND execution = ?2"
+                       " ORDER BY event"};
   Query delete_running{"sqlite.delete_running",
                        "DELETE FROM running WHERE key = ?1 AND execution = ?2 AND event = ?3"};
   Query delete_queued{"sqlite.delete_queued",
@@ -224,16 +225,21 @@ struct Statements {
                           "SELECT min(until) FROM (SELECT min(until) AS until FROM running"
                           " UNION ALL SELECT min(until) FROM packs)"};
   Query write_pack{"sqlite.write_pack",
-                   "REPLACE INTO packs (key, ns, execution, worker, token, until, items)"
-                   " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"};
+                   "REPLACE INTO packs (key, ns, execution, worker, token, until, session, generation, items)"
+                   " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"};
   Query delete_pack{"sqlite.delete_pack", "DELETE FROM packs WHERE key = ?1"};
-  Query pack_of{
-      "sqlite.pack_of",
-      "SELECT key, ns, execution, worker, token, until, items FROM packs WHERE key = ?1 AND ns = ?2"};
+  Query pack_of{"sqlite.pack_of",
+                "SELECT key, ns, execution, worker, token, until, session, generation, items FROM packs"
+                " WHERE key = ?1 AND ns = ?2"};
   Query all_packs{"sqlite.all_packs",
-                  "SELECT key, ns, execution, worker, token, until, items FROM packs WHERE ns = ?1"};
+                  "SELECT key, ns, execution, worker, token, until, session, generation, items FROM packs"
+                  " WHERE ns = ?1"};
   Query packs_until{"sqlite.packs_until",
-                    "SELECT key, ns, execution, worker, token, until, items FROM packs WHERE until <= ?1"};
+                    "SELECT key, ns, execution, worker, token, until, session, generation, items FROM packs"
+                    " WHERE until <= ?1"};
+  Query packs_in_session{"sqlite.packs_in_session",
+                         "SELECT key, ns, execution, worker, token, until, session, generation, items"
+                         " FROM packs WHERE session = ?1 ORDER BY key"};
   Query any_queued{"sqlite.any_queued", "SELECT 1 FROM queued LIMIT 1"};
   Query top_rank{"sqlite.top_rank", "SELECT rank FROM queued WHERE rank < 0 ORDER BY rank LIMIT 1"};
   Query next_queue_lane{"sqlite.next_queue_lane",

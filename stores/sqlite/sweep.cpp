@@ -45,21 +45,28 @@ class Sweep {
   CancelReason overdue(const Activity& activity) {
     if (activity.session_over) return *activity.session_over;
     if (activity.total_until <= activity.deadline()) return CancelReason::total_deadline;
-    return asks_too_much(activity) ? CancelReason::requirements_not_met : CancelReason::schedule_to_start;
+    return why_nobody_took(activity);
   }
 
-  /// There are workers for it, but none that its session could be with.
-  bool asks_too_much(const Activity& activity) {
-    if (activity.session == 0) return false;
-    const Session session = session_of(tx_, activity.session);
-    if (!session.begun || session.policy.requirements.empty()) return false;
+  /// The session is to blame when there are workers for the activity, but none that the session could be
+  /// with.
+  CancelReason why_nobody_took(const Activity& activity) {
+    if (activity.session == 0) return CancelReason::schedule_to_start;
+    const Session& session = session_of(tx_, activity.session);
+    if (!session.begun) return CancelReason::schedule_to_start;
     bool anybody = false;
-    for (const store::WorkerInfo& worker : live_workers(tx_)) {
-      if (!serves(worker.abilities, tx_.kind(activity.kind))) continue;
-      if (covers(worker.abilities, session.policy.requirements)) return false;
+    bool anybody_able = false;
+    for (const LiveWorker& worker : live_workers(tx_)) {
+      const store::Abilities& abilities = worker.info.abilities;
+      if (!serves(abilities, tx_.kind(activity.kind))) continue;
       anybody = true;
+      if (!covers(abilities, session.policy.requirements)) continue;
+      anybody_able = true;
+      if (sessions_held(tx_, worker.key) < abilities.session_limit) return CancelReason::schedule_to_start;
     }
-    return anybody;
+    if (!anybody) return CancelReason::schedule_to_start;
+    if (!anybody_able) return CancelReason::requirements_not_met;
+    return is_claimable(tx_, session) ? CancelReason::no_session_capacity : CancelReason::schedule_to_start;
   }
 
   void fail_overdue_activities() {
@@ -72,7 +79,8 @@ class Sweep {
       const std::optional<Activity> activity = find_activity(tx_, id);
       if (!activity) continue;
       const CancelReason reason = overdue(*activity);
-      const bool blames_session = activity->session_over || reason == CancelReason::requirements_not_met;
+      const bool blames_session = activity->session_over || reason == CancelReason::requirements_not_met ||
+                                  reason == CancelReason::no_session_capacity;
       const std::string session = blames_session ? session_of(tx_, activity->session).id : "";
       take_away(tx_, *activity, reason, session);
       ++swept_.activities_timed_out;
@@ -100,9 +108,10 @@ class Sweep {
     std::erase_if(lapses_, [&](const auto& entry) { return !is_lapsed(entry.first); });
     for (const std::int64_t number : numbers) remove_if_due(session_of(tx_, number));
     tx_.run(tx_.sql.delete_empty_places, tx_.ns);
+    tx_.memo.sessions.remove_unbegun();
   }
 
-  void end_if_due(Session session) {
+  void end_if_due(Session& session) {
     if (session.ended) return;
     if (session.ttl_until != kNoTime && is_due(session.ttl_until, swept_.sessions_expired)) {
       expire(tx_, session);
@@ -114,8 +123,8 @@ class Sweep {
   }
 
   bool is_lapsed(const std::string& id) {
-    const std::optional<Session> session = find_session(tx_, id);
-    return session && state_of(tx_, *session) == store::SessionState::lapsed;
+    const Session* const session = find_session(tx_, id);
+    return session != nullptr && state_of(tx_, *session) == store::SessionState::lapsed;
   }
 
   /// When a `fail` session is to be declared lost, or to be looked at for that. Not before its lease was seen
@@ -130,9 +139,8 @@ class Sweep {
     return later(seen.seen_since, session.lease / 2);
   }
 
-  /// When the record of a session that is of no more use may go.
+  /// When the record of a session that is of no more use may go, if nothing belongs to it.
   LeaseTime removable_at(const Session& session) {
-    if (queued_in(tx_, session) > 0 || in_flight_in(tx_, session) > 0) return kNoTime;
     if (session.ended) return later(session.changed, request_.session_record_retention);
     const bool owned = session.worker != WorkerKey{};
     const LeaseTime left_at = owned ? session.lease_until : session.changed;
@@ -150,7 +158,9 @@ class Sweep {
   }
 
   void remove_if_due(const Session& session) {
+    // Most are not: whether anything belongs to them need not be known.
     if (!is_due(removable_at(session), swept_.sessions_removed)) return;
+    if (queued_in(tx_, session) > 0 || in_flight_in(tx_, session) > 0) return;
     remove_session(tx_, session);
     ++swept_.sessions_removed;
   }

@@ -27,6 +27,7 @@ Counters& Transaction::counters() {
 
 void Transaction::finish() {
   memo.instances.tidy();
+  memo.sessions.tidy();
   if (!counters_read_ || *memo.counters == counters_as_read_) return;
   const Counters& c = *memo.counters;
   run(sql.save_counters, c.instances, c.messages, c.workers, c.generations, c.session_log, c.set_aside,
@@ -56,6 +57,11 @@ std::optional<StoreError> Transaction::refuse_worker(WorkerKey worker, WorkerCal
   if (!known->superseded || (known->draining && call == WorkerCall::keeps_what_it_has)) return std::nullopt;
   return store_error(StoreError::Kind::superseded,
                      "a newer incarnation of node '" + known->node + "' has joined");
+}
+
+bool Transaction::is_draining(WorkerKey worker) {
+  const Memo::Worker* known = find_worker(worker);
+  return known != nullptr && known->draining;
 }
 
 std::string Transaction::node_of(WorkerKey worker) {

@@ -5,6 +5,7 @@
 #include "instance.hpp"
 #include "interned.hpp"
 #include "lease_time.hpp"
+#include "session.hpp"
 #include "statements.hpp"
 
 #include <holdfast/clock.hpp>
@@ -47,6 +48,7 @@ struct Memo {
   std::optional<std::int64_t> top_rank{};  ///< nothing queued has a lower one; at most 0
   std::optional<bool> nothing_early{};
   InstanceCache instances{};
+  SessionCache sessions{};
   std::optional<LeaseTime> next_sweep{};  ///< when this handle's last sweep said that the next is due
 };
 
@@ -128,6 +130,8 @@ class Transaction {
 
   /// An error unless the worker is registered and the last incarnation of its node.
   [[nodiscard]] std::optional<StoreError> refuse_worker(WorkerKey worker, WorkerCall call);
+  /// Whether it has said so, by refresh().
+  [[nodiscard]] bool is_draining(WorkerKey worker);
   /// Empty when it is not registered.
   [[nodiscard]] std::string node_of(WorkerKey worker);
 

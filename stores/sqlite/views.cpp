@@ -104,14 +104,14 @@ StoreResult<store::InstanceDetail> describe(Transaction& tx, std::string_view na
   if (instance->held && instance->held->until > tx.now) {
     detail.locked_by = tx.node_of(instance->held->worker);
   }
-  const std::vector<store::WorkerInfo> workers = live_workers(tx);
+  const std::vector<LiveWorker> workers = live_workers(tx);
   const auto count = [&](const auto& predicate) {
     return static_cast<std::uint32_t>(std::ranges::count_if(workers, predicate));
   };
   for (Activity& activity : all_activities(tx, *key)) {
     store::ActivityView& shown = detail.activities.emplace_back(view_activity(tx, activity));
     const Kind& kind = tx.kind(activity.kind);
-    shown.workers = count([&](const store::WorkerInfo& worker) { return serves(worker.abilities, kind); });
+    shown.workers = count([&](const LiveWorker& worker) { return serves(worker.info.abilities, kind); });
     activity.at = ready_since(activity);
     if (!shown.running && activity.deadline() != kNoTime)
       shown.gives_up_in = left_until(activity.deadline(), tx.now);
@@ -120,7 +120,7 @@ StoreResult<store::InstanceDetail> describe(Transaction& tx, std::string_view na
     detail.cancels.push_back(read_cancel(tx, row));
   }
   const Route& route = tx.route(instance->route);
-  detail.workers = count([&](const store::WorkerInfo& worker) { return serves(worker.code, route); });
+  detail.workers = count([&](const LiveWorker& worker) { return serves(worker.info.code, route); });
   for (Cursor row = tx.rows(tx.sql.open_children, *key, store::InstanceDetail::kMaxChildren); row.next();) {
     detail.children.push_back(read_view(tx, row));
   }
@@ -235,7 +235,7 @@ StoreResult<std::vector<store::CancelRecord>> cancel_records(Transaction& tx, Wo
 
 StoreResult<std::vector<store::QueueDepth>> queue_depths(Transaction& tx) {
   std::map<std::pair<std::string, std::string>, store::QueueDepth> depths;
-  const std::vector<store::WorkerInfo> workers = live_workers(tx);
+  const std::vector<LiveWorker> workers = live_workers(tx);
   const auto depth_of = [&](std::int64_t number) -> store::QueueDepth& {
     const Kind& kind = tx.kind(number);
     const auto [entry, is_new] = depths.try_emplace({kind.queue, kind.name});
@@ -244,7 +244,7 @@ StoreResult<std::vector<store::QueueDepth>> queue_depths(Transaction& tx) {
       depth.queue = kind.queue;
       depth.name = kind.name;
       depth.workers = static_cast<std::uint32_t>(std::ranges::count_if(
-          workers, [&](const store::WorkerInfo& worker) { return serves(worker.abilities, kind); }));
+          workers, [&](const LiveWorker& worker) { return serves(worker.info.abilities, kind); }));
     }
     return depth;
   };

@@ -29,7 +29,7 @@ StoreResult<WorkerKey> join(Transaction& tx, const store::WorkerInfo& info) {
     owned.push_back(row->int64(0));
   }
   for (const std::int64_t number : owned) {
-    Session session = session_of(tx, number);
+    Session& session = session_of(tx, number);
     if (!session.ended) owner_restarted(tx, session);
   }
   tx.wake(store::kActivities);  // it may have the handler for work that its owner lacks
@@ -66,12 +66,13 @@ StoreResult<std::vector<store::WorkerView>> view_workers(Transaction& tx) {
   return views;
 }
 
-std::vector<store::WorkerInfo> live_workers(Transaction& tx) {
-  std::vector<store::WorkerInfo> infos;
+std::vector<LiveWorker> live_workers(Transaction& tx) {
+  std::vector<LiveWorker> workers;
   for (Cursor row = tx.rows(tx.sql.live_workers, tx.ns); row.next();) {
-    infos.push_back(read_info(row->blob(0), {}));
+    const auto key = row->number<WorkerKey>(1);
+    workers.push_back({.key = key, .info = read_info(row->blob(0), key)});
   }
-  return infos;
+  return workers;
 }
 
 std::size_t count_live_workers(Transaction& tx) {

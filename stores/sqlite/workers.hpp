@@ -15,8 +15,12 @@ StoreResult<void> refresh(Transaction& tx, WorkerKey worker, bool draining);
 StoreResult<void> leave(Transaction& tx, WorkerKey worker);
 StoreResult<std::vector<store::WorkerView>> view_workers(Transaction& tx);
 
+struct LiveWorker {
+  WorkerKey key{};
+  store::WorkerInfo info{};
+};
 /// Those that may take new work.
-std::vector<store::WorkerInfo> live_workers(Transaction& tx);
+std::vector<LiveWorker> live_workers(Transaction& tx);
 std::size_t count_live_workers(Transaction& tx);
 
 }  // namespace holdfast::sqlite_store

@@ -44,6 +44,24 @@ STORE_TEST(SessionRules, AWorkerThatDrainsHasNoShare) {
   EXPECT_EQ(names(a.fetch_activities()), (Texts{"charge", "charge", "charge"}));
 }
 
+STORE_TEST(SessionRules, AWorkerThatDrainsGetsNothingButWhatItsSessionsBring) {
+  const Worker a = join("a");
+  a.acquire("mine");
+  Turn turn = a.begin("order-1");
+  turn.schedules({.name = "charge", .session = SessionUse{.id = "mine"}});
+  turn.schedules({.name = "charge", .session = SessionUse{.id = "unclaimed"}});
+  a.commit(turn.schedules("ship"));
+  // A fetch that was asked for before the drain began may come after it.
+  must(store().refresh(a.key, true));
+  const Works fetched = a.fetch_activities();
+  ASSERT_EQ(names(fetched), Texts{"charge"});
+  EXPECT_EQ(fetched.works[0]->session->hold.id, "mine");
+  EXPECT_FALSE(fetched.left_behind);
+  EXPECT_EQ(session("unclaimed").state, SessionState::unclaimed);
+  must(store().refresh(a.key, false));
+  EXPECT_EQ(names(a.fetch_activities()), (Texts{"charge", "ship"}));
+}
+
 STORE_TEST(SessionRules, AnOutageOfTheStoreLosesNone) {
   const Worker a = join("a");
   a.acquire("gpu", {.when_lost = SessionPolicy::WhenLost::fail, .on_record = true});
@@ -134,6 +152,37 @@ STORE_TEST(SessionRules, RequirementsThatNobodyMetInTimeAreNamed) {
   EXPECT_EQ(told.turns.at(0).messages(), Texts{"taken 1/2: requirements_not_met"});
   EXPECT_EQ(std::get<ActivityTaken>(told.turns.at(0)->messages.at(0).body).session, "order-1");
   EXPECT_EQ(told.turns.at(1).messages(), Texts{"taken 1/2: schedule_to_start"});
+}
+
+STORE_TEST(SessionRules, ThatNobodyHadRoomInTimeIsNamed) {
+  WorkerInfo info = worker_info("a");
+  info.abilities.session_limit = 1;
+  const Worker full = join(info);
+  const auto schedule = [&](const char* instance, const char* session) {
+    full.commit(full.begin(instance).schedules(
+        {.name = "charge", .start_within = 10s, .session = SessionUse{.id = session}}));
+  };
+  full.acquire("gpu");
+  schedule("order-1", "free");
+  schedule("order-2", "gpu");
+  pass(10s);
+  EXPECT_EQ(sweep().activities_timed_out, 2U);
+  const auto told = full.fetch_turns();
+  EXPECT_EQ(told.turns.at(0).messages(), Texts{"taken 1/2: no_session_capacity"});
+  EXPECT_EQ(std::get<ActivityTaken>(told.turns.at(0)->messages.at(0).body).session, "free");
+  EXPECT_EQ(told.turns.at(1).messages(), Texts{"taken 1/2: schedule_to_start"});
+}
+
+STORE_TEST(SessionRules, ItIsNotForWantOfRoomWhileAnyWorkerHasSome) {
+  WorkerInfo info = worker_info("a");
+  info.abilities.session_limit = 0;
+  const Worker full = join(info);
+  join("b");
+  full.commit(full.begin("order-1").schedules(
+      {.name = "charge", .start_within = 10s, .session = SessionUse{.id = "free"}}));
+  pass(10s);
+  EXPECT_EQ(sweep().activities_timed_out, 1U);
+  EXPECT_EQ(full.fetch_turns().turns.at(0).messages(), Texts{"taken 1/2: schedule_to_start"});
 }
 
 STORE_TEST(SessionRules, ImplicitOnesGoOnceNobodyNeedsThem) {

@@ -276,5 +276,27 @@ TEST_P(SessionDoors, WorkWithoutRoomAnywhereIsSeen) {
   EXPECT_EQ(run.wait<std::vector<Said>>(kSoon).size(), 1U);
 }
 
+Task<std::string> wants_room(Context& ctx) {
+  try {
+    co_await ctx.activity<Said>("say", {.session = "s2", .schedule_to_start = 300ms}, 1);
+  } catch (const TimeoutError& e) {
+    co_return e.failure().type;
+  }
+  co_return "done";
+}
+
+TEST_P(SessionDoors, WorkWithoutRoomAnywhereTimesOutByName) {
+  RuntimeOptions options = named("a", quick(log));
+  options.session_limit = 1;
+  const auto rt = runtime(options, [&](Runtime& r) {
+    add_conversations(r, "a");
+    r.orchestration("wants", wants_room);
+  });
+  const auto holds = rt->client().start("waits_in", "w", "s1");
+  ASSERT_TRUE(eventually([&] { return waiting == 1; }));
+  EXPECT_EQ(rt->client().start("wants", "o").wait<std::string>(kSoon), "no_session_capacity");
+  go_on = true;
+}
+
 }  // namespace
 }  // namespace holdfast::e2e

@@ -51,6 +51,7 @@ struct SessionGrant {
   bool claimed = false;          ///< this call claimed the session
   bool same_owner = false;       ///< when claimed: the last owner was this worker, with no other in between
   std::string previous_owner{};  ///< when claimed: the node that held it before, if any
+  SessionReason reason{};        ///< when claimed: as in the log, why
   Duration lease{};              ///< until the session's lease ends
   Duration idle_timeout = never;
   SessionPolicy::WhenLost when_lost = SessionPolicy::WhenLost::reclaim;
@@ -81,7 +82,9 @@ struct ActivityRequest {
   LockToken token{};  ///< new and random; locks all that this call fetches
   Duration lease{};
   std::size_t max = 1;
-  bool owned_only = false;  ///< nothing but items of sessions that the worker owns: it claims no more
+  /// Nothing but items of sessions that the worker owns: it claims no more. The same holds for a worker that
+  /// is registered as draining, whatever it asks for.
+  bool owned_only = false;
 };
 
 struct FetchedActivities {
