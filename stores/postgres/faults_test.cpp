@@ -7,11 +7,11 @@
 #include <holdfast/random.hpp>
 
 #include <gtest/gtest.h>
-#include <signal.h>
 
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <functional>
 #include <future>
 #include <thread>
