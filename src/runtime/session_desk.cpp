@@ -54,12 +54,14 @@ std::unique_ptr<SessionStay> SessionDesk::enter(const store::LockedActivity& loc
 // answer may come late.
 SessionDesk::HeldPointer SessionDesk::take_up(const store::SessionGrant& grant, BootTime asked) {
   const auto found = books_.find(grant.hold.id);
-  if (found == books_.end()) return add(grant, asked, SessionReason::work);
+  // Of a claim whose answer was lost only that there is work is known.
+  const SessionReason reason = grant.claimed ? grant.reason : SessionReason::work;
+  if (found == books_.end()) return add(grant, asked, reason);
   HeldPointer held = found->second;
   if (held->hold.generation < grant.hold.generation) {
     if (!grant.claimed || !grant.same_owner) {
       leave(held, SessionReason::owner_lost);
-      return add(grant, asked, SessionReason::work);
+      return add(grant, asked, reason);
     }
     claim_again(held, grant, asked);
   } else if (held->hold == grant.hold) {

@@ -62,6 +62,7 @@ class Fetch {
       locked.session->claimed = true;
       locked.session->same_owner = claimed.same_owner;
       locked.session->previous_owner = claimed.previous_owner;
+      locked.session->reason = claimed.reason;
       locked.session->saved = claimed.saved;
     }
     fetched_.activities.push_back(std::move(locked));

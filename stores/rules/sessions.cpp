@@ -168,16 +168,20 @@ Claim claim(Transaction& tx, Session& session, const Worker& worker, const Abili
             SessionReason reason) {
   using Kind = SessionLogEntry::Kind;
   if (session.restarted && session.last_owner == worker.info.node) reason = SessionReason::taken_back;
-  const Claim found{.same_owner = session.last_worker == worker.key,
+  const bool same_owner = session.last_worker == worker.key;
+  const Claim found{.same_owner = same_owner,
                     .previous_owner = session.last_owner,
+                    .reason = session.worker != WorkerKey{}         ? SessionReason::lapsed
+                              : reason == SessionReason::taken_back ? reason
+                              : session.restarted                   ? SessionReason::owner_restarted
+                              : session.planned && !same_owner      ? session.reason
+                                                                    : reason,
                     .saved = session.saved};
   const bool hands_over = !found.same_owner && (session.planned || session.saved);
   const Kind kind = session.generation == Generation{} ? Kind::claimed
                     : hands_over                       ? Kind::moved
                                                        : Kind::reclaimed;
   const std::string& from = found.previous_owner;
-  // Whoever hears that it moved wants to know why it left; the rest is plain.
-  const SessionReason why = session.planned && kind == Kind::moved ? session.reason : reason;
 
   disown(tx, session);
   session.generation = tx.numbers.next_generation();
@@ -189,7 +193,7 @@ Claim claim(Transaction& tx, Session& session, const Worker& worker, const Abili
   tx.space.owned[worker.key].insert(session.id);
   extend(tx, session);
   changed(tx, session, reason);
-  write_log(tx, session, kind, reason, worker.info.node, from);
+  write_log(tx, session, kind, found.reason, worker.info.node, from);
   session.last_activity = tx.now;
   tell_watchers(tx, session,
                 {.kind = kind == Kind::claimed ? SessionNews::Kind::claimed
@@ -197,7 +201,7 @@ Claim claim(Transaction& tx, Session& session, const Worker& worker, const Abili
                                                : SessionNews::Kind::restored,
                  .from = from,
                  .to = worker.info.node,
-                 .reason = std::string(to_string(why)),
+                 .reason = std::string(to_string(found.reason)),
                  .generation = session.generation});
   return found;
 }

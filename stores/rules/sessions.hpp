@@ -38,6 +38,8 @@ void revive(Session& session);
 struct Claim {
   bool same_owner = false;
   std::string previous_owner{};
+  /// What it is claimed for; or why the last owner has it no more, where that was another, or a lapse.
+  SessionReason reason{};
   std::optional<std::string> saved{};
 };
 Claim claim(Transaction& tx, Session& session, const Worker& worker, const Abilities& abilities,

@@ -79,6 +79,7 @@ class ActivityFetch {
     grant.claimed = true;
     grant.same_owner = claimed.same_owner;
     grant.previous_owner = std::move(claimed.previous_owner);
+    grant.reason = claimed.reason;
     grant.saved = std::move(claimed.saved);
   }
 

@@ -302,16 +302,20 @@ Claim claim(Transaction& tx, Session& session, WorkerKey worker, const store::Ab
   using LogKind = SessionLogEntry::Kind;
   const std::string node = tx.node_of(worker);
   if (session.restarted && session.last_owner == node) reason = SessionReason::taken_back;
-  Claim found{.same_owner = session.last_worker == worker,
+  const bool same_owner = session.last_worker == worker;
+  Claim found{.same_owner = same_owner,
               .previous_owner = session.last_owner,
+              .reason = session.worker != WorkerKey{}         ? SessionReason::lapsed
+                        : reason == SessionReason::taken_back ? reason
+                        : session.restarted                   ? SessionReason::owner_restarted
+                        : session.planned && !same_owner      ? session.reason
+                                                              : reason,
               .saved = session.saved};
   const bool hands_over = !found.same_owner && (session.planned || session.saved);
   const LogKind kind = session.generation == Generation{} ? LogKind::claimed
                        : hands_over                       ? LogKind::moved
                                                           : LogKind::reclaimed;
   const std::string& from = found.previous_owner;
-  // Whoever hears that it moved wants to know why it left; the rest is plain.
-  const SessionReason why = session.planned && kind == LogKind::moved ? session.reason : reason;
 
   session.generation = Generation{++tx.counters().generations};
   session.owner = session.last_owner = node;
@@ -322,7 +326,7 @@ Claim claim(Transaction& tx, Session& session, WorkerKey worker, const store::Ab
   extend(tx, session);
   note_change(tx, session, reason);
   set_open(tx, session, false);
-  write_log(tx, session, kind, reason, node, from);
+  write_log(tx, session, kind, found.reason, node, from);
   session.last_activity = tx.now;
   save_session(tx, session);
   tell_watchers(tx, session,
@@ -331,7 +335,7 @@ Claim claim(Transaction& tx, Session& session, WorkerKey worker, const store::Ab
                                                   : SessionNews::Kind::restored,
                  .from = from,
                  .to = node,
-                 .reason = std::string(to_string(why)),
+                 .reason = std::string(to_string(found.reason)),
                  .generation = session.generation});
   return found;
 }

@@ -504,6 +504,42 @@ STORE_TEST(SessionViews, TheLogTellsTheWholeStory) {
   EXPECT_EQ(must(store().session_log("", 0, 100)).size(), 5U);
 }
 
+STORE_TEST(SessionViews, TheLogSaysWhyItIsNoLongerWithTheOneBefore) {
+  const Worker a = join("a");
+  const Worker b = join("b");
+  const Duration lease = a.info.abilities.session_lease;
+  a.acquire("gpu");
+  must(a.release({"gpu", session("gpu").generation}, SessionReason::drained));
+  b.acquire("gpu");
+  pass(lease);
+  a.acquire("gpu");
+  pass(lease);
+  a.acquire("gpu");
+  must(a.release({"gpu", session("gpu").generation}, SessionReason::idle));
+  a.acquire("gpu");
+  join("a");
+  b.acquire("gpu");
+  const Worker again = join("b");
+  again.acquire("gpu");
+  std::vector<SessionReason> reasons;
+  for (const SessionLogEntry& entry : must(store().session_log("gpu", 0, 100))) {
+    if (!entry.owner.empty()) reasons.push_back(entry.reason);
+  }
+  using enum SessionReason;
+  EXPECT_EQ(reasons, (std::vector{acquired, drained, lapsed, lapsed, acquired, owner_restarted, taken_back}));
+}
+
+STORE_TEST(SessionViews, WhoeverClaimsItByAFetchIsToldWhy) {
+  const Worker a = join("a");
+  const Worker b = join("b");
+  a.acquire("gpu");
+  must(a.release({"gpu", session("gpu").generation}, SessionReason::handed_over));
+  b.commit(b.begin("order-1").schedules(of_session("gpu")));
+  const Work work = b.fetch_activity();
+  EXPECT_TRUE(work->session->claimed);
+  EXPECT_EQ(work->session->reason, SessionReason::handed_over);
+}
+
 STORE_TEST(SessionNews, ReachesWhoOpenedIt) {
   const Worker a = join("a");
   const Worker b = join("b");

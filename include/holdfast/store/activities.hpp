@@ -51,6 +51,7 @@ struct SessionGrant {
   bool claimed = false;          ///< this call claimed the session
   bool same_owner = false;       ///< when claimed: the last owner was this worker, with no other in between
   std::string previous_owner{};  ///< when claimed: the node that held it before, if any
+  SessionReason reason{};        ///< when claimed: as in the log, why
   Duration lease{};              ///< until the session's lease ends
   Duration idle_timeout = never;
   SessionPolicy::WhenLost when_lost = SessionPolicy::WhenLost::reclaim;

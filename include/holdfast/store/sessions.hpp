@@ -60,7 +60,8 @@ enum class SessionReason : std::uint8_t {
   closed_by_code,
   opener_ended,
   aborted,
-  swept,  ///< the record was removed
+  swept,   ///< the record was removed
+  lapsed,  ///< claimed: the lease of the one who had it was over
 };
 std::string_view to_string(SessionReason reason) noexcept;
 
