@@ -89,6 +89,7 @@ SessionDesk::HeldPointer SessionDesk::add(const store::SessionGrant& grant, Boot
       id, std::move(saved), [this, id] { return read_saved(id); }, disposer());
   books_.insert_or_assign(id, held);
   held->place = by_rest_.insert(by_rest_.end(), held.get());
+  show(*held);
   look_by(held, leaves_at(*held));
   note_lease(*held);
   worker_.counters.sessions_held.add(1);
@@ -114,6 +115,7 @@ void SessionDesk::claim_again(const HeldPointer& pointer, const store::SessionGr
   held.lease_until = after(asked, grant.lease);
   held.idle_timeout = grant.idle_timeout;
   held.lapsed = held.said_overdue = false;
+  show(held);
   look_by(pointer, leaves_at(held));
   note_lease(held);
   worker_.counters.sessions_reclaimed.add();
@@ -231,6 +233,7 @@ void SessionDesk::lapsed(const store::SessionHold& hold) {
   const HeldPointer held = find_current(hold);
   if (!held || std::exchange(held->lapsed, true)) return;
   stop_leaving(*held);
+  show(*held);
   worker_.counters.sessions_lapsed.add();
   log(*worker_.logger, LogLevel::warn, "the lease of a session is over; another worker may claim it",
       {{"session", hold.id}, {"generation", hold.generation.value}});
@@ -305,7 +308,26 @@ void SessionDesk::stop_leaving(Held& held) {
   if (!held.leaving) return;
   held.leaving.reset();
   leaving_.erase(held.number);
+  show(held);
 }
+
+// ---- figures, with the mutex held ---------------------------------------------------------------
+
+void SessionDesk::show(Held& held) const {
+  Counters& counters = worker_.counters;
+  show(held, held.lapsed    ? &counters.sessions_lapsed_now
+             : held.leaving ? &counters.sessions_leaving
+                            : &counters.sessions_active);
+}
+
+void SessionDesk::show(Held& held, Gauge* state) const {
+  if (state == held.shown_in) return;
+  if (held.shown_in != nullptr) held.shown_in->add(-1);
+  if (state != nullptr) state->add(1);
+  held.shown_in = state;
+}
+
+// ---- who leaves ---------------------------------------------------------------------------------
 
 void SessionDesk::choose_leavers(bool draining) {
   const std::lock_guard lock(mutex_);
@@ -352,6 +374,7 @@ void SessionDesk::begin_to_leave(const HeldPointer& held, SessionReason reason) 
   const bool nothing_to_save = held->memory->is_empty();
   held->leaving = Leaving{.reason = reason, .ready = nothing_to_save};
   leaving_.emplace(held->number, held);
+  show(*held);
   if (!nothing_to_save) run([this, held] { save(held); });
 }
 
@@ -433,6 +456,7 @@ void SessionDesk::leave(const HeldPointer& held, SessionReason reason) {
   take_off_agenda(*held);
   by_rest_.erase(held->place);
   stop_leaving(*held);
+  show(*held, nullptr);
   books_.erase(found);
   held->memory.reset();
   worker_.counters.sessions_held.add(-1);

@@ -137,6 +137,7 @@ class SessionDesk {
     std::optional<Leaving> leaving{};
     BootTime not_before{};               ///< is it tried again to let it go
     BootTime look_at = BootTime::max();  ///< its place in the agenda; max: it has none
+    Gauge* shown_in = nullptr;           ///< where its state is counted
     std::list<Held*>::iterator place{};  ///< in the order of rest
   };
   struct Hash {
@@ -158,6 +159,8 @@ class SessionDesk {
   void look_by(const HeldPointer& held, BootTime time);
   void take_off_agenda(Held& held);
   void stop_leaving(Held& held);
+  void show(Held& held, Gauge* state) const;
+  void show(Held& held) const;
   void begin_to_leave(const HeldPointer& held, store::SessionReason reason);
   void save(const HeldPointer& held);
   void leave(const HeldPointer& held, store::SessionReason reason);

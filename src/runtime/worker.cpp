@@ -91,6 +91,17 @@ std::optional<std::string> problem_of(const store::SessionPolicy& policy, const 
          in_ms(options.activity_lease / 3) + "): otherwise a running activity could lose its session";
 }
 
+namespace {
+
+Gauge& sessions_in_state(Metrics& metrics, const char* state) {
+  return metrics.gauge("holdfast_sessions",
+                       "Sessions that workers hold, by their state: active, about to leave, or with a lease "
+                       "that is over.",
+                       {{"state", state}});
+}
+
+}  // namespace
+
 Counters::Counters(Metrics& metrics)
     : turns(metrics.counter("holdfast_turns_total", "Turns that were committed.")),
       turns_lost(metrics.counter("holdfast_turns_lost_total", "Turns whose commit was refused or in doubt.")),
@@ -133,6 +144,9 @@ Counters::Counters(Metrics& metrics)
       sessions_lapsed(
           metrics.counter("holdfast_sessions_lapsed_total", "Sessions whose lease could not be kept.")),
       sessions_held(metrics.gauge("holdfast_sessions_held", "Sessions that workers hold.")),
+      sessions_active(sessions_in_state(metrics, "active")),
+      sessions_leaving(sessions_in_state(metrics, "leaving")),
+      sessions_lapsed_now(sessions_in_state(metrics, "lapsed")),
       turn_seconds(metrics.histogram("holdfast_turn_seconds", "Time to run and commit a batch of turns.",
                                      latency_buckets())),
       cancel_seconds(metrics.histogram("holdfast_cancel_seconds",

@@ -47,6 +47,9 @@ struct Counters {
   Counter& sessions_reclaimed;
   Counter& sessions_lapsed;
   Gauge& sessions_held;
+  Gauge& sessions_active;  // these three are those that are held, by their state
+  Gauge& sessions_leaving;
+  Gauge& sessions_lapsed_now;
   Histogram& turn_seconds;
   Histogram& cancel_seconds;
 };

@@ -97,6 +97,20 @@ TEST_P(SessionMoves, ADrainHandsOverEverySessionAndNoLineIsLostOrSaidTwice) {
   EXPECT_TRUE(store()->workers().value().size() == 2);
 }
 
+TEST_P(SessionMoves, FiguresTellHowManyAreHeldInWhichState) {
+  const auto turns = coordinator();
+  const auto a = worker("a", quick(log));
+  client().start("converse", "c1", "s1", 1).wait<std::vector<Said>>(kSoon);
+  client().start("converse", "c2", "s2", 1).wait<std::vector<Said>>(kSoon);
+  const std::string held = a->metrics().prometheus();
+  EXPECT_NE(held.find("holdfast_sessions{state=\"active\"} 2\n"), std::string::npos) << held;
+  EXPECT_TRUE(a->drain(kSoon));
+  const std::string left = a->metrics().prometheus();
+  for (const char* state : {"active", "leaving", "lapsed"}) {
+    EXPECT_NE(left.find("holdfast_sessions{state=\"" + std::string(state) + "\"} 0\n"), std::string::npos);
+  }
+}
+
 TEST_P(SessionMoves, ANewIncarnationTakesItsSessionsBackAtOnce) {
   const auto turns = coordinator();
   RuntimeOptions options = quick(log);
