@@ -17,6 +17,7 @@
 #include <holdfast/options.hpp>
 #include <holdfast/payload.hpp>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -40,6 +41,13 @@ template <class Where>
 struct CancelledAwait {
   static_assert(!std::is_same_v<Where, Where>,
                 "holdfast: ctx.cancelled() is for activities that are coroutines; include holdfast/asio.hpp");
+};
+
+/// What SessionState::when_free() gives. holdfast/asio.hpp has it.
+template <class Where>
+struct StateAwait {
+  static_assert(!std::is_same_v<Where, Where>,
+                "holdfast: when_free() is for activities that are coroutines; include holdfast/asio.hpp");
 };
 
 }  // namespace detail
@@ -115,6 +123,9 @@ class ActivityContext {
   friend class SessionState;
 
   [[nodiscard]] void* session_state(const detail::SessionStateCode& code);
+  /// Null when another activity has it: then `when_free` is called once, when it is worth asking again, by
+  /// whichever thread that is.
+  [[nodiscard]] void* session_state(const detail::SessionStateCode& code, std::function<void()> when_free);
   void set_progress(Payload details);
   [[nodiscard]] std::optional<Payload> progress() const;
 

@@ -222,6 +222,33 @@ struct CancelledAwait<InCoroutine> {
   }
 };
 
+template <>
+struct StateAwait<InCoroutine> {
+  // As above: whoever leaves the state, and the stop, move a timer that never fires.
+  template <class T>
+  static asio::awaitable<std::reference_wrapper<T>> of(std::stop_token token,
+                                                       std::function<void*(std::function<void()>)> ask) {
+    using Time = asio::steady_timer::time_point;
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    const auto timer = std::make_shared<asio::steady_timer>(executor);
+    const std::function<void()> wake = [timer] {
+      asio::post(timer->get_executor(), [timer] { timer->expires_at(Time::min()); });
+    };
+    const std::stop_callback on_stop(token, wake);
+    for (;;) {
+      timer->expires_at(Time::max());
+      if (void* const state = ask(wake)) co_return std::ref(*static_cast<T*>(state));
+      if (token.stop_requested()) {
+        throw ActivityFailure("stopped",
+                              "the activity was asked to stop while it waited for its session's state");
+      }
+      asio::error_code error;
+      co_await timer->async_wait(asio::redirect_error(asio::use_awaitable, error));
+      if (error && timer->expiry() == Time::max()) throw asio::system_error(error, "when_free()");
+    }
+  }
+};
+
 }  // namespace detail
 
 /// A coroutine that runs on an executor of the user's. Made by asio_activity().

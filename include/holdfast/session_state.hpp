@@ -162,10 +162,21 @@ class SessionState {
   /// The object of the session that this activity belongs to, made if it is not there yet. It may be used
   /// until the activity ends. Unless T is concurrent, this waits until no other activity of the session has
   /// it; when the activity is asked to stop in the meantime, it throws ActivityFailure ("stopped"). A
-  /// coroutine can't wait here: it throws ActivityFailure ("state_busy") instead, which is retried; one
-  /// activity at a time (SessionOptions::max_concurrent_activities) spares it that. Throws ActivityFailure
-  /// ("no_session", not retried) when the activity has no session.
+  /// coroutine can't wait here: it throws ActivityFailure ("state_busy") instead, which is retried;
+  /// when_free() spares it that. Throws ActivityFailure ("no_session", not retried) when the activity has no
+  /// session.
   [[nodiscard]] T& in(ActivityContext& ctx) const { return *static_cast<T*>(ctx.session_state(*code_)); }
+
+  /// The same for coroutines, which hold no thread while they wait:
+  ///   Talk& talk = co_await talks.when_free(ctx);
+  /// Who waits longest has no right to be the next. Needs holdfast/asio.hpp.
+  template <class Where = detail::InCoroutine>
+  [[nodiscard]] auto when_free(ActivityContext& ctx) const {
+    return detail::StateAwait<Where>::template of<T>(ctx.stop_token(),
+                                                     [&ctx, code = code_](std::function<void()> when_free) {
+                                                       return ctx.session_state(*code, std::move(when_free));
+                                                     });
+  }
 
  private:
   std::shared_ptr<const detail::SessionStateCode> code_;

@@ -5,7 +5,10 @@
 #include <holdfast/activity_context.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <stdexcept>
+#include <string>
+#include <utility>
 
 namespace holdfast {
 
@@ -46,18 +49,31 @@ void ActivityContext::abort_session(std::string_view reason) {
   if (call_.stay() != nullptr) call_.stay()->abort(reason);
 }
 
-void* ActivityContext::session_state(const detail::SessionStateCode& code) {
-  if (!call_.registry().has(code)) {
+namespace {
+
+runtime::SessionStay& stay_for(const detail::SessionStateCode& code, detail::ActivityCall& call) {
+  const std::string& name = call.locked().name;
+  if (!call.registry().has(code)) {
     throw std::logic_error("the state of sessions '" + code.name() +
-                           "' is not registered with the runtime that runs activity '" + name() + "'");
+                           "' is not registered with the runtime that runs activity '" + name + "'");
   }
-  if (call_.stay() == nullptr) {
+  if (call.stay() == nullptr) {
     throw ActivityFailure("no_session",
-                          "activity '" + name() + "' uses the state '" + code.name() +
+                          "activity '" + name + "' uses the state '" + code.name() +
                               "' of its session, and was scheduled without one",
                           false);
   }
-  return call_.stay()->state(code, call_.stop_token(), call_.may_wait());
+  return *call.stay();
+}
+
+}  // namespace
+
+void* ActivityContext::session_state(const detail::SessionStateCode& code) {
+  return stay_for(code, call_).state(code, call_.stop_token(), call_.may_wait());
+}
+
+void* ActivityContext::session_state(const detail::SessionStateCode& code, std::function<void()> when_free) {
+  return stay_for(code, call_).state(code, std::move(when_free));
 }
 
 void ActivityContext::set_progress(Payload details) {

@@ -41,6 +41,25 @@ void* SessionMemory::state(const detail::SessionStateCode& code, Generation gene
   }
   if (code.saved_with_each_activity()) use.to_be_recorded = true;
   changed_.wait(lock, [this] { return !making_; });
+  return find_or_make(lock, code, generation);
+}
+
+void* SessionMemory::state(const detail::SessionStateCode& code, Generation generation, Use& use,
+                           std::function<void()> when_free) {
+  std::unique_lock lock(mutex_);
+  const bool needs_it_alone = !code.is_concurrent() && !use.alone;
+  if (making_ || (needs_it_alone && taken_)) {
+    waiting_.push_back(std::move(when_free));
+    return nullptr;
+  }
+  if (needs_it_alone) taken_ = use.alone = true;
+  if (code.saved_with_each_activity()) use.to_be_recorded = true;
+  return find_or_make(lock, code, generation);
+}
+
+// Nobody else makes one.
+void* SessionMemory::find_or_make(std::unique_lock<std::mutex>& lock, const detail::SessionStateCode& code,
+                                  Generation generation) {
   if (const auto found = states_.find(&code); found != states_.end()) return found->second.get();
 
   making_ = true;
@@ -55,13 +74,27 @@ void* SessionMemory::state(const detail::SessionStateCode& code, Generation gene
   } catch (...) {
     lock.lock();
     making_ = false;
-    changed_.notify_all();
+    lock.unlock();
+    tell_changed();
     throw;
   }
   lock.lock();
   making_ = false;
+  void* const state = (states_[&code] = std::move(made)).get();
+  lock.unlock();
+  tell_changed();
+  return state;
+}
+
+// Without the mutex.
+void SessionMemory::tell_changed() {
   changed_.notify_all();
-  return (states_[&code] = std::move(made)).get();
+  std::vector<std::function<void()>> waiting;
+  {
+    const std::lock_guard lock(mutex_);
+    waiting = std::exchange(waiting_, {});
+  }
+  for (const auto& one : waiting) one();
 }
 
 void SessionMemory::wait_until_free(std::unique_lock<std::mutex>& lock, const std::stop_token& stop,
@@ -129,7 +162,7 @@ void SessionMemory::end_of_use(Use& use, bool recorded) {
     }
     taken_ = false;
   }
-  changed_.notify_all();
+  tell_changed();
   if (!undone.empty()) dispose_(std::make_shared<States>(std::move(undone)));
 }
 
@@ -146,7 +179,7 @@ void SessionMemory::set_busy(bool busy) {
     if (busy) changed_.wait(lock, [this] { return !taken_ && !making_; });
     taken_ = making_ = busy;
   }
-  if (!busy) changed_.notify_all();
+  if (!busy) tell_changed();
 }
 
 std::optional<std::string> SessionMemory::save_all(bool all_or_nothing) {

@@ -56,6 +56,10 @@ class SessionMemory {
   /// The state of this kind, made if need be. See SessionState::in().
   void* state(const detail::SessionStateCode& code, Generation generation, Use& use,
               const std::stop_token& stop, bool may_wait);
+  /// The same without waiting: null when it is not free, and `when_free` is called once when that may have
+  /// changed, without a lock held.
+  void* state(const detail::SessionStateCode& code, Generation generation, Use& use,
+              std::function<void()> when_free);
   /// The code of an activity has returned, with success or not: what to save with its completion, if
   /// anything. Throws what the user's function throws.
   std::optional<std::string> end_of_code(Use& use, bool succeeded);
@@ -73,6 +77,9 @@ class SessionMemory {
   using States = std::map<const detail::SessionStateCode*, std::shared_ptr<void>>;
 
   void wait_until_free(std::unique_lock<std::mutex>& lock, const std::stop_token& stop, bool may_wait);
+  void* find_or_make(std::unique_lock<std::mutex>& lock, const detail::SessionStateCode& code,
+                     Generation generation);
+  void tell_changed();
   void set_busy(bool busy);
   SavedStates& saved_states();
   static void put(SavedStates& saved, const std::string& name, Payload state);
@@ -84,6 +91,7 @@ class SessionMemory {
   std::condition_variable_any changed_;
   bool taken_ = false;   // by an activity that has the states to itself, or by save_all()
   bool making_ = false;  // a state is being made
+  std::vector<std::function<void()>> waiting_;  // for `taken_` or `making_` to end, without a thread
   States states_;
   std::optional<std::optional<std::string>> saved_bytes_;  // as they came; until they are needed
   std::optional<SavedStates> saved_;                       // what the store has, if that is known

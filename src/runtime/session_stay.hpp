@@ -38,6 +38,9 @@ class SessionStay {
   void* state(const detail::SessionStateCode& code, const std::stop_token& stop, bool may_wait) {
     return memory_->state(code, shown_->generation, use_, stop, may_wait);
   }
+  void* state(const detail::SessionStateCode& code, std::function<void()> when_free) {
+    return memory_->state(code, shown_->generation, use_, std::move(when_free));
+  }
   void abort(std::string_view reason) {
     const std::lock_guard lock(mutex_);
     abort_ = reason;

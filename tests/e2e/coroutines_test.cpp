@@ -6,10 +6,12 @@
 #include <asio/experimental/awaitable_operators.hpp>
 #include <asio/thread_pool.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <fstream>
 #include <numeric>
 #include <thread>
+#include <utility>
 
 namespace holdfast::e2e {
 namespace {
@@ -96,6 +98,63 @@ TEST_P(CoroutinesTest, FiveThousandWaitAtOnceInAFewThreads) {
   gate.open();
   for (const Run& run : runs) EXPECT_EQ(run.wait<int>(kSoon), 500);
   EXPECT_LE(threads_of_this_process() - before, 12);
+}
+
+// ---- states of sessions -------------------------------------------------------------------------
+
+struct Book {
+  int lines = 0;
+  bool open = false;
+};
+
+Task<int> writers(Context& ctx, int width) {
+  std::vector<Op<int>> parts;
+  for (int i = 0; i < width; ++i) {
+    parts.push_back(ctx.activity<int>("write", {.session = "book", .retry = {.max_attempts = 1}}));
+  }
+  const std::vector<int> lines = co_await when_all(std::move(parts));
+  co_return *std::max_element(lines.begin(), lines.end());
+}
+
+TEST_P(CoroutinesTest, TheyWaitForTheStateOfTheirSessionAndHoldNoThread) {
+  asio::thread_pool pool(2);
+  const auto rt = runtime({.activity_slots = 50}, [&](Runtime& r) {
+    const SessionState<Book> books = r.session_state<Book>("book");
+    r.activity("write", asio_activity(pool, [books](ActivityContext& ctx) -> asio::awaitable<int> {
+                 Book& book = co_await books.when_free(ctx);
+                 if (std::exchange(book.open, true)) throw ActivityFailure("torn", "another one writes");
+                 for (int i = 0; i < 3; ++i) co_await asio::post(use_awaitable);
+                 book.open = false;
+                 co_return ++book.lines;
+               }));
+    r.orchestration("writers", writers);
+  });
+  EXPECT_EQ(rt->client().start("writers", "w", 50).wait<int>(kSoon), 50);
+}
+
+TEST_P(CoroutinesTest, OneThatWaitsForAStateIsStoppedLikeAnyOther) {
+  Gate gate;
+  std::atomic<int> stopped{0};
+  const auto rt = runtime({.activity_slots = 2}, [&](Runtime& r) {
+    const SessionState<Book> books = r.session_state<Book>("book");
+    r.activity("write",
+               asio_activity(gate.context(), [&, books](ActivityContext& ctx) -> asio::awaitable<int> {
+                 try {
+                   Book& book = co_await books.when_free(ctx);
+                   co_await gate.wait();
+                   co_return ++book.lines;
+                 } catch (const ActivityFailure&) {
+                   ++stopped;
+                   throw;
+                 }
+               }));
+    r.orchestration("writers", writers);
+  });
+  const Run run = rt->client().start("writers", "w", 2);
+  ASSERT_TRUE(eventually([&] { return gate.waiting == 1; }));
+  run.cancel("enough");
+  EXPECT_TRUE(eventually([&] { return stopped == 1; }));
+  gate.open();
 }
 
 // ---- results and failures -----------------------------------------------------------------------
