@@ -133,7 +133,7 @@ std::vector<double> hand_over_ms(const DiskFolder& folder, std::size_t sessions,
   for (const Run& run : runs) {
     const std::map<std::uint64_t, CalendarTime> begins = book.of(run.id());
     for (const SessionLogEntry& entry : client.session_log(run.id())) {
-      if (entry.reason != SessionReason::drained) continue;
+      if (entry.kind != SessionLogEntry::Kind::released || entry.reason != SessionReason::drained) continue;
       const auto next = begins.upper_bound(entry.generation.value);
       if (next != begins.end()) ms.push_back(ms_between(entry.at, next->second));
     }

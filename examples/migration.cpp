@@ -183,7 +183,8 @@ void wait_until(const std::function<bool()>& condition) {
 void tell_story(const Client& client, const std::string& talk) {
   const char* separator = "";
   for (const SessionLogEntry& entry : client.session_log(talk)) {
-    std::cout << separator << (entry.reason == SessionReason::idle ? "released (idle)" : "claimed");
+    const bool left = entry.kind == SessionLogEntry::Kind::released;
+    std::cout << separator << (left ? "released (" + std::string(to_string(entry.reason)) + ")" : "claimed");
     separator = ", ";
   }
   std::cout << "\n";

@@ -154,6 +154,7 @@ TEST_P(CoroutinesTest, OneThatWaitsForAStateIsStoppedLikeAnyOther) {
   ASSERT_TRUE(eventually([&] { return gate.waiting == 1; }));
   run.cancel("enough");
   EXPECT_TRUE(eventually([&] { return stopped == 1; }));
+  gate.open();
 }
 
 // ---- results and failures -----------------------------------------------------------------------
