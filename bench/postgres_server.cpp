@@ -31,8 +31,8 @@ PostgresServer::~PostgresServer() {
   }
 }
 
-std::shared_ptr<Store> PostgresServer::store() {
-  return postgres(uri_, {.schema = "bench_" + std::to_string(++schemas_)});
+std::shared_ptr<Store> PostgresServer::open(const std::string& schema) const {
+  return postgres(uri_, {.schema = schema});
 }
 
 }  // namespace holdfast::bench

@@ -16,8 +16,12 @@ class PostgresServer {
   PostgresServer(const PostgresServer&) = delete;
   PostgresServer& operator=(const PostgresServer&) = delete;
 
+  [[nodiscard]] const std::string& uri() const noexcept { return uri_; }
+  /// A name that nobody has.
+  std::string new_schema() { return "bench_" + std::to_string(++schemas_); }
+  [[nodiscard]] std::shared_ptr<Store> open(const std::string& schema) const;
   /// A new, empty store.
-  std::shared_ptr<Store> store();
+  std::shared_ptr<Store> store() { return open(new_schema()); }
 
  private:
   std::string state_;

@@ -9,9 +9,11 @@
 #include "bench/disk.hpp"
 #include "bench/harness.hpp"
 #include "bench/load.hpp"
+#include "bench/postgres_processes.hpp"
 #include "bench/postgres_server.hpp"
 #include "bench/raw_sql.hpp"
 #include "bench/runtime_load.hpp"
+#include "bench/runtime_postgres.hpp"
 #include "bench/runtime_shapes.hpp"
 #include "bench/workload.hpp"
 
@@ -100,45 +102,6 @@ class RuntimeBench {
   int files_ = 0;
 };
 
-/// On a server of its own.
-class PostgresBench {
- public:
-  PostgresBench(Suite& suite, bool quick)
-      : suite_(suite),
-        quick_(quick),
-        rounds_(quick ? Rounds{.count = 3, .length = 300ms} : Rounds{.count = 5, .length = 1000ms}) {}
-
-  void run() {
-    for (const Shape shape : {Shape::p5, Shape::s5}) {
-      for (const std::size_t in_flight : {1U, 16U, 64U, 256U}) measure(shape, in_flight);
-    }
-    const double percent = idle_cpu_percent(server_.store(), quick_ ? 2s : 6s);
-    suite_.add({.name = "postgres_idle_cpu_percent", .value = percent, .unit = "%"});
-    const double rate = few_slots_per_s(server_.store(), quick_ ? 2s : 6s);
-    suite_.add({.name = "postgres_duroxide_ceiling_ratio", .value = rate / kFewSlotsCeiling, .unit = "x"});
-  }
-
- private:
-  void measure(Shape shape, std::size_t in_flight) {
-    const auto store = store_load(server_.store(), {.shape = shape, .in_flight = in_flight});
-    const auto whole = runtime_load(server_.store(), shape, in_flight);
-    const std::array<Contender*, 2> contenders{whole.get(), store.get()};
-    const std::vector<Measured> measured = contest(contenders, rounds_);
-    const std::string of = std::string(to_string(shape)) + "_c" + std::to_string(in_flight);
-    const std::array<std::string, 2> names{"postgres_" + of, "postgres_store_" + of};
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      suite_.add({.name = names[i] + "_steps_per_s", .value = measured[i].steps_per_s(), .unit = "1/s"});
-      suite_.add({.name = names[i] + "_p50_ms", .value = measured[i].latency(0.5) / 1000, .unit = "ms"});
-      suite_.add({.name = names[i] + "_p99_ms", .value = measured[i].latency(0.99) / 1000, .unit = "ms"});
-    }
-  }
-
-  Suite& suite_;
-  bool quick_;
-  Rounds rounds_;
-  PostgresServer server_{};
-};
-
 // With what the runtime counted, of which the turns tell how many completions each took in.
 int run_load(const Suite& suite) {
   const Shape shape = *suite.value_of("--load") == "s5" ? Shape::s5 : Shape::p5;
@@ -150,7 +113,7 @@ int run_load(const Suite& suite) {
   const auto store = server                     ? server->store()
                      : suite.option("--memory") ? memory()
                                                 : sqlite(folder / "load.db");
-  const auto load = runtime_load(store, shape, in_flight, metrics);
+  const auto load = runtime_load(store, shape, in_flight, {.metrics = metrics});
   run_alone(suite, *load, std::string(to_string(shape)) + "_c" + std::to_string(in_flight));
   std::printf("%s\n", metrics->prometheus().c_str());
   return 0;
@@ -160,11 +123,12 @@ int run_load(const Suite& suite) {
 
 int main(int argc, char** argv) {
   using namespace holdfast::bench;
+  be_process(argc, argv);
   const bool on_server = std::find(argv, argv + argc, std::string_view("--postgres")) != argv + argc;
   Suite suite(on_server ? "runtime-postgres" : "runtime", argc, argv);
   if (suite.value_of("--load")) return run_load(suite);
   if (on_server) {
-    PostgresBench(suite, suite.option("--quick")).run();
+    run_on_postgres(suite, suite.option("--quick"));
     return suite.finish();
   }
   RuntimeBench bench(suite, suite.option("--quick"));

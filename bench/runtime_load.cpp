@@ -58,15 +58,17 @@ Task<void> claim(Context& ctx, std::uint64_t from, std::uint64_t to) {
 
 class RuntimeLoad final : public Contender {
  public:
-  RuntimeLoad(std::shared_ptr<Store> store, Shape shape, std::size_t in_flight,
-              std::shared_ptr<Metrics> metrics, std::size_t sessions)
+  RuntimeLoad(std::shared_ptr<Store> store, Shape shape, std::size_t in_flight, RuntimeLoadOptions options)
       : in_flight_(in_flight),
-        sessions_(sessions),
+        sessions_(options.sessions),
+        last_id_(options.number * 1'000'000'000),
         runtime_(std::move(store), {.activity_slots = in_flight * kActivities,
-                                    .session_limit = static_cast<std::uint32_t>(sessions),
+                                    .session_limit = static_cast<std::uint32_t>(options.sessions),
                                     .logger = stderr_logger(LogLevel::warn),
-                                    .metrics = std::move(metrics)}) {
-    runtime_.activity(kActivityName, [](ActivityContext&, std::string order) { return order; });
+                                    .metrics = std::move(options.metrics)}) {
+    if (options.activities) {
+      runtime_.activity(kActivityName, [](ActivityContext&, std::string order) { return order; });
+    }
     runtime_.orchestration(kOrchestrationName, shape == Shape::p5 ? in_parallel : in_sequence);
     runtime_.orchestration(kClaim, claim);
     runtime_.start();
@@ -122,7 +124,7 @@ class RuntimeLoad final : public Contender {
 
   std::size_t in_flight_;
   std::size_t sessions_;
-  std::atomic<std::uint64_t> last_id_{0};
+  std::atomic<std::uint64_t> last_id_;
   std::mutex mutex_;
   Runtime runtime_;
 };
@@ -130,8 +132,8 @@ class RuntimeLoad final : public Contender {
 }  // namespace
 
 std::unique_ptr<Contender> runtime_load(std::shared_ptr<Store> store, Shape shape, std::size_t in_flight,
-                                        std::shared_ptr<Metrics> metrics, std::size_t sessions) {
-  return std::make_unique<RuntimeLoad>(std::move(store), shape, in_flight, std::move(metrics), sessions);
+                                        RuntimeLoadOptions options) {
+  return std::make_unique<RuntimeLoad>(std::move(store), shape, in_flight, std::move(options));
 }
 
 }  // namespace holdfast::bench

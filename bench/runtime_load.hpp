@@ -7,15 +7,23 @@
 #include <holdfast/store.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 namespace holdfast::bench {
 
+struct RuntimeLoadOptions {
+  std::shared_ptr<Metrics> metrics{};  ///< where the runtime counts
+  /// Each instance has its activities in one of so many sessions, all of which the runtime holds before the
+  /// load begins.
+  std::size_t sessions = 0;
+  bool activities = true;    ///< false: another process runs them
+  std::uint64_t number = 0;  ///< of this load: several may run on one database at once
+};
+
 /// As many client threads as instances are in flight: each starts one, waits for its result, and starts the
-/// next. Activities have as many slots as can be wanted at once. `metrics`, when given, is where the runtime
-/// counts. With `sessions`, each instance has its activities in one of so many, all of which the runtime
-/// holds before the load begins.
+/// next. Activities have as many slots as can be wanted at once.
 std::unique_ptr<Contender> runtime_load(std::shared_ptr<Store> store, Shape shape, std::size_t in_flight,
-                                        std::shared_ptr<Metrics> metrics = {}, std::size_t sessions = 0);
+                                        RuntimeLoadOptions options = {});
 
 }  // namespace holdfast::bench

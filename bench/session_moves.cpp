@@ -40,9 +40,9 @@ Task<void> converse(Context& ctx, std::string session) {
 
 using Begun = std::function<void(const std::string& session, std::uint64_t generation)>;
 
-std::unique_ptr<Runtime> start_worker(const std::string& file, const std::string& node, std::size_t sessions,
-                                      Duration lease, Begun begun) {
-  auto rt = std::make_unique<Runtime>(sqlite(file),
+std::unique_ptr<Runtime> start_worker(std::shared_ptr<Store> store, const std::string& node,
+                                      std::size_t sessions, Duration lease, Begun begun) {
+  auto rt = std::make_unique<Runtime>(std::move(store),
                                       RuntimeOptions{.node_id = node,
                                                      .activity_slots = 2 * sessions,
                                                      .activity_lease = lease,
@@ -113,16 +113,15 @@ void end_conversations(const std::vector<Run>& runs) {
 
 }  // namespace
 
-std::vector<double> hand_over_ms(const DiskFolder& folder, std::size_t sessions, int rounds) {
-  const std::string file = folder / "hand_over.db";
+std::vector<double> hand_over_ms(const OpenStore& open, std::size_t sessions, int rounds) {
   Book book;
   const auto begun = [&book](const std::string& session, std::uint64_t g) { book.note(session, g); };
-  auto holder = start_worker(file, "node-0", sessions, 30s, begun);
-  const Client client((sqlite(file)));
+  auto holder = start_worker(open(), "node-0", sessions, 30s, begun);
+  const Client client(open());
   const std::vector<Run> runs = start_conversations(client, sessions);
   for (int round = 1; round <= rounds; ++round) {
     book.wait(sessions, static_cast<std::size_t>(round));
-    auto next = start_worker(file, "node-" + std::to_string(round), sessions, 30s, begun);
+    auto next = start_worker(open(), "node-" + std::to_string(round), sessions, 30s, begun);
     holder->drain(10s);
     holder = std::move(next);
   }
@@ -165,7 +164,7 @@ std::vector<double> recovery_ms(const DiskFolder& folder, std::size_t sessions, 
   }
   Book book;
   const auto next =
-      start_worker(file, "next", sessions, lease,
+      start_worker(sqlite(file), "next", sessions, lease,
                    [&book](const std::string& session, std::uint64_t g) { book.note(session, g); });
   std::this_thread::sleep_for(lease);  // leases are at all stages
   const CalendarTime killed = wall_now();
@@ -181,8 +180,8 @@ std::vector<double> recovery_ms(const DiskFolder& folder, std::size_t sessions, 
 
 void be_worker(int argc, char** argv) {
   if (argc != 5 || argv[1] != kWorker) return;
-  const auto worker =
-      start_worker(argv[2], "first", std::stoul(argv[3]), Duration(std::stoll(argv[4])), [](auto&&...) {});
+  const auto worker = start_worker(sqlite(argv[2]), "first", std::stoul(argv[3]),
+                                   Duration(std::stoll(argv[4])), [](auto&&...) {});
   for (;;) pause();
 }
 

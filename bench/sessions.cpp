@@ -44,7 +44,7 @@ void overhead(Suite& suite, const DiskFolder& folder, bool quick) {
   std::vector<Contender*> contenders;
   for (const std::size_t count : counts) {
     const auto file = folder / ("load" + std::to_string(count) + ".db");
-    loads.push_back(runtime_load(sqlite(file), Shape::p5, kInFlight, {}, count));
+    loads.push_back(runtime_load(sqlite(file), Shape::p5, kInFlight, {.sessions = count}));
     contenders.push_back(loads.back().get());
   }
   const Rounds rounds = quick ? Rounds{.count = 3, .length = 200ms} : Rounds{.count = 9};
@@ -69,7 +69,8 @@ void add_times(Suite& suite, const std::string& name, const std::vector<double>&
 }
 
 void moves(Suite& suite, const DiskFolder& folder, bool quick) {
-  add_times(suite, "handover", hand_over_ms(folder, quick ? 10 : 20, quick ? 3 : 20));
+  add_times(suite, "handover",
+            hand_over_ms([&] { return sqlite(folder / "hand_over.db"); }, quick ? 10 : 20, quick ? 3 : 20));
   const Duration lease = quick ? 1s : 2s;
   const std::vector<double> recovery = recovery_ms(folder, quick ? 10 : 50, lease);
   add_times(suite, "recovery", recovery);
@@ -80,8 +81,9 @@ void moves(Suite& suite, const DiskFolder& folder, bool quick) {
 int run_load(const Suite& suite, const DiskFolder& folder) {
   const std::size_t sessions = suite.number_of("--load", 100);
   const auto metrics = std::make_shared<Metrics>();
-  const auto load = runtime_load(sqlite(folder / "load.db"), Shape::p5,
-                                 suite.number_of("--in-flight", kInFlight), metrics, sessions);
+  const auto load =
+      runtime_load(sqlite(folder / "load.db"), Shape::p5, suite.number_of("--in-flight", kInFlight),
+                   {.metrics = metrics, .sessions = sessions});
   run_alone(suite, *load, "p5 in " + std::to_string(sessions) + " sessions");
   std::printf("%s\n", metrics->prometheus().c_str());
   return 0;
