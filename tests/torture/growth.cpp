@@ -13,8 +13,9 @@ namespace {
 
 constexpr std::int64_t kMega = 1024 * 1024;
 
-#if defined(__SANITIZE_ADDRESS__) || (defined(__has_feature) && __has_feature(address_sanitizer))
-constexpr std::int64_t kMoreMemory = 1024 * kMega;  // it keeps what was freed, to find those who use it
+#ifdef HOLDFAST_SANITIZED
+constexpr std::int64_t kMoreMemory =
+    1024 * kMega;  // sanitizers keep what was freed, to find those who use it
 #else
 constexpr std::int64_t kMoreMemory = 32 * kMega;
 #endif
