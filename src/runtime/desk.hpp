@@ -104,7 +104,7 @@ class ActivityDesk final : private detail::ActivityHost {
     bool code_runs = true;                   ///< occupies a slot
     bool told_to_end = false;                ///< grace_until is when it is given up
     bool gone = false;                       ///< nothing to answer
-    bool on_record = false;                  ///< taken away: the store wants to know how its code ends
+    bool on_record = false;  ///< taken away or timed out: the store wants to know how its code ends
   };
   using Key = std::pair<store::ActivityId, LockToken>;
   struct Stop {
@@ -120,7 +120,7 @@ class ActivityDesk final : private detail::ActivityHost {
   void begin_next(std::optional<AheadList::Item> next);
   void give_back(std::vector<AheadList::Item>&& ahead);
   void conclude(const detail::ActivityCall& call, Result<Payload> result,
-                std::optional<store::SessionSave> save = std::nullopt);
+                std::optional<store::SessionSave> save = std::nullopt, bool still_runs = false);
   void fail_at_once(store::LockedActivity&& locked, LockToken token, Failure failure);
   void queue(store::ActivityResult answer);
   [[nodiscard]] CallPointer close(const Key& key);

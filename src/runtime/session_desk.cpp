@@ -41,6 +41,9 @@ std::unique_ptr<SessionStay> SessionDesk::enter(const store::LockedActivity& loc
   const store::SessionGrant& grant = *locked.session;
   const std::lock_guard lock(mutex_);
   const HeldPointer held = take_up(grant, asked);
+  // The answer to its lock came late, or it waited for long: another worker may have the session by now.
+  const bool is_held = held->hold == grant.hold && !held->lapsed && held->lease_until > worker_.now();
+  if (!is_held) return nullptr;
   ++held->activities;
   held->leaving.reset();
   held->refused = false;
@@ -86,7 +89,7 @@ SessionDesk::HeldPointer SessionDesk::add(const store::SessionGrant& grant, Boot
       id, std::move(saved), [this, id] { return read_saved(id); }, disposer());
   books_.insert_or_assign(id, held);
   worker_.counters.sessions_held.add(1);
-  const bool moved = !grant.previous_owner.empty();
+  const bool moved = !grant.previous_owner.empty() && !grant.same_owner;
   (moved ? worker_.counters.sessions_moved : worker_.counters.sessions_claimed).add();
   log(*worker_.logger, LogLevel::info, moved ? "a session has come from another worker" : "session claimed",
       {{"session", id},
@@ -118,6 +121,8 @@ void SessionDesk::acquired(const store::Acquired& acquired, BootTime asked) {
   const store::SessionGrant grant{
       .hold = {view.id, view.generation},
       .claimed = acquired.kind != store::Acquired::Kind::reused,
+      .same_owner = acquired.same_owner,
+      .previous_owner = acquired.previous_owner,
       .lease = view.policy.lease.value_or(worker_.options.session_lease),
       .idle_timeout = view.policy.idle_timeout.value_or(worker_.options.session_idle_timeout),
       .when_lost = view.policy.when_lost,
@@ -129,9 +134,13 @@ void SessionDesk::acquired(const store::Acquired& acquired, BootTime asked) {
     found->second->quiet_since = worker_.now();
     return;
   }
-  // Whether another one had it in between is not known: what is in memory may be old.
   if (found != books_.end()) {
     const HeldPointer before = found->second;
+    if (grant.claimed && grant.same_owner) {
+      before->quiet_since = worker_.now();
+      return claim_again(*before, grant, asked);
+    }
+    // Another one had it in between, or that is not known: what is in memory may be old.
     leave(before, SessionReason::owner_lost);
   }
   add(grant, asked, SessionReason::acquired);

@@ -48,7 +48,8 @@ class SessionDesk {
   /// A fetch has locked an activity of a session, and may have claimed the session with it. `asked` is the
   /// time before that was asked for.
   void granted(const store::SessionGrant& grant, BootTime asked);
-  /// An activity that was locked is about to run.
+  /// An activity that was locked is about to run. Null when it must not: the lease of its session was over
+  /// before it could begin.
   std::unique_ptr<SessionStay> enter(const store::LockedActivity& locked, BootTime asked);
   /// acquire_session was answered: it is this worker's.
   void acquired(const store::Acquired& acquired, BootTime asked);
