@@ -111,7 +111,13 @@ void ActivityDesk::begin_next(std::optional<AheadList::Item> next) {
 }
 
 void ActivityDesk::give_back(std::vector<AheadList::Item>&& ahead) {
-  for (AheadList::Item& item : ahead) queue({item.locked.id, item.token, store::PutBack{}});
+  for (AheadList::Item& item : ahead) {
+    if (item.locked.session && item.locked.session->claimed) {
+      const std::lock_guard lock(mutex_);
+      claimed_ahead_.insert_or_assign(Key{item.locked.id, item.token}, item.locked.session->hold);
+    }
+    queue({item.locked.id, item.token, store::PutBack{}});
+  }
 }
 
 void ActivityDesk::give_back_ahead() {
@@ -380,6 +386,8 @@ void ActivityDesk::give_back_progress(std::span<const store::ActivityRenewal> pr
 void ActivityDesk::answered(const store::ActivityResult& answer, bool wanted) {
   CallPointer call;  // let go without the mutex: it may be the last in its session
   const std::lock_guard lock(mutex_);
+  if (const auto ahead = claimed_ahead_.extract(Key{answer.id, answer.token}))
+    sessions_.want_hand_over(ahead.mapped());  // others may have a slot for it
   const auto found = calls_.find({answer.id, answer.token});
   if (found == calls_.end()) return;
   cache_.activity_settled(answer.id.instance);

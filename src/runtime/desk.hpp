@@ -144,9 +144,10 @@ class ActivityDesk final : private detail::ActivityHost {
   std::vector<store::CancelAcknowledgement> acknowledgements_;
   AbandonedCalls abandoned_{worker_};
   AheadList ahead_;
-  std::size_t taken_ = 0;      // slots in use or reserved, and what is locked ahead
-  std::size_t running_ = 0;    // slots in use
-  std::size_t for_fetch_ = 0;  // free slots that hand-off must leave
+  std::map<Key, store::SessionHold> claimed_ahead_;  // with items that are on their way back
+  std::size_t taken_ = 0;                            // slots in use or reserved, and what is locked ahead
+  std::size_t running_ = 0;                          // slots in use
+  std::size_t for_fetch_ = 0;                        // free slots that hand-off must leave
   bool left_behind_ = false;
   bool next_for_fetch_ = false;
 };

@@ -98,7 +98,7 @@ SessionDesk::HeldPointer SessionDesk::add(const store::SessionGrant& grant, Boot
        {"reason", to_string(reason)},
        {"saved_bytes", grant.saved ? grant.saved->size() : 0}});
   tell(worker_.registry.hooks().acquired, {id, grant.hold.generation, reason, grant.previous_owner});
-  worker_.keep_by(after(asked, grant.lease / 3));
+  keep_in_time(*held);
   return held;
 }
 
@@ -113,7 +113,12 @@ void SessionDesk::claim_again(Held& held, const store::SessionGrant& grant, Boot
   worker_.counters.sessions_reclaimed.add();
   log(*worker_.logger, LogLevel::info, "session re-claimed; what is in memory stays",
       {{"session", held.hold.id}, {"generation", held.hold.generation.value}});
-  worker_.keep_by(after(asked, grant.lease / 3));
+  keep_in_time(held);
+}
+
+// With the mutex held. It has to be renewed; and it may be idle from the beginning.
+void SessionDesk::keep_in_time(const Held& held) {
+  worker_.keep_by(std::min(after(held.asked, held.lease / 3), after(held.quiet_since, held.idle_timeout)));
 }
 
 void SessionDesk::acquired(const store::Acquired& acquired, BootTime asked) {
@@ -248,6 +253,14 @@ void SessionDesk::want_hand_over(std::span<const store::SessionHold> holds) {
   for (const store::SessionHold& hold : holds) {
     if (const HeldPointer held = find_current(hold)) held->hand_over = true;
   }
+  worker_.poke(Step::keep);
+}
+
+void SessionDesk::want_hand_over(const store::SessionHold& unused) {
+  const std::lock_guard lock(mutex_);
+  const HeldPointer held = find_current(unused);
+  if (!held || held->activities > 0) return;
+  held->hand_over = true;
   worker_.poke(Step::keep);
 }
 

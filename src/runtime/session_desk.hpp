@@ -78,6 +78,8 @@ class SessionDesk {
   void want_room() { room_wanted_until_ = after(worker_.now(), kWish); }
   /// These have work that only others can do.
   void want_hand_over(std::span<const store::SessionHold> holds);
+  /// This one was claimed for an activity that there was no slot for after all; unless it is in use by now.
+  void want_hand_over(const store::SessionHold& unused);
   /// Those that are to leave now begin to be saved.
   void choose_leavers(bool draining);
   /// Those that are saved, or have nothing to save.
@@ -131,6 +133,7 @@ class SessionDesk {
   HeldPointer take_up(const store::SessionGrant& grant, BootTime asked);
   HeldPointer add(const store::SessionGrant& grant, BootTime asked, store::SessionReason reason);
   void claim_again(Held& held, const store::SessionGrant& grant, BootTime asked);
+  void keep_in_time(const Held& held);
   void end_stay(const HeldPointer& held, bool aborted);
   [[nodiscard]] HeldPointer find_current(const store::SessionHold& hold) const;
   [[nodiscard]] std::optional<store::SessionReason> reason_to_leave(const Held& held, bool draining,
