@@ -105,7 +105,7 @@ enum class SessionOutcome : std::uint8_t {
   reacquired,  ///< nobody held it any more; it is this worker's now
   closed,      ///< by this call; or, of one that was to be acquired or renewed, before: it has ended
   already_closed,
-  missing,  ///< there is none
+  missing,  ///< there is none; or, of one that was to be renewed, nobody holds it: acquire it
   owned_by_another,
   requirements_not_met,   ///< this worker lacks a capability
   limit_exceeded,         ///< this worker holds as many as RuntimeOptions::session_limit allows

@@ -17,6 +17,7 @@ class AbandonedCalls {
   void add(const detail::ActivityCall& call);
   /// Its code has ended after all. False when it was none of them.
   bool remove(const detail::ActivityCall& call);
+  [[nodiscard]] bool contains(const detail::ActivityCall& call) const { return calls_.contains(&call); }
   /// Whether the worker must not begin more, before it has no thread left for anything else.
   [[nodiscard]] bool too_many() const noexcept { return threads_ >= worker_.options.max_abandoned; }
 

@@ -111,7 +111,13 @@ void ActivityDesk::begin_next(std::optional<AheadList::Item> next) {
 }
 
 void ActivityDesk::give_back(std::vector<AheadList::Item>&& ahead) {
-  for (AheadList::Item& item : ahead) queue({item.locked.id, item.token, store::PutBack{}});
+  for (AheadList::Item& item : ahead) {
+    if (item.locked.session && item.locked.session->claimed) {
+      const std::lock_guard lock(mutex_);
+      claimed_ahead_.insert_or_assign(Key{item.locked.id, item.token}, item.locked.session->hold);
+    }
+    queue({item.locked.id, item.token, store::PutBack{}});
+  }
 }
 
 void ActivityDesk::give_back_ahead() {
@@ -162,6 +168,13 @@ void ActivityDesk::run(store::LockedActivity&& locked, LockToken token, BootTime
   }
   auto code = worker_.registry.activity(locked.name);
   std::unique_ptr<SessionStay> stay = locked.session ? sessions_.enter(locked, asked) : nullptr;
+  if (locked.session && !stay) {
+    log(*worker_.logger, LogLevel::warn,
+        "activity is not begun: the lease of its session was over before it could be",
+        {{"instance", locked.instance}, {"activity", locked.name}, {"session", locked.session->hold.id}});
+    leave_slot();
+    return queue({locked.id, token, store::PutBack{}});
+  }
   auto call = std::make_shared<detail::ActivityCall>(
       std::move(locked), token, *std::move(scheduled), std::move(code), std::move(stay), worker_.registry,
       worker_.store->clock(), worker_.now(), worker_.options.limits.payload_bytes);
@@ -194,7 +207,13 @@ void ActivityDesk::ended(const CallPointer& call, Result<Payload> result) {
   {
     const std::lock_guard lock(mutex_);
     ahead_.note(worker_.now() - call->started());
-    if (abandoned_.remove(*call)) fetch = !abandoned_.too_many();
+    if (abandoned_.remove(*call)) {
+      fetch = !abandoned_.too_many();
+      // Until now it counted as one that runs in its session.
+      gone = call->stay() != nullptr;
+      if (gone)
+        acknowledgements_.push_back({call->id(), call->token(), store::CancelRecord::State::acknowledged});
+    }
     const auto found = calls_.find({call->id(), call->token()});
     if (found != calls_.end()) {
       if (std::exchange(found->second.code_runs, false)) {
@@ -202,8 +221,8 @@ void ActivityDesk::ended(const CallPointer& call, Result<Payload> result) {
         next = free_slot();
       }
       fetch = fetch || left_behind_;
-      gone = found->second.gone;
-      if (gone) {
+      if (found->second.gone) {
+        gone = true;
         acknowledge(found->first, found->second, store::CancelRecord::State::acknowledged);
         calls_.erase(found);
       }
@@ -224,7 +243,7 @@ void ActivityDesk::acknowledge(const Key& key, const Entry& entry, store::Cancel
 // Decides what the end of an attempt means: a retry, or an outcome, which goes straight into the next turn
 // where possible.
 void ActivityDesk::conclude(const detail::ActivityCall& call, Result<Payload> result,
-                            std::optional<store::SessionSave> save) {
+                            std::optional<store::SessionSave> save, bool still_runs) {
   const std::optional<std::string> abort =
       call.stay() != nullptr ? call.stay()->abort_reason() : std::nullopt;
   if (!result && !abort && call.reason() == CancelReason::worker_stopping) {
@@ -248,12 +267,22 @@ void ActivityDesk::conclude(const detail::ActivityCall& call, Result<Payload> re
     }
     if (delay && !abort) {
       worker_.counters.activities_retried.add();
-      return queue(
-          {call.id(), call.token(), store::Retry{*delay, bodies::to_bytes(failure)}, call.own_progress()});
+      return queue({.id = call.id(),
+                    .token = call.token(),
+                    .result = store::Retry{*delay, bodies::to_bytes(failure)},
+                    .progress = call.own_progress(),
+                    .still_runs = still_runs});
     }
     worker_.counters.activities_failed.add();
   } else {
     worker_.counters.activities_completed.add();
+  }
+  if (still_runs) {
+    return queue({.id = call.id(),
+                  .token = call.token(),
+                  .result = store::Finished{bodies::to_bytes(bodies::outcome_of(std::move(result)))},
+                  .abort_session = abort,
+                  .still_runs = true});
   }
   LocalDone done{call.id(),     call.token(),    bodies::outcome_of(std::move(result)),
                  worker_.now(), std::move(save), abort};
@@ -300,6 +329,12 @@ ActivityDesk::CallPointer ActivityDesk::close(const Key& key) {
   if (found->second.code_runs) {
     found->second.gone = true;
     return nullptr;
+  }
+  if (found->second.on_record) {
+    using State = store::CancelRecord::State;
+    const bool runs = abandoned_.contains(*found->second.call);
+    acknowledge(found->first, found->second, runs ? State::abandoned : State::acknowledged);
+    worker_.keep_by(worker_.now());
   }
   CallPointer call = std::move(found->second.call);
   calls_.erase(found);
@@ -351,6 +386,8 @@ void ActivityDesk::give_back_progress(std::span<const store::ActivityRenewal> pr
 void ActivityDesk::answered(const store::ActivityResult& answer, bool wanted) {
   CallPointer call;  // let go without the mutex: it may be the last in its session
   const std::lock_guard lock(mutex_);
+  if (const auto ahead = claimed_ahead_.extract(Key{answer.id, answer.token}))
+    sessions_.want_hand_over(ahead.mapped());  // others may have a slot for it
   const auto found = calls_.find({answer.id, answer.token});
   if (found == calls_.end()) return;
   cache_.activity_settled(answer.id.instance);
@@ -443,6 +480,7 @@ void ActivityDesk::enforce_limits() {
       if (entry.code_runs && !entry.gone) {
         if (entry.call->deadline() <= now && entry.call->answer()) {
           timed_out.push_back(entry.call);
+          entry.on_record = entry.call->stay() != nullptr;
           note_stop(entry, CancelReason::attempt_timeout, stops);
         } else if (entry.lease_until <= now && entry.call->answer()) {
           entry.gone = true;
@@ -469,9 +507,12 @@ void ActivityDesk::enforce_limits() {
   for (const CallPointer& call : to_end) call->end();
   if (slots_free) worker_.poke(Step::activities);
   for (const CallPointer& call : timed_out) {
-    conclude(*call, Unexpected(Failure{.category = Category::timeout,
-                                       .type = "attempt_timeout",
-                                       .message = "the attempt took longer than its timeout"}));
+    // In a session that has a limit it counts for as long as its code runs.
+    conclude(*call,
+             Unexpected(Failure{.category = Category::timeout,
+                                .type = "attempt_timeout",
+                                .message = "the attempt took longer than its timeout"}),
+             std::nullopt, call->stay() != nullptr);
   }
 }
 

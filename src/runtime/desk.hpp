@@ -104,7 +104,7 @@ class ActivityDesk final : private detail::ActivityHost {
     bool code_runs = true;                   ///< occupies a slot
     bool told_to_end = false;                ///< grace_until is when it is given up
     bool gone = false;                       ///< nothing to answer
-    bool on_record = false;                  ///< taken away: the store wants to know how its code ends
+    bool on_record = false;  ///< taken away or timed out: the store wants to know how its code ends
   };
   using Key = std::pair<store::ActivityId, LockToken>;
   struct Stop {
@@ -120,7 +120,7 @@ class ActivityDesk final : private detail::ActivityHost {
   void begin_next(std::optional<AheadList::Item> next);
   void give_back(std::vector<AheadList::Item>&& ahead);
   void conclude(const detail::ActivityCall& call, Result<Payload> result,
-                std::optional<store::SessionSave> save = std::nullopt);
+                std::optional<store::SessionSave> save = std::nullopt, bool still_runs = false);
   void fail_at_once(store::LockedActivity&& locked, LockToken token, Failure failure);
   void queue(store::ActivityResult answer);
   [[nodiscard]] CallPointer close(const Key& key);
@@ -144,9 +144,10 @@ class ActivityDesk final : private detail::ActivityHost {
   std::vector<store::CancelAcknowledgement> acknowledgements_;
   AbandonedCalls abandoned_{worker_};
   AheadList ahead_;
-  std::size_t taken_ = 0;      // slots in use or reserved, and what is locked ahead
-  std::size_t running_ = 0;    // slots in use
-  std::size_t for_fetch_ = 0;  // free slots that hand-off must leave
+  std::map<Key, store::SessionHold> claimed_ahead_;  // with items that are on their way back
+  std::size_t taken_ = 0;                            // slots in use or reserved, and what is locked ahead
+  std::size_t running_ = 0;                          // slots in use
+  std::size_t for_fetch_ = 0;                        // free slots that hand-off must leave
   bool left_behind_ = false;
   bool next_for_fetch_ = false;
 };

@@ -171,7 +171,7 @@ void KeepStep::look_for_cancels() {
 void KeepStep::acknowledge() {
   const std::vector<store::CancelAcknowledgement> list = desk_.take_acknowledgements();
   if (list.empty()) return;
-  // Only for people who look: when it is lost, the record goes with its lease.
+  // For people who look, and for sessions that have a limit: when it is lost, the record goes with its lease.
   if (const auto answer = worker_.store->acknowledge_cancels(list); !answer)
     failed("acknowledge", answer.error());
 }

@@ -1,5 +1,7 @@
 #include "runtime/worker.hpp"
 
+#include <holdfast/detail/describe.hpp>
+
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -23,6 +25,18 @@ std::string complaint(const RuntimeOptions& options) {
 
 TEST(RuntimeOptions, DefaultsAreFine) { EXPECT_EQ(complaint({}), "fine"); }
 
+// As the reference says.
+TEST(RuntimeOptions, SessionsHaveTheseDefaults) {
+  const RuntimeOptions options;
+  EXPECT_EQ(options.session_limit, 10U);
+  EXPECT_EQ(options.session_lease, 30s);
+  EXPECT_EQ(options.session_idle_timeout, 5min);
+  EXPECT_EQ(options.session_state_retention, 24h);
+  EXPECT_EQ(options.session_record_retention, 24h);
+  EXPECT_EQ(options.worker_stale_after, 60s);
+  EXPECT_EQ(options.node_id, "");
+}
+
 TEST(RuntimeOptions, ValuesThatDontGoTogetherAreBothNamed) {
   EXPECT_EQ(complaint({.instance_lease = 80ms, .hold_instances = 100ms}),
             "holdfast: hold_instances (100 ms) must be below instance_lease (80 ms): a lock can't be kept "
@@ -42,6 +56,35 @@ TEST(RuntimeOptions, ZeroIsRefusedWhereItMakesNoSense) {
 TEST(RuntimeOptions, QueuesAndCapabilitiesAreNames) {
   EXPECT_NE(complaint({.queues = {"a\tb"}}), "fine");
   EXPECT_NE(complaint({.capabilities = {""}}), "fine");
+}
+
+TEST(SessionOptions, OfAWorkerSessionHaveDefaultsOfTheirOwn) {
+  const detail::SessionSettings settings = detail::worker_session_settings("gpu", {});
+  EXPECT_EQ(settings.lease, 120s);
+  EXPECT_EQ(settings.idle_timeout, never);
+  EXPECT_EQ(settings.ttl, 1800s);
+  EXPECT_EQ(settings.max_concurrent_activities, 1);
+  EXPECT_TRUE(settings.requirements.empty());
+}
+
+TEST(SessionOptions, ThatNeverEndAreRefused) {
+  const auto refused = [](const SessionOptions& options) {
+    try {
+      detail::session_settings(options);
+    } catch (const std::invalid_argument&) {
+      return true;
+    }
+    return false;
+  };
+  EXPECT_FALSE(refused({}));
+  EXPECT_TRUE(refused({.lease = never}));
+  EXPECT_TRUE(refused({.lease = 0s}));
+  EXPECT_TRUE(refused({.ttl = 0s}));
+  EXPECT_TRUE(refused({.max_concurrent_activities = -1}));
+  EXPECT_TRUE(refused({.outlives_opener = true}));
+  EXPECT_TRUE(refused({.ttl = never, .outlives_opener = true}));
+  EXPECT_FALSE(refused({.ttl = 1h, .outlives_opener = true}));
+  EXPECT_FALSE(refused({.idle_timeout = 1h, .outlives_opener = true}));
 }
 
 }  // namespace

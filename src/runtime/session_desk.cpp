@@ -41,6 +41,9 @@ std::unique_ptr<SessionStay> SessionDesk::enter(const store::LockedActivity& loc
   const store::SessionGrant& grant = *locked.session;
   const std::lock_guard lock(mutex_);
   const HeldPointer held = take_up(grant, asked);
+  // The answer to its lock came late, or it waited for long: another worker may have the session by now.
+  const bool is_held = held->hold == grant.hold && !held->lapsed && held->lease_until > worker_.now();
+  if (!is_held) return nullptr;
   ++held->activities;
   stop_leaving(*held);
   held->refused = false;
@@ -93,7 +96,7 @@ SessionDesk::HeldPointer SessionDesk::add(const store::SessionGrant& grant, Boot
   look_by(held, leaves_at(*held));
   note_lease(*held);
   worker_.counters.sessions_held.add(1);
-  const bool moved = !grant.previous_owner.empty();
+  const bool moved = !grant.previous_owner.empty() && !grant.same_owner;
   (moved ? worker_.counters.sessions_moved : worker_.counters.sessions_claimed).add();
   log(*worker_.logger, LogLevel::info, moved ? "a session has come from another worker" : "session claimed",
       {{"session", id},
@@ -102,7 +105,7 @@ SessionDesk::HeldPointer SessionDesk::add(const store::SessionGrant& grant, Boot
        {"reason", to_string(reason)},
        {"saved_bytes", grant.saved ? grant.saved->size() : 0}});
   tell(worker_.registry.hooks().acquired, {id, grant.hold.generation, reason, grant.previous_owner});
-  worker_.keep_by(after(asked, grant.lease / 3));
+  keep_in_time(*held);
   return held;
 }
 
@@ -121,7 +124,12 @@ void SessionDesk::claim_again(const HeldPointer& pointer, const store::SessionGr
   worker_.counters.sessions_reclaimed.add();
   log(*worker_.logger, LogLevel::info, "session re-claimed; what is in memory stays",
       {{"session", held.hold.id}, {"generation", held.hold.generation.value}});
-  worker_.keep_by(after(asked, grant.lease / 3));
+  keep_in_time(held);
+}
+
+// With the mutex held. It has to be renewed; and it may be idle from the beginning.
+void SessionDesk::keep_in_time(const Held& held) {
+  worker_.keep_by(std::min(after(held.asked, held.lease / 3), after(held.quiet_since, held.idle_timeout)));
 }
 
 void SessionDesk::acquired(const store::Acquired& acquired, BootTime asked) {
@@ -129,6 +137,8 @@ void SessionDesk::acquired(const store::Acquired& acquired, BootTime asked) {
   const store::SessionGrant grant{
       .hold = {view.id, view.generation},
       .claimed = acquired.kind != store::Acquired::Kind::reused,
+      .same_owner = acquired.same_owner,
+      .previous_owner = acquired.previous_owner,
       .lease = view.policy.lease.value_or(worker_.options.session_lease),
       .idle_timeout = view.policy.idle_timeout.value_or(worker_.options.session_idle_timeout),
       .when_lost = view.policy.when_lost,
@@ -140,9 +150,13 @@ void SessionDesk::acquired(const store::Acquired& acquired, BootTime asked) {
     rest_from_now(found->second);
     return;
   }
-  // Whether another one had it in between is not known: what is in memory may be old.
   if (found != books_.end()) {
     const HeldPointer before = found->second;
+    if (grant.claimed && grant.same_owner) {
+      rest_from_now(before);
+      return claim_again(before, grant, asked);
+    }
+    // Another one had it in between, or that is not known: what is in memory may be old.
     leave(before, SessionReason::owner_lost);
   }
   add(grant, asked, SessionReason::acquired);
@@ -277,6 +291,15 @@ void SessionDesk::want_hand_over(std::span<const store::SessionHold> holds) {
     held->hand_over = true;
     if (held->activities == 0) look_by(held, leaves_at(*held));
   }
+  worker_.poke(Step::keep);
+}
+
+void SessionDesk::want_hand_over(const store::SessionHold& unused) {
+  const std::lock_guard lock(mutex_);
+  const HeldPointer held = find_current(unused);
+  if (!held || held->activities > 0) return;
+  held->hand_over = true;
+  look_by(held, leaves_at(*held));
   worker_.poke(Step::keep);
 }
 

@@ -55,7 +55,8 @@ class SessionDesk {
   /// A fetch has locked an activity of a session, and may have claimed the session with it. `asked` is the
   /// time before that was asked for.
   void granted(const store::SessionGrant& grant, BootTime asked);
-  /// An activity that was locked is about to run.
+  /// An activity that was locked is about to run. Null when it must not: the lease of its session was over
+  /// before it could begin.
   std::unique_ptr<SessionStay> enter(const store::LockedActivity& locked, BootTime asked);
   /// acquire_session was answered: it is this worker's.
   void acquired(const store::Acquired& acquired, BootTime asked);
@@ -85,6 +86,8 @@ class SessionDesk {
   void want_room() { room_wanted_until_ = after(worker_.now(), kWish); }
   /// These have work that only others can do.
   void want_hand_over(std::span<const store::SessionHold> holds);
+  /// This one was claimed for an activity that there was no slot for after all; unless it is in use by now.
+  void want_hand_over(const store::SessionHold& unused);
   /// Those that are to leave now begin to be saved.
   void choose_leavers(bool draining);
   /// Those that are saved, or have nothing to save; by id.
@@ -150,6 +153,7 @@ class SessionDesk {
   HeldPointer add(const store::SessionGrant& grant, BootTime asked, store::SessionReason reason);
   void claim_again(const HeldPointer& held, const store::SessionGrant& grant, BootTime asked);
   void note_lease(const Held& held);
+  void keep_in_time(const Held& held);
   void end_stay(const HeldPointer& held, bool aborted);
   [[nodiscard]] HeldPointer find_current(const store::SessionHold& hold) const;
   [[nodiscard]] static bool is_at_rest(const Held& held);

@@ -73,8 +73,18 @@ SessionOutcome Node::renew_session(std::string_view id) {
   const auto view = worker_.store->session(id);
   if (!view && view.error().kind == StoreError::Kind::not_found) return SessionOutcome::missing;
   if (!view) refuse("session '" + std::string(id) + "' could not be renewed", view.error());
-  return view->state >= store::SessionState::expired ? SessionOutcome::closed
-                                                     : SessionOutcome::owned_by_another;
+  switch (view->state) {
+    case store::SessionState::active:
+      return SessionOutcome::owned_by_another;
+    case store::SessionState::unclaimed:
+    case store::SessionState::lapsed:
+      return SessionOutcome::missing;  // nobody holds it: what is not held can't be renewed, only acquired
+    case store::SessionState::expired:
+    case store::SessionState::closed:
+    case store::SessionState::failed:
+      break;
+  }
+  return SessionOutcome::closed;
 }
 
 SessionOutcome Node::close_session(std::string_view id) {

@@ -6,6 +6,7 @@
 #include "working_set.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace holdfast::postgres_store {
@@ -123,9 +124,11 @@ void WorkingSet::take_cancels(const Answer& answer) {
     cancel.worker = row.next<WorkerKey>();
     cancel.at = row.next<BootTime>();
     cancel.until = row.next<BootTime>();
+    cancel.session = row.next<std::optional<std::string>>();
     const std::pair place(cancel.record.id, cancel.record.token);
     asked_cancels_.insert(place);
     if (!read_cancels_.emplace(place, cancel.record.state).second) continue;
+    if (cancel.session) space_.stopping[*cancel.session].insert(place);
     space_.cancels.emplace(place, std::move(cancel));
   }
 }
@@ -135,6 +138,23 @@ void WorkingSet::cancel(const ActivityId& id, LockToken token) {
   if (!asked_cancels_.emplace(id, token).second) return;
   ask_now(sql::kCancel, Parameters(ns(), id.instance, id.execution, id.event, token),
           [this](const Answer& answer) { take_cancels(answer); });
+}
+
+// After the activities of the session, which are locked: one that is taken away meanwhile is seen as one of
+// both.
+void WorkingSet::want_stopping(const std::vector<std::string>& sessions) {
+  std::vector<std::string> missing;
+  for (const std::string& id : sessions) {
+    if (asked_stopping_.insert(id).second) missing.push_back(id);
+  }
+  if (missing.empty() || knows_everything_) return;
+  ask(sql::kStopping, Parameters(ns()).add_all(missing).add(tx().now),
+      [this](const Answer& answer) { take_cancels(answer); });
+}
+
+void WorkingSet::stopping(const std::string& session) {
+  want_stopping({session});
+  if (asked()) bring();
 }
 
 // ---- sessions ------------------------------------------------------------------------------------
@@ -170,6 +190,11 @@ void WorkingSet::want_free_sessions(const std::vector<std::string>& ids) {
     if (locked.empty()) return;
     ask(sql::kActivitiesIn, Parameters(ns()).add_all(locked),
         [this](const Answer& items) { take_activities(items); });
+    std::vector<std::string> limited;
+    std::ranges::copy_if(locked, std::back_inserter(limited), [this](const std::string& id) {
+      return space_.sessions.at(id).policy.max_concurrent != 0;
+    });
+    want_stopping(limited);
     bring();
   });
 }

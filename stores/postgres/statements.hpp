@@ -417,7 +417,7 @@ inline constexpr Statement kDeleteActivities{
     " WHERE a.key = d.key AND a.execution = d.execution AND a.event = d.event"};
 
 #define HOLDFAST_CANCEL_COLUMNS \
-  "c.key, c.execution, c.event, c.token, c.name, c.reason, c.state, c.worker, c.at, c.until"
+  "c.key, c.execution, c.event, c.token, c.name, c.reason, c.state, c.worker, c.at, c.until, c.session"
 
 inline constexpr Statement kCancel{"postgres.cancel", "SELECT " HOLDFAST_CANCEL_COLUMNS
                                                       " FROM cancels AS c WHERE c.ns = $1 AND c.key = $2"
@@ -429,13 +429,18 @@ inline constexpr Statement kCancelsOfWorker{
 inline constexpr Statement kCancelsOf{"postgres.cancels_of",
                                       "SELECT " HOLDFAST_CANCEL_COLUMNS
                                       " FROM cancels AS c WHERE c.ns = $1 AND c.key = $2"};
+/// Of sessions with a limit, those whose code may still run.
+inline constexpr Statement kStopping{"postgres.stopping", "SELECT " HOLDFAST_CANCEL_COLUMNS
+                                                          " FROM cancels AS c WHERE c.ns = $1"
+                                                          " AND c.session = ANY($2::text[])"
+                                                          " AND c.state <> 1 AND c.until > $3"};
 inline constexpr Statement kAllCancels{
     "postgres.all_cancels", "SELECT " HOLDFAST_CANCEL_COLUMNS " FROM cancels AS c WHERE c.ns = $1"};
 inline constexpr Statement kUpsertCancels{
     "postgres.upsert_cancels",
-    "INSERT INTO cancels (ns, key, execution, event, token, name, reason, state, worker, at, until)"
-    " SELECT $1, * FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::uuid[], $6::text[],"
-    " $7::integer[], $8::integer[], $9::bigint[], $10::bigint[], $11::bigint[])"
+    "INSERT INTO cancels (ns, key, execution, event, token, name, reason, state, worker, at, until,"
+    " session) SELECT $1, * FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::uuid[], $6::text[],"
+    " $7::integer[], $8::integer[], $9::bigint[], $10::bigint[], $11::bigint[], $12::text[])"
     " ON CONFLICT (key, execution, event, token) DO UPDATE SET reason = EXCLUDED.reason,"
     " state = EXCLUDED.state, at = EXCLUDED.at, until = EXCLUDED.until"};
 

@@ -385,6 +385,7 @@ void WorkingSet::clear() {
   asked_sessions_.clear();
   read_sessions_.clear();
   asked_watchers_.clear();
+  asked_stopping_.clear();
   asked_owned_.clear();
   asked_workers_.clear();
   read_workers_.clear();

@@ -130,6 +130,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void want_sessions_of(const std::vector<InstanceKey>& keys);
   void want_sessions(const std::vector<std::string>& ids);
   void want_free_sessions(const std::vector<std::string>& ids);
+  void want_stopping(const std::vector<std::string>& sessions);
   void want_names(const std::vector<std::string>& names);
   void want_instance_keys(std::size_t count);
   void want_keys_for(const std::set<std::string>& names);
@@ -188,6 +189,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void session(std::string_view id) override;
   void owned(WorkerKey worker) override;
   void watchers(const std::string& session) override;
+  void stopping(const std::string& session) override;
   void worker(WorkerKey key) override;
   void node(const std::string& name) override;
   void request(RequestId id) override;
@@ -282,6 +284,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   std::set<std::string, std::less<>> asked_sessions_{};
   rules::ByName<rules::Session> read_sessions_{};
   std::set<std::string, std::less<>> asked_watchers_{};
+  std::set<std::string, std::less<>> asked_stopping_{};
   std::set<WorkerKey> asked_owned_{};
   std::set<WorkerKey> asked_workers_{};
   std::map<WorkerKey, rules::Worker> read_workers_{};

@@ -357,13 +357,13 @@ void WorkingSet::write_sessions() {
 
 void WorkingSet::write_cancels() {
   Rows<InstanceKey, ExecutionNumber, EventId, LockToken, std::string, CancelReason,
-       store::CancelRecord::State, WorkerKey, BootTime, BootTime>
+       store::CancelRecord::State, WorkerKey, BootTime, BootTime, std::optional<std::string>>
       rows;
   for (const auto& [place, c] : space_.cancels) {
     const auto read = read_cancels_.find(place);
     if (read != read_cancels_.end() && read->second == c.record.state) continue;
     rows.add(place.first.instance, place.first.execution, place.first.event, place.second, c.record.name,
-             c.record.reason, c.record.state, c.worker, c.at, c.until);
+             c.record.reason, c.record.state, c.worker, c.at, c.until, c.session);
   }
   if (!rows.empty()) ask(sql::kUpsertCancels, rows.parameters(ns()));
 }

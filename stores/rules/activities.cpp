@@ -146,16 +146,43 @@ void queue_again(Transaction& tx, Activity& activity, Duration delay) {
   }
 }
 
+namespace {
+
+/// What is told to whoever runs it, and counted in its session if that has a limit.
+void leave_record(Transaction& tx, const Activity& activity, CancelReason reason, CancelRecord::State state,
+                  const std::optional<std::string>& limited) {
+  const Lock& lock = activity.lock;
+  const std::pair place(activity.id, lock.token);
+  tx.space.cancels.insert_or_assign(place, Cancel{.record = {.id = activity.id,
+                                                             .token = lock.token,
+                                                             .name = activity.name,
+                                                             .reason = reason,
+                                                             .state = state},
+                                                  .worker = lock.worker,
+                                                  .at = tx.now,
+                                                  .until = lock.until,
+                                                  .session = limited});
+  if (limited) tx.space.stopping[*limited].insert(place);
+  tx.sweep_by(lock.until);
+}
+
+/// Its session, if that has a limit.
+std::optional<std::string> limited_session(const Transaction& tx, const Activity& activity) {
+  const Session* const session = activity.session ? find_session(tx, *activity.session) : nullptr;
+  return session != nullptr && session->policy.max_concurrent != 0 ? activity.session : std::nullopt;
+}
+
+}  // namespace
+
+void note_still_running(Transaction& tx, const Activity& activity) {
+  if (const auto limited = limited_session(tx, activity))
+    leave_record(tx, activity, CancelReason::attempt_timeout, CancelRecord::State::abandoned, limited);
+}
+
 void take_away(Transaction& tx, Activity& activity, CancelReason reason) {
-  if (const Lock& lock = activity.lock; !lock.token.empty()) {
-    tx.space.cancels.insert_or_assign(
-        {activity.id, lock.token},
-        Cancel{.record = {.id = activity.id, .token = lock.token, .name = activity.name, .reason = reason},
-               .worker = lock.worker,
-               .at = tx.now,
-               .until = lock.until});
-    tx.news.cancelled.push_back(lock.worker);
-    tx.sweep_by(lock.until);
+  if (!activity.lock.token.empty()) {
+    leave_record(tx, activity, reason, CancelRecord::State::requested, limited_session(tx, activity));
+    tx.news.cancelled.push_back(activity.lock.worker);
   }
   remove(tx, activity);
 }

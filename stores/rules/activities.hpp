@@ -23,6 +23,9 @@ void unlock(Transaction& tx, Activity& activity);
 /// It is to be tried again; or not, if its session has ended in the meantime.
 void queue_again(Transaction& tx, Activity& activity, Duration delay);
 
+/// It is about to be answered, but its code goes on.
+void note_still_running(Transaction& tx, const Activity& activity);
+
 /// The row goes, and whoever runs it is told. For the instance's own turn, and with the instance.
 void take_away(Transaction& tx, Activity& activity, CancelReason reason);
 /// The same by others: the instance is told too.

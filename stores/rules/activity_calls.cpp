@@ -72,6 +72,7 @@ StoreResult<void> finish_activity(Transaction& tx, const ActivityResult& item) {
                   "the state of its session can't be saved: the session is another's");
   }
   if (item.progress) (*activity)->progress = *item.progress;
+  if (item.still_runs) note_still_running(tx, **activity);
   std::visit(Answer{tx, **activity}, item.result);
   for_session.apply(tx);
   return {};
@@ -97,7 +98,11 @@ std::vector<CancelRecord> cancel_records(Transaction& tx, WorkerKey worker) {
 }
 
 void acknowledge_cancel(Transaction& tx, const CancelAcknowledgement& item) {
-  if (Cancel* const cancel = find_cancel(tx, item.id, item.token)) cancel->record.state = item.state;
+  Cancel* const cancel = find_cancel(tx, item.id, item.token);
+  if (cancel == nullptr) return;
+  const bool made_room = cancel->session && item.state == CancelRecord::State::acknowledged;
+  if (made_room) tx.news.work |= kActivities;
+  cancel->record.state = item.state;
 }
 
 std::vector<QueueDepth> queue_depths(Transaction& tx) {

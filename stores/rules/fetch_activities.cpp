@@ -38,6 +38,7 @@ class Fetch {
     if (owned_only_ && (!activity.session || admission != Admission::yes)) return;
     if (admission == Admission::no) {
       note_lapse(activity);
+      note_room(activity);
     } else if (admission == Admission::by_claim && at_limit()) {
       note_waiting(activity);
     } else if (admission == Admission::by_claim && claims_ >= share()) {
@@ -96,6 +97,14 @@ class Fetch {
     if (session == nullptr || !is_held(tx_, *session) || session->worker == request_.worker) return;
     if (session->policy.when_lost == SessionPolicy::WhenLost::fail) return;
     due_at(session->lease_until);
+  }
+
+  /// One that was held back by what was taken away, and may still run, has room when that is over.
+  void note_room(const Activity& activity) {
+    if (!activity.session || !can_run(abilities_, activity)) return;
+    const Session* const session = find_session(tx_, *activity.session);
+    if (session == nullptr) return;
+    for (const BootTime end : stopping_in(tx_, *session)) due_at(end);
   }
 
   void note_waiting(const Activity& activity) {

@@ -134,6 +134,12 @@ struct Cancel {
   WorkerKey worker{};
   BootTime at{};     ///< of the commit that took it away
   BootTime until{};  ///< the end of the lease that the activity had
+  /// The session that it ran in, if that has a limit: until its code has ended it counts.
+  std::optional<std::string> session{};
+
+  [[nodiscard]] bool may_still_run(BootTime now) const {
+    return record.state != CancelRecord::State::acknowledged && until > now;
+  }
 };
 
 struct Early {

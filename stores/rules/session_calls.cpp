@@ -61,8 +61,11 @@ Acquired acquire_again(Transaction& tx, const Worker& worker, const Abilities& a
     return answer_with(tx, session, *refused);
   }
   if (session.ended) revive(session);
-  claim(tx, session, worker, abilities, SessionReason::acquired);
-  return answer_with(tx, session, Acquired::Kind::reacquired);
+  const Claim found = claim(tx, session, worker, abilities, SessionReason::acquired);
+  Acquired acquired = answer_with(tx, session, Acquired::Kind::reacquired);
+  acquired.same_owner = found.same_owner;
+  acquired.previous_owner = found.previous_owner;
+  return acquired;
 }
 
 // ---- holding -------------------------------------------------------------------------------------

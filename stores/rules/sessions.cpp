@@ -25,8 +25,24 @@ bool is_claimable(const Transaction& tx, const Session& session) {
   return session.worker == WorkerKey{} || session.policy.when_lost == SessionPolicy::WhenLost::reclaim;
 }
 
-bool is_full(const Session& session) {
-  return session.policy.max_concurrent != 0 && session.in_flight.size() >= session.policy.max_concurrent;
+bool is_full(const Transaction& tx, const Session& session) {
+  const std::size_t limit = session.policy.max_concurrent;
+  if (limit == 0) return false;
+  return session.in_flight.size() >= limit ||
+         session.in_flight.size() + stopping_in(tx, session).size() >= limit;
+}
+
+std::vector<BootTime> stopping_in(const Transaction& tx, const Session& session) {
+  std::vector<BootTime> ends;
+  if (session.policy.max_concurrent == 0) return ends;
+  tx.rows.stopping(session.id);
+  const auto found = tx.space.stopping.find(session.id);
+  if (found == tx.space.stopping.end()) return ends;
+  for (const auto& place : found->second) {
+    const Cancel& cancel = tx.space.cancels.at(place);
+    if (cancel.may_still_run(tx.now)) ends.push_back(cancel.until);
+  }
+  return ends;
 }
 
 bool is_current(const Session& session, WorkerKey worker, Generation generation) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace holdfast::rules {
 
@@ -16,7 +17,10 @@ namespace holdfast::rules {
 /// Somebody who meets its requirements may claim it.
 [[nodiscard]] bool is_claimable(const Transaction& tx, const Session& session);
 /// No more of its activities may run at once.
-[[nodiscard]] bool is_full(const Session& session);
+[[nodiscard]] bool is_full(const Transaction& tx, const Session& session);
+/// Those of its activities that were taken away, and whose code may still run, end no later than these times.
+/// Only of a session that has a limit.
+[[nodiscard]] std::vector<BootTime> stopping_in(const Transaction& tx, const Session& session);
 /// Whether this was its owner, in its current generation, and it has not ended.
 [[nodiscard]] bool is_current(const Session& session, WorkerKey worker, Generation generation);
 [[nodiscard]] SessionState state_of(const Transaction& tx, const Session& session);

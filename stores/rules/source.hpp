@@ -59,6 +59,8 @@ class Source {
   /// Sessions that the worker owns.
   virtual void owned(WorkerKey) {}
   virtual void watchers(const std::string& /*session*/) {}
+  /// Activities of the session that were taken away, and may still run.
+  virtual void stopping(const std::string& /*session*/) {}
 
   // ---- the rest
   virtual void worker(WorkerKey) {}

@@ -53,6 +53,7 @@ struct Space {
 
   std::map<WorkerKey, Worker> workers{};
   std::map<std::pair<ActivityId, LockToken>, Cancel> cancels{};
+  ByName<std::set<std::pair<ActivityId, LockToken>>> stopping{};  ///< those of sessions with a limit
   ByName<std::vector<Early>> early{};
   std::map<RequestId, Request> requests{};
   std::vector<SetAsideRow> set_aside{};

@@ -168,7 +168,19 @@ class Sweep {
   }
 
   void drop_cancels() {
-    std::erase_if(tx_.space.cancels, [&](const auto& entry) { return drop_remains(entry.second.until); });
+    std::erase_if(tx_.space.cancels, [&](const auto& entry) {
+      const auto& [place, cancel] = entry;
+      if (!drop_remains(cancel.until)) return false;
+      if (cancel.session) forget_stopping(*cancel.session, place);
+      return true;
+    });
+  }
+
+  void forget_stopping(const std::string& session, const std::pair<ActivityId, LockToken>& place) {
+    const auto found = tx_.space.stopping.find(session);
+    if (found == tx_.space.stopping.end()) return;
+    found->second.erase(place);
+    if (found->second.empty()) tx_.space.stopping.erase(found);
   }
 
   bool drop_remains(BootTime moment) {

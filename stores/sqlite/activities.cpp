@@ -235,12 +235,38 @@ store::LockedActivity tell_locked(Transaction& tx, Activity activity, std::strin
   return locked;
 }
 
+namespace {
+
+using CancelState = store::CancelRecord::State;
+
+/// What is told to whoever runs it, and counted in its session if that has a limit.
+void leave_record(Transaction& tx, const Activity& activity, CancelReason reason, CancelState state,
+                  const std::optional<std::string>& limited) {
+  tx.run(tx.sql.insert_cancel, activity.id.instance, activity.id.execution, activity.id.event, activity.token,
+         tx.ns, activity.worker, tx.kind(activity.kind).name, to_row(reason), activity.until, tx.now, limited,
+         to_row(state));
+  tx.sweep_by(activity.until);
+}
+
+/// Its session, if that has a limit.
+std::optional<std::string> limited_session(Transaction& tx, const Activity& activity) {
+  if (activity.session == 0) return std::nullopt;
+  Session session = session_of(tx, activity.session);
+  if (session.policy.max_concurrent == 0) return std::nullopt;
+  return std::move(session.id);
+}
+
+}  // namespace
+
+void note_still_running(Transaction& tx, const Activity& activity) {
+  if (const auto limited = limited_session(tx, activity))
+    leave_record(tx, activity, CancelReason::attempt_timeout, CancelState::abandoned, limited);
+}
+
 void cancel_activity(Transaction& tx, const Activity& activity, CancelReason reason) {
   erase_activity(tx, activity);
   if (activity.token.empty()) return;
-  tx.run(tx.sql.insert_cancel, activity.id.instance, activity.id.execution, activity.id.event, activity.token,
-         tx.ns, activity.worker, tx.kind(activity.kind).name, to_row(reason), activity.until, tx.now);
-  tx.sweep_by(activity.until);
+  leave_record(tx, activity, reason, CancelState::requested, limited_session(tx, activity));
   tx.news.cancelled.push_back(activity.worker);
 }
 

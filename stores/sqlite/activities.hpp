@@ -80,6 +80,8 @@ void enter_session(Transaction& tx, Activity& activity);
 /// What its worker is told about an activity that is locked.
 store::LockedActivity tell_locked(Transaction& tx, Activity activity, std::string instance);
 
+/// It is about to be answered, but its code goes on.
+void note_still_running(Transaction& tx, const Activity& activity);
 /// Takes a row away that its own turn or the deletion of its instance has no more use for. One that has an
 /// owner leaves a cancel record, and its worker is woken.
 void cancel_activity(Transaction& tx, const Activity& activity, CancelReason reason);

@@ -45,6 +45,7 @@ class ActivityFetch {
     if (owned_only_ && (activity.session == 0 || admission != Admission::yes))
       return queue_.drop_lane(item.lane);
     if (admission == Admission::full) {
+      for (const LeaseTime end : stopping_in(tx_, session_of(tx_, activity.session))) due_at(end);
       if (item.lane < 0) queue_.drop_lane(item.lane);
     } else if (admission == Admission::by_claim && at_limit()) {
       note_waiting(item);

@@ -94,6 +94,7 @@ StoreResult<void> finish_activity(Transaction& tx, const ActivityResult& result)
                                   "the state of its session can't be saved: the session is another's"));
   }
   if (result.progress) activity->progress = *result.progress;
+  if (result.still_runs) note_still_running(tx, *activity);
   std::visit(Answer{tx, *std::move(activity)}, result.result);
   for_session.apply(tx);
   return {};

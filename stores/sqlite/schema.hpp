@@ -243,8 +243,10 @@ CREATE TABLE cancels (
   state INTEGER NOT NULL,
   until INTEGER NOT NULL,
   at INTEGER NOT NULL,
+  session TEXT,                -- that it ran in, if that has a limit: until its code has ended it counts
   PRIMARY KEY (key, execution, event, token)
 ) WITHOUT ROWID;
+CREATE INDEX cancels_by_session ON cancels (ns, session) WHERE session IS NOT NULL;
 CREATE INDEX cancels_by_worker ON cancels (worker) WHERE state = 0;
 CREATE INDEX cancels_by_end ON cancels (ns, until);
 

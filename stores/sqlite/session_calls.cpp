@@ -69,8 +69,11 @@ Acquired acquire_again(Transaction& tx, WorkerKey worker, const store::Abilities
     return answer_with(tx, session, *refused);
   }
   if (session.ended) revive(session);
-  claim(tx, session, worker, abilities, SessionReason::acquired);
-  return answer_with(tx, session, Acquired::Kind::reacquired);
+  Claim found = claim(tx, session, worker, abilities, SessionReason::acquired);
+  Acquired acquired = answer_with(tx, session, Acquired::Kind::reacquired);
+  acquired.same_owner = found.same_owner;
+  acquired.previous_owner = std::move(found.previous_owner);
+  return acquired;
 }
 
 // ---- holding ------------------------------------------------------------------------------------

@@ -126,7 +126,19 @@ bool is_claimable(const Transaction& tx, const Session& session) {
 }
 
 bool is_full(Transaction& tx, const Session& session) {
-  return session.policy.max_concurrent != 0 && in_flight_in(tx, session) >= session.policy.max_concurrent;
+  const std::uint64_t limit = session.policy.max_concurrent;
+  if (limit == 0) return false;
+  const std::uint64_t running = in_flight_in(tx, session);
+  return running >= limit || running + stopping_in(tx, session).size() >= limit;
+}
+
+std::vector<LeaseTime> stopping_in(Transaction& tx, const Session& session) {
+  std::vector<LeaseTime> ends;
+  if (session.policy.max_concurrent == 0) return ends;
+  for (Cursor row = tx.rows(tx.sql.stopping_in_session, tx.ns, session.id, tx.now); row.next();) {
+    ends.push_back(row->int64(0));
+  }
+  return ends;
 }
 
 bool is_current(const Session& session, WorkerKey worker, Generation generation) {

@@ -40,6 +40,9 @@ bool is_held_by(const Transaction& tx, const Session& session, WorkerKey worker)
 bool is_claimable(const Transaction& tx, const Session& session);
 /// No more of its activities may run at once.
 bool is_full(Transaction& tx, const Session& session);
+/// Those of its activities that were taken away, and whose code may still run, end no later than these times.
+/// Only of a session that has a limit.
+std::vector<LeaseTime> stopping_in(Transaction& tx, const Session& session);
 /// Whether this is its owner, in its current generation, and it has not ended.
 bool is_current(const Session& session, WorkerKey worker, Generation generation);
 store::SessionState state_of(const Transaction& tx, const Session& session);

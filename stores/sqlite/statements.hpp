@@ -259,7 +259,7 @@ struct Statements {
   Query instance_name{"sqlite.instance_name", "SELECT name FROM instances WHERE key = ?1"};
   Query insert_cancel{"sqlite.insert_cancel",
                       "REPLACE INTO cancels (key, execution, event, token, ns, worker, name, reason, state,"
-                      " until, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0, ?9, ?10)"};
+                      " until, at, session) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?12, ?9, ?10, ?11)"};
   Query cancel_reason{"sqlite.cancel_reason",
                       "SELECT reason FROM cancels WHERE key = ?1 AND execution = ?2 AND event = ?3"
                       " AND token = ?4 AND ns = ?5"};
@@ -323,6 +323,10 @@ struct Statements {
   Query count_queued{"sqlite.count_queued", "SELECT count(*) FROM queued WHERE session = ?1"};
   Query count_running{"sqlite.count_running",
                       "SELECT count(*) FROM running WHERE session = ?1 AND until > ?2"};
+  // Those whose code may still run.
+  Query stopping_in_session{"sqlite.stopping_in_session",
+                            "SELECT until FROM cancels WHERE ns = ?1 AND session = ?2 AND state <> 1"
+                            " AND until > ?3"};
   Query count_lapsed{"sqlite.count_lapsed",
                      "SELECT count(*) FROM running WHERE session = ?1 AND until <= ?2"};
   Query ready_in_session{"sqlite.ready_in_session",
@@ -390,7 +394,7 @@ struct Statements {
                       "DELETE FROM history WHERE key = ?1 AND execution >= ?2 AND execution < ?3"};
   Query acknowledge_cancel{"sqlite.acknowledge_cancel",
                            "UPDATE cancels SET state = ?6 WHERE key = ?1 AND execution = ?2 AND event = ?3"
-                           " AND token = ?4 AND ns = ?5"};
+                           " AND token = ?4 AND ns = ?5 RETURNING session IS NOT NULL"};
   Query parked{"sqlite.parked", "SELECT key FROM instances WHERE ns = ?1 AND status = 2 ORDER BY key"};
 
   // ---- the sweep --------------------------------------------------------------------------------

@@ -207,10 +207,15 @@ StoreResult<std::vector<store::CancelRecord>> SqliteStore::cancel_records(Worker
 }
 
 StoreResult<void> SqliteStore::acknowledge_cancels(std::span<const store::CancelAcknowledgement> cancels) {
+  using State = store::CancelRecord::State;
   return write<void>([=](Transaction& tx) -> StoreResult<void> {
     for (const store::CancelAcknowledgement& item : cancels) {
-      tx.run(tx.sql.acknowledge_cancel, item.id.instance, item.id.execution, item.id.event, item.token, tx.ns,
-             to_row(item.state));
+      Cursor row = tx.rows(tx.sql.acknowledge_cancel, item.id.instance, item.id.execution, item.id.event,
+                           item.token, tx.ns, to_row(item.state));
+      const bool made_room = row.next() && row->truth(0) && item.state == State::acknowledged;
+      if (made_room) tx.wake(store::kActivities);
+      while (row.next()) {
+      }
     }
     return {};
   });

@@ -1,29 +1,14 @@
 // Sessions: the calls that there are, and what they do in the plain case. The rules one by one are in
-// session_rules.cpp.
-#include "testkit/conformance/story.hpp"
+// session_rules.cpp and the files beside it.
+#include "testkit/conformance/session_story.hpp"
 
 #include <algorithm>
-#include <string_view>
 #include <variant>
 
 HOLDFAST_CONFORMANCE_FILE(sessions);
 
 namespace holdfast::testing::conformance {
 namespace {
-
-NewActivity of_session(const char* id, SessionPolicy policy = {}) {
-  return {.name = "charge", .session = SessionUse{.id = id, .policy = std::move(policy)}};
-}
-
-/// "claimed", "released": of one session, oldest first.
-Texts log_of(const World& world, std::string_view id) {
-  static constexpr const char* kNames[] = {"claimed", "reclaimed", "released", "displaced", "moved",
-                                           "lost",    "closed",    "expired",  "aborted",   "swept"};
-  Texts kinds;
-  const auto entries = must(world.store().session_log(id, 0, 100));
-  for (const SessionLogEntry& entry : entries) kinds.emplace_back(kNames[static_cast<int>(entry.kind)]);
-  return kinds;
-}
 
 STORE_TEST(Sessions, OpeningIsAnsweredAndSeen) {
   const Worker a = join("a");
@@ -81,8 +66,8 @@ STORE_TEST(Sessions, TheirWorkGoesToTheOwnerOnly) {
   const Worker a = join("a");
   const Worker b = join("b");
   a.acquire("gpu");
-  a.commit(a.begin("order-1").schedules(of_session("gpu")));
-  EXPECT_EQ(names(b.fetch_activities()), Texts{});
+  a.commit(a.begin("order-1").schedules(of_session("gpu")).schedules("ship"));
+  EXPECT_EQ(names(b.fetch_activities()), Texts{"ship"});
   const Work work = a.fetch_activity();
   EXPECT_FALSE(work->session->claimed);
 }
@@ -251,8 +236,8 @@ STORE_TEST(Sessions, AWorkerWithALimitOfNoneTakesNone) {
   WorkerInfo info = worker_info("a");
   info.abilities.session_limit = 0;
   const Worker a = join(info);
-  a.commit(a.begin("order-1").schedules(of_session("gpu")));
-  EXPECT_EQ(names(a.fetch_activities()), Texts{});
+  a.commit(a.begin("order-1").schedules(of_session("gpu")).schedules("ship"));
+  EXPECT_EQ(names(a.fetch_activities()), Texts{"ship"});
   EXPECT_EQ(a.acquire("cpu").kind, Acquired::Kind::limit_exceeded);
 }
 
@@ -463,107 +448,6 @@ STORE_TEST(AcquiringSessions, GivesTheWaitingWorkToItsOwner) {
   EXPECT_EQ(names(a.fetch_activities()), Texts{});
   EXPECT_EQ(a.acquire("gpu").kind, Acquired::Kind::created);
   EXPECT_EQ(names(a.fetch_activities()), Texts{"charge"});
-}
-
-STORE_TEST(SessionViews, OfOneThatIsNotThereIsNotFound) {
-  EXPECT_EQ(answer(store().session("gpu")), "not_found");
-}
-
-STORE_TEST(SessionViews, AreListedById) {
-  const Worker a = join("a");
-  for (const char* id : {"c", "a", "d", "b"}) a.acquire(id);
-  Texts ids;
-  std::string after;
-  for (auto page = must(store().sessions(after, 3)); !page.empty(); page = must(store().sessions(after, 3))) {
-    for (const SessionView& view : page) ids.push_back(view.id);
-    after = ids.back();
-  }
-  EXPECT_EQ(ids, (Texts{"a", "b", "c", "d"}));
-}
-
-STORE_TEST(SessionViews, TheLogTellsTheWholeStory) {
-  const Worker a = join("a");
-  const Worker b = join("b");
-  const SessionHold hold{"gpu", a.acquire("gpu", {.on_record = true}).session.generation};
-  a.acquire("other");
-  must(a.release(hold, SessionReason::operated));
-  b.acquire("gpu");
-  must(store().close_session("gpu", SessionReason::operated));
-  const auto log = must(store().session_log("gpu", 0, 100));
-  ASSERT_EQ(log.size(), 4U);
-  EXPECT_EQ(log[0].kind, SessionLogEntry::Kind::claimed);
-  EXPECT_EQ(log[0].reason, SessionReason::acquired);
-  EXPECT_EQ(log[0].owner, "a");
-  EXPECT_EQ(log[0].generation, hold.generation);
-  EXPECT_EQ(log[1].kind, SessionLogEntry::Kind::released);
-  EXPECT_EQ(log[1].reason, SessionReason::operated);
-  EXPECT_EQ(log[2].owner, "b");
-  EXPECT_EQ(log[2].previous_owner, "a");
-  EXPECT_EQ(log[3].kind, SessionLogEntry::Kind::closed);
-  EXPECT_EQ(must(store().session_log("gpu", log[1].number, 1)), std::vector{log[2]});
-  EXPECT_EQ(must(store().session_log("", 0, 100)).size(), 5U);
-}
-
-STORE_TEST(SessionViews, TheLogSaysWhyItIsNoLongerWithTheOneBefore) {
-  const Worker a = join("a");
-  const Worker b = join("b");
-  const Duration lease = a.info.abilities.session_lease;
-  a.acquire("gpu");
-  must(a.release({"gpu", session("gpu").generation}, SessionReason::drained));
-  b.acquire("gpu");
-  pass(lease);
-  a.acquire("gpu");
-  pass(lease);
-  a.acquire("gpu");
-  must(a.release({"gpu", session("gpu").generation}, SessionReason::idle));
-  a.acquire("gpu");
-  join("a");
-  b.acquire("gpu");
-  const Worker again = join("b");
-  again.acquire("gpu");
-  std::vector<SessionReason> reasons;
-  for (const SessionLogEntry& entry : must(store().session_log("gpu", 0, 100))) {
-    if (!entry.owner.empty()) reasons.push_back(entry.reason);
-  }
-  using enum SessionReason;
-  EXPECT_EQ(reasons, (std::vector{acquired, drained, lapsed, lapsed, acquired, owner_restarted, taken_back}));
-}
-
-STORE_TEST(SessionViews, WhoeverClaimsItByAFetchIsToldWhy) {
-  const Worker a = join("a");
-  const Worker b = join("b");
-  a.acquire("gpu");
-  must(a.release({"gpu", session("gpu").generation}, SessionReason::handed_over));
-  b.commit(b.begin("order-1").schedules(of_session("gpu")));
-  const Work work = b.fetch_activity();
-  EXPECT_TRUE(work->session->claimed);
-  EXPECT_EQ(work->session->reason, SessionReason::handed_over);
-}
-
-STORE_TEST(SessionNews, ReachesWhoOpenedIt) {
-  const Worker a = join("a");
-  const Worker b = join("b");
-  a.commit(a.begin("order-1").opens_session("gpu", {.on_record = true}).waits_for({session_news("gpu")}));
-  a.acquire("gpu");
-  Turn turn = a.fetch_turn();
-  ASSERT_EQ(turn.messages(), Texts{"news gpu: claimed"});
-  const auto& news = std::get<store::SessionNews>(turn->messages[0].body);
-  EXPECT_EQ(news.to, "a");
-  EXPECT_EQ(news.from, "");
-  EXPECT_EQ(news.reason, "acquired");
-  EXPECT_EQ(news.generation, session("gpu").generation);
-  EXPECT_EQ(turn->messages[0].address, session_news("gpu"));
-}
-
-STORE_TEST(SessionNews, ReachesWhoWatches) {
-  const Worker a = join("a");
-  a.acquire("gpu");
-  a.commit(a.begin("order-1").watches_session("gpu").waits_for({session_news("gpu")}));
-  a.commit(a.begin("order-2").waits_for({session_news("gpu")}));
-  EXPECT_EQ(names(a.fetch_turns()), Texts{});
-  must(a.release({"gpu", session("gpu").generation}, SessionReason::drained, "state"));
-  join("b").acquire("gpu");
-  EXPECT_EQ(a.fetch_turn().messages(), Texts{"news gpu: moved"});
 }
 
 }  // namespace

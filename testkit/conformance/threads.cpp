@@ -101,5 +101,30 @@ STORE_TEST(Threads, OneOfManyClaimsASession) {
   EXPECT_EQ(created, 1);
 }
 
+// Whoever comes too late has claimed nothing either.
+STORE_TEST(Threads, OneOfManyFetchesTheFirstItemOfASession) {
+  std::vector<Worker> workers;
+  for (int i = 0; i < kThreads; ++i) workers.push_back(join("worker-" + std::to_string(i)));
+  for (const char* id : {"one", "two", "three"}) {
+    Turn turn = workers[0].begin(id);
+    workers[0].commit(turn.schedules({.name = "charge", .session = SessionUse{.id = id}}));
+    std::atomic<int> taken = 0;
+    std::atomic<std::uint64_t> owner = 0;
+    at_once([&](int i) {
+      const Worker& worker = workers[static_cast<std::size_t>(i)];
+      const Works works = worker.fetch_activities(1);
+      taken += static_cast<int>(works.works.size());
+      if (!works.works.empty()) owner = worker.key.value;
+    });
+    EXPECT_EQ(taken, 1);
+    EXPECT_EQ(session(id).worker.value, owner);
+    EXPECT_EQ(session(id).in_flight, 1U);
+    EXPECT_EQ(must(store().session_log(id, 0, 10)).size(), 1U);
+  }
+  std::uint32_t owned = 0;
+  for (const WorkerView& view : must(store().workers())) owned += view.sessions_owned;
+  EXPECT_EQ(owned, 3U);
+}
+
 }  // namespace
 }  // namespace holdfast::testing::conformance

@@ -72,6 +72,11 @@ void SessionWitness::released(WorkerKey worker, const store::SessionRelease& rel
 
 void SessionWitness::inspect(const store::StoreState& state) {
   std::map<WorkerKey, std::uint32_t> held;
+  // What ran when its session ended, and whose lock is over since, goes with the next sweep.
+  std::map<std::string, std::uint64_t> lapsed;
+  for (const store::ActivityRow& activity : state.activities) {
+    if (!activity.view.running && !activity.token.empty()) ++lapsed[activity.view.session];
+  }
   for (const store::SessionView& session : state.sessions) {
     const std::string who = "session '" + session.id + "'";
     if (session.state == store::SessionState::active) {
@@ -80,11 +85,14 @@ void SessionWitness::inspect(const store::StoreState& state) {
         broken_(who + " is held by worker " + to_string(session.worker) + " in generation " +
                 to_string(session.generation) + ", which it was never given");
       holder.until = clock_.boot_now() + session.lease_left;
-      ++held[session.worker];
+      // One that nobody else may have is renewed late, also when its place was taken meanwhile.
+      if (session.policy.when_lost == store::SessionPolicy::WhenLost::reclaim) ++held[session.worker];
     }
-    const bool over =
-        session.state == store::SessionState::closed || session.state == store::SessionState::failed;
-    if (over && session.queued > 0) broken_(who + " has ended, and work waits in it for ever");
+    const bool over = session.state == store::SessionState::closed ||
+                      session.state == store::SessionState::expired ||
+                      session.state == store::SessionState::failed;
+    if (over && session.queued > lapsed[session.id])
+      broken_(who + " has ended, and work waits in it for ever");
     if (session.policy.max_concurrent > 0 && session.in_flight > session.policy.max_concurrent)
       broken_(who + " runs " + std::to_string(session.in_flight) + " activities at once");
   }

@@ -87,10 +87,14 @@ TEST_F(SessionWitnessTest, SeesAReleaseByAnotherThanTheHolder) {
 }
 
 TEST_F(SessionWitnessTest, SeesWorkThatWaitsForEver) {
-  store::StoreState state;
-  state.sessions.push_back({.id = "s", .state = store::SessionState::closed, .queued = 1});
-  witness_.inspect(state);
-  EXPECT_TRUE(complained("waits in it for ever"));
+  using store::SessionState;
+  for (const SessionState over : {SessionState::closed, SessionState::expired, SessionState::failed}) {
+    complaints_.clear();
+    store::StoreState state;
+    state.sessions.push_back({.id = "s", .state = over, .queued = 1});
+    witness_.inspect(state);
+    EXPECT_TRUE(complained("waits in it for ever"));
+  }
 }
 
 TEST_F(SessionWitnessTest, SeesAWorkerThatHoldsTooMany) {

@@ -16,6 +16,8 @@ void World::make_slots(std::size_t most) {
     Slot slot{.name = std::string(1, static_cast<char>('a' + i)), .start_at = now()};
     draw_options(slot);
     // The first one can do everything, so that there is always one.
+    slot.options.capabilities = {"gpu"};
+    if (profile_.uneven) draw_session_options(slot);
     if (i > 0 && profile_.uneven) draw_gaps(slot);
     slots_.push_back(std::move(slot));
   }
@@ -41,6 +43,15 @@ void World::draw_options(Slot& slot) {
   options.cache_idle = dice_.pick<Duration>({500ms, 10s, 10min});
 }
 
+void World::draw_session_options(Slot& slot) {
+  RuntimeOptions& options = slot.options;
+  options.session_limit = dice_.pick<std::uint32_t>({1, 2, 3, 10});
+  options.session_lease = dice_.between(1s, 30s);
+  // Above the interval at which activities are renewed.
+  options.session_idle_timeout = options.activity_lease / 3 + dice_.between(100ms, 20s);
+  options.session_state_retention = dice_.pick<Duration>({1h, 24h});
+}
+
 void World::draw_gaps(Slot& slot) {
   for (const RegisteredActivity& activity : activities) {
     if (dice_.one_in(5)) slot.lacks.insert(activity.name);
@@ -48,6 +59,8 @@ void World::draw_gaps(Slot& slot) {
   for (const RegisteredOrchestration& orchestration : orchestrations) {
     if (dice_.one_in(5)) slot.lacks.insert(orchestration.name);
   }
+  if (dice_.one_in(3)) slot.options.capabilities.clear();
+  if (dice_.one_in(4)) slot.options.session_limit = 0;
   if (dice_.one_in(3)) slot.options.queues = {""};
   if (dice_.one_in(8)) slot.options.queues = {};
 }

@@ -136,6 +136,7 @@ class World : private CallGuard {
   // workers.cpp: the slots, and what happens to their processes
   void make_slots(std::size_t most);
   void draw_options(Slot& slot);
+  void draw_session_options(Slot& slot);
   void draw_gaps(Slot& slot);
   void start(Slot& slot);
   void supervise();

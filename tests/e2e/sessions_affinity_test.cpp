@@ -131,6 +131,13 @@ TEST_P(SessionAffinity, ASessionMovesToTheWorkerThatHasTheHandler) {
   const auto old = runtime(named("old", options), [&](Runtime& rt) { add_conversations(rt, "old"); });
   const auto run = old->client().start("upgraded", "c", "s1");
   ASSERT_TRUE(eventually([&] { return told == 1; }));
+  // Nobody could run it: the session stays, and what waits is seen, untried.
+  ASSERT_TRUE(eventually([&] {
+    const auto waits = run.describe().waits;
+    return waits.size() == 1 && waits[0].name == "only_new" && waits[0].state.find("no live worker") == 0;
+  })) << wait_of(run.describe(), RunWait::Kind::activity).state;
+  EXPECT_EQ(wait_of(run.describe(), RunWait::Kind::activity).delivery, 0);
+  EXPECT_EQ(client().describe_session("s1").owner, "old");
   const auto renewed = runtime(named("new", options), [&](Runtime& rt) {
     add_conversations(rt, "new");
     rt.activity("only_new", [](ActivityContext&) { return std::string("new"); });

@@ -33,6 +33,39 @@ TEST_P(SessionInterplay, ACancelOfAnActivityLeavesItsSessionWhereItIs) {
   EXPECT_FALSE(after[0].fresh);
 }
 
+/// An activity of its session loses a race.
+Task<std::vector<Said>> races(Context& ctx, std::string session) {
+  std::vector<Said> said;
+  said.push_back(co_await ctx.activity<Said>("say", {.session = session}, 0));
+  auto race_of_two = race(ctx.event<int>("go"), ctx.activity<void>("watch", {.session = session}));
+  const auto won = co_await std::move(race_of_two);
+  said.push_back(co_await ctx.activity<Said>("say", {.session = session}, static_cast<int>(won.index())));
+  co_return said;
+}
+
+TEST_P(SessionInterplay, AnActivityThatLosesARaceLeavesItsSessionWhereItIs) {
+  std::atomic<bool> dropped{false};
+  const auto add = [&](Runtime& rt, const std::string& node) {
+    add_conversations(rt, node);
+    rt.activity("watch", [&](ActivityContext& ctx) {
+      ++waiting;
+      while (!ctx.stop_token().stop_requested()) std::this_thread::sleep_for(1ms);
+      dropped = ctx.cancel_reason() == CancelReason::dropped;
+    });
+    rt.orchestration("races", races);
+  };
+  const auto a = runtime(named("a", quick(log)), [&](Runtime& rt) { add(rt, "a"); });
+  const auto b = runtime(named("b", quick(log)), [&](Runtime& rt) { add(rt, "b"); });
+  const auto run = client().start("races", "r", "s1");
+  ASSERT_TRUE(eventually([&] { return waiting == 1; }));
+  run.raise("go", 1);
+  const auto said = run.wait<std::vector<Said>>(kSoon);
+  EXPECT_EQ(said[1].generation, said[0].generation);
+  EXPECT_FALSE(said[1].fresh);
+  EXPECT_TRUE(log->wait_for("activity has ended within its grace"));
+  EXPECT_TRUE(dropped);
+}
+
 TEST_P(SessionInterplay, ADeletionOfAnInstanceLeavesTheSessionThatItNamed) {
   const auto a = worker("a");
   const auto before = client().start("converse", "c1", "s1", 1).wait<std::vector<Said>>(kSoon);

@@ -111,6 +111,23 @@ TEST_P(SessionMoves, FiguresTellHowManyAreHeldInWhichState) {
   }
 }
 
+// Whoever runs the turns: history says which session it was.
+TEST_P(SessionMoves, ASessionStaysWhenTheTurnsOfItsInstanceMove) {
+  auto turns = coordinator();
+  const auto a = worker("a", quick(log));
+  const auto run = client().start("talk", "t", "s1");
+  ASSERT_TRUE(eventually([&] { return is_with("a", "s1"); }));
+  const auto b = worker("b", quick(log));
+  turns.reset();
+  turns = coordinator();
+  run.raise("end", 1);
+  const auto said = run.wait<std::vector<Said>>(kSoon);
+  for (const Said& one : said) {
+    EXPECT_EQ(one.node, "a");
+    EXPECT_EQ(one.generation, said[0].generation);
+  }
+}
+
 TEST_P(SessionMoves, ANewIncarnationTakesItsSessionsBackAtOnce) {
   const auto turns = coordinator();
   RuntimeOptions options = quick(log);

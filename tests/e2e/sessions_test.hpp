@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -95,6 +96,18 @@ class SessionsTest : public OnEachStore {
   }
   std::unique_ptr<Runtime> worker(const std::string& node, RuntimeOptions options = {}) {
     return runtime(named(node, std::move(options)), [&](Runtime& rt) { add_conversations(rt, node); });
+  }
+
+  /// Runs turns, and nothing of any session.
+  std::unique_ptr<Runtime> turns_only(const std::function<void(Runtime&)>& add = [](Runtime&) {}) {
+    RuntimeOptions options = named("turns", quick(log));
+    options.session_limit = 0;
+    return runtime(options, [&](Runtime& rt) {
+      rt.activity("tell", [this](ActivityContext&) { ++told; });
+      rt.orchestration("converse", converse);
+      rt.orchestration("waits_in", waits_in);
+      add(rt);
+    });
   }
 
   /// Until so much time has passed for the store.

@@ -122,6 +122,9 @@ struct ActivityResult {
   std::optional<std::string> progress{};  ///< of its last heartbeat that had details, for who runs it next
   std::optional<SessionSave> save{};      ///< saved with it, if the generation is still current
   std::optional<std::string> abort_session{};  ///< the reason: its session fails, its own result counts
+  /// It took too long, and its code goes on: in a session that has a limit it counts as one that runs, and
+  /// leaves a cancel record for that, until this is acknowledged or its lease is over.
+  bool still_runs = false;
 };
 
 struct ActivityRenewal {

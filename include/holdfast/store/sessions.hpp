@@ -145,6 +145,8 @@ struct Acquired {
   };
   Kind kind = Kind::created;
   SessionView session{};
+  bool same_owner = false;  ///< when reacquired: the last owner was this worker, with no other in between
+  std::string previous_owner{};  ///< when reacquired: the node that held it before, if any
   friend bool operator==(const Acquired&, const Acquired&) = default;
 };
 

@@ -194,8 +194,10 @@ CREATE TABLE cancels (
   reason smallint NOT NULL,
   state smallint NOT NULL,
   name text COLLATE "C" NOT NULL,
+  session text COLLATE "C",    -- that it ran in, if that has a limit: until its code has ended it counts
   PRIMARY KEY (key, execution, event, token)
 );
+CREATE INDEX cancels_by_session ON cancels (ns, session) WHERE session IS NOT NULL;
 CREATE INDEX cancels_by_worker ON cancels (worker) WHERE state = 0;
 CREATE INDEX cancels_by_end ON cancels (ns, until);
 

@@ -15,7 +15,10 @@ namespace {
 // What the session of one instance knows after each line: all lines so far, whoever held it in between.
 Task<bool> memory_of_lines(Context& ctx, std::string session, int lines) {
   for (int i = 0; i < lines; ++i) {
-    const int known = co_await ctx.activity<int>("remember", {.session = session}, i);
+    // A state that can't be read while the store is away fails the attempt.
+    const int known = co_await ctx.activity<int>(
+        "remember",
+        {.session = session, .retry = {.max_attempts = 100, .max_delay = std::chrono::seconds(1)}}, i);
     if (known != i + 1) co_return false;
   }
   co_return true;

@@ -87,7 +87,12 @@ void everything(Simulation& sim) {
                                   orphans,
                                   unwanted_work,
                                   memories,
-                                  opened_sessions};
+                                  opened_sessions,
+                                  crowds,
+                                  worker_sessions,
+                                  aborted_sessions,
+                                  closed_sessions,
+                                  listeners};
   // Few kinds at once keep a failure readable; over many seeds they all meet.
   const std::size_t kinds = 1 + sim.draw(8);
   std::set<std::size_t> chosen;

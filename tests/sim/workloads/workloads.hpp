@@ -118,6 +118,11 @@ void orphans(const Shared& shared);
 void conversations(const Shared& shared);
 void memories(const Shared& shared);
 void opened_sessions(const Shared& shared);
+void crowds(const Shared& shared);
+void worker_sessions(const Shared& shared);
+void aborted_sessions(const Shared& shared);
+void closed_sessions(const Shared& shared);
+void listeners(const Shared& shared);
 // Ends that come from outside, and what others can see.
 void cancellations(const Shared& shared);
 void restless_ones(const Shared& shared);

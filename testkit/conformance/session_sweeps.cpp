@@ -1,0 +1,160 @@
+// What sweeps do with sessions: which records go, which stay, and when the next sweep is due.
+#include "testkit/conformance/ears.hpp"
+#include "testkit/conformance/session_story.hpp"
+
+HOLDFAST_CONFORMANCE_FILE(session_sweeps);
+
+namespace holdfast::testing::conformance {
+namespace {
+
+STORE_TEST(SessionSweeps, SpareThoseWithWork) {
+  Worker a = join("a");
+  a.activity_lease = 1h;
+  a.commit(a.begin("order-1")
+               .schedules(of_session("queued"))
+               .schedules(of_session("backs off"))
+               .schedules(of_session("runs")));
+  const Works works = a.fetch_activities();
+  ASSERT_EQ(works.works.size(), 3U);
+  Work running;
+  for (const Work& work : works.works) {
+    const std::string& id = work->session->hold.id;
+    if (id == "queued") must(a.put_back(work));
+    if (id == "backs off") must(a.retry(work, 1h));
+    if (id == "runs") running = work;
+  }
+  pass(a.info.abilities.session_lease);
+  EXPECT_EQ(sweep().sessions_removed, 0U);
+  for (const char* id : {"queued", "backs off", "runs"}) {
+    EXPECT_EQ(session(id).state, SessionState::lapsed);
+  }
+  must(a.finish(running));
+  EXPECT_EQ(sweep().sessions_removed, 1U);
+  EXPECT_EQ(answer(store().session("runs")), "not_found");
+}
+
+STORE_TEST(SessionSweeps, RemoveReleasedOnesThatNobodyNeeds) {
+  const Worker a = join("a");
+  const SessionHold hold{"gpu", a.acquire("gpu").session.generation};
+  must(a.release(hold, SessionReason::idle));
+  EXPECT_EQ(sweep().sessions_removed, 1U);
+  EXPECT_EQ(answer(store().session("gpu")), "not_found");
+  EXPECT_EQ(log_of(*this, "gpu"), (Texts{"claimed", "released", "swept"}));
+}
+
+STORE_TEST(SessionSweeps, KeepSavedStateForItsRetention) {
+  const Worker a = join("a");
+  const SessionHold hold{"gpu", a.acquire("gpu").session.generation};
+  must(a.release(hold, SessionReason::idle, "state"));
+  const Swept first = sweep();
+  EXPECT_EQ(first.sessions_removed, 0U);
+  EXPECT_EQ(first.next_due, 24h);
+  pass(24h - 1us);
+  EXPECT_EQ(sweep().sessions_removed, 0U);
+  EXPECT_EQ(session("gpu").saved, "state");
+  pass(1us);
+  EXPECT_EQ(sweep().sessions_removed, 1U);
+  EXPECT_EQ(log_of(*this, "gpu"), (Texts{"claimed", "released", "swept"}));
+}
+
+STORE_TEST(SessionSweeps, KeepSavedStateOfOneWhoseOwnerIsGone) {
+  const Worker a = join("a");
+  a.commit(a.begin("order-1").schedules(of_session("gpu")));
+  const Work work = a.fetch_activity();
+  must(a.answer_with(
+      {.id = work.id(), .token = work.token, .result = Finished{"x"}, .save = SessionSave{"state"}}));
+  pass(a.info.abilities.session_lease + 24h - 1us);
+  EXPECT_EQ(sweep().sessions_removed, 0U);
+  pass(1us);
+  EXPECT_EQ(sweep().sessions_removed, 1U);
+}
+
+// Nodes may be set up in different ways: one that keeps nothing takes nothing from those at work.
+STORE_TEST(SessionSweeps, OfANodeThatKeepsNothingSpareWhatIsInUse) {
+  const SweepRequest keeps_nothing{.worker_stale_after = std::chrono::years(10),
+                                   .session_state_retention = 0s,
+                                   .session_record_retention = 0s};
+  const Worker a = join("a");
+  const Worker b = join("b");
+  const SessionHold released{"released", a.acquire("released").session.generation};
+  must(a.release(released, SessionReason::idle, "state"));
+  a.acquire("closed", {.on_record = true});
+  must(store().close_session("closed", SessionReason::operated));
+  b.acquire("active");
+  b.acquire("fails", fails());
+  a.commit(a.begin("order-1").opens_session("opened", {.on_record = true}).schedules(of_session("waits")));
+  EXPECT_EQ(sweep(keeps_nothing).sessions_removed, 2U);
+  Texts left;
+  for (const SessionView& view : must(store().sessions("", 100))) left.push_back(view.id);
+  EXPECT_EQ(left, (Texts{"active", "fails", "opened", "waits"}));
+}
+
+// ---- owners without a sign of life ---------------------------------------------------------------
+
+STORE_TEST(SessionSweeps, AnOwnerWithoutASignOfLifeLeavesOrphans) {
+  const Worker a = join("a");
+  a.acquire("gpu", {.on_record = true});
+  pass(59s);
+  must(store().refresh(a.key, false));
+  pass(60s - 1us);
+  EXPECT_EQ(session("gpu").state, SessionState::lapsed);
+  EXPECT_FALSE(session("gpu").orphaned);
+  pass(1us);
+  EXPECT_TRUE(session("gpu").orphaned);
+  EXPECT_TRUE(must(store().sessions("", 100)).at(0).orphaned);
+  EXPECT_EQ(sweep(SweepRequest{}).workers_removed, 1U);
+  EXPECT_EQ(session("gpu").state, SessionState::lapsed);
+  EXPECT_TRUE(session("gpu").orphaned);
+
+  const Worker b = join("b");
+  EXPECT_EQ(b.acquire("gpu").kind, Acquired::Kind::reacquired);
+  EXPECT_FALSE(session("gpu").orphaned);
+}
+
+STORE_TEST(SessionSweeps, OneThatIsHeldIsNoOrphan) {
+  const Worker a = join("a");
+  a.acquire("gpu", {.lease = 1h, .on_record = true});
+  pass(10min);
+  EXPECT_EQ(session("gpu").state, SessionState::active);
+  EXPECT_FALSE(session("gpu").orphaned);
+}
+
+STORE_TEST(SessionSweeps, OrphansAreListedForAWhile) {
+  const Worker a = join("a");
+  a.acquire("gpu", {.on_record = true});
+  pass(a.info.abilities.session_lease);
+  sweep({.worker_stale_after = 30s});
+  EXPECT_TRUE(session("gpu").orphaned);
+  pass(24h - 1us);
+  EXPECT_EQ(sweep().sessions_removed, 0U);
+  pass(1us);
+  EXPECT_EQ(sweep().sessions_removed, 1U);
+}
+
+// ---- the next sweep ------------------------------------------------------------------------------
+
+STORE_TEST(SessionSweeps, AreDueWhenATimeToLiveEnds) {
+  const Worker a = join("a");
+  sweep();
+  const auto ears = store().listen(kSweep, {});
+  a.commit(a.begin("order-1").opens_session("gpu", {.ttl = 3s, .on_record = true}));
+  EXPECT_TRUE(hears(*this, *ears, kSweep));
+  EXPECT_EQ(sweep().next_due, 3s);
+}
+
+STORE_TEST(SessionSweeps, AreDueWhenALossHasToBeDeclared) {
+  const Worker a = join("a");
+  const Duration lease = a.info.abilities.session_lease;
+  sweep();
+  const auto ears = store().listen(kSweep, {});
+  a.acquire("gpu", fails());
+  EXPECT_TRUE(hears(*this, *ears, kSweep));
+  EXPECT_EQ(sweep().next_due, lease);
+  pass(lease);
+  EXPECT_EQ(sweep().next_due, lease / 2);
+  pass(lease / 2);
+  EXPECT_EQ(sweep().sessions_lost, 1U);
+}
+
+}  // namespace
+}  // namespace holdfast::testing::conformance

@@ -1,0 +1,204 @@
+// What people see of sessions: the list, the record, the log.
+#include "testkit/conformance/session_story.hpp"
+
+#include <functional>
+#include <map>
+
+HOLDFAST_CONFORMANCE_FILE(session_views);
+
+namespace holdfast::testing::conformance {
+namespace {
+
+STORE_TEST(SessionViews, OfOneThatIsNotThereIsNotFound) {
+  EXPECT_EQ(answer(store().session("gpu")), "not_found");
+}
+
+STORE_TEST(SessionViews, AreListedById) {
+  const Worker a = join("a");
+  for (const char* id : {"c", "a", "d", "b"}) a.acquire(id);
+  Texts ids;
+  std::string after;
+  for (auto page = must(store().sessions(after, 3)); !page.empty(); page = must(store().sessions(after, 3))) {
+    for (const SessionView& view : page) ids.push_back(view.id);
+    after = ids.back();
+  }
+  EXPECT_EQ(ids, (Texts{"a", "b", "c", "d"}));
+}
+
+STORE_TEST(SessionViews, TheLogTellsTheWholeStory) {
+  const Worker a = join("a");
+  const Worker b = join("b");
+  const SessionHold hold{"gpu", a.acquire("gpu", {.on_record = true}).session.generation};
+  a.acquire("other");
+  must(a.release(hold, SessionReason::operated));
+  b.acquire("gpu");
+  must(store().close_session("gpu", SessionReason::operated));
+  const auto log = must(store().session_log("gpu", 0, 100));
+  ASSERT_EQ(log.size(), 4U);
+  EXPECT_EQ(log[0].kind, SessionLogEntry::Kind::claimed);
+  EXPECT_EQ(log[0].reason, SessionReason::acquired);
+  EXPECT_EQ(log[0].owner, "a");
+  EXPECT_EQ(log[0].generation, hold.generation);
+  EXPECT_EQ(log[1].kind, SessionLogEntry::Kind::released);
+  EXPECT_EQ(log[1].reason, SessionReason::operated);
+  EXPECT_EQ(log[2].owner, "b");
+  EXPECT_EQ(log[2].previous_owner, "a");
+  EXPECT_EQ(log[3].kind, SessionLogEntry::Kind::closed);
+  EXPECT_EQ(must(store().session_log("gpu", log[1].number, 1)), std::vector{log[2]});
+  EXPECT_EQ(must(store().session_log("", 0, 100)).size(), 5U);
+}
+
+STORE_TEST(SessionViews, EachStateIsListed) {
+  const Worker a = join("a");
+  a.commit(a.begin("order-1").schedules(of_session("unclaimed", {.queue = "elsewhere", .on_record = true})));
+  a.acquire("expired", {.ttl = 1min, .on_record = true});
+  a.acquire("closed", {.on_record = true});
+  a.acquire("failed", fails());
+  a.acquire("lapsed", {.on_record = true});
+  must(store().close_session("closed", SessionReason::operated));
+  must(store().fail_session(a.key, {"failed", session("failed").generation}, SessionReason::drain_deadline));
+  pass(1min);
+  sweep();
+  a.acquire("active");
+  std::map<std::string, SessionState> states;
+  for (const SessionView& view : must(store().sessions("", 100))) states[view.id] = view.state;
+  EXPECT_EQ(states, (std::map<std::string, SessionState>{{"unclaimed", SessionState::unclaimed},
+                                                         {"active", SessionState::active},
+                                                         {"lapsed", SessionState::lapsed},
+                                                         {"expired", SessionState::expired},
+                                                         {"closed", SessionState::closed},
+                                                         {"failed", SessionState::failed}}));
+}
+
+STORE_TEST(SessionViews, TellWhatAnOperatorAsks) {
+  WorkerInfo info = worker_info("a");
+  info.abilities.capabilities = {"gpu:l4"};
+  info.abilities.queues.names = {"gpu"};
+  const Worker a = join(info);
+  const SessionPolicy policy{.queue = "gpu",
+                             .connection = "cuda:0",
+                             .requirements = {"gpu:l4"},
+                             .lease = 20s,
+                             .ttl = 1h,
+                             .max_concurrent = 2,
+                             .on_record = true};
+  a.acquire("gpu", policy);
+  Turn turn = a.begin("order-1");
+  a.commit(turn.schedules(of_session("gpu")).schedules(of_session("gpu")).schedules(of_session("gpu")));
+  a.fetch_activities();
+  pass(5s);
+  const SessionView view = session("gpu");
+  EXPECT_EQ(view.owner, "a");
+  EXPECT_EQ(view.policy, policy);
+  EXPECT_EQ(view.lease_left, 15s);
+  EXPECT_EQ(view.ttl_left, 1h - 5s);
+  EXPECT_EQ(view.in_flight, 2U);
+  EXPECT_EQ(view.queued, 1U);
+  EXPECT_EQ(must(store().sessions("", 100)).at(0), view);
+}
+
+/// Acts at a later time, and tells what was added to the log of the session by that.
+SessionLogEntry logged(const World& world, const char* id, const std::function<void()>& act) {
+  const std::size_t before = log_of(world, id).size();
+  world.pass(7s);
+  act();
+  const auto log = must(world.store().session_log(id, 0, 100));
+  EXPECT_EQ(log.size(), before + 1);
+  EXPECT_EQ(log.back().at, world.clock().calendar_now());
+  return log.back();
+}
+
+STORE_TEST(SessionViews, TheLogTellsEachChangeAndWhen) {
+  using Kind = SessionLogEntry::Kind;
+  const Worker a = join("a");
+  const Worker b = join("b");
+  const Duration lease = a.info.abilities.session_lease;
+  const auto is = [](const SessionLogEntry& entry, Kind kind, SessionReason reason, std::string_view owner,
+                     std::string_view previous) {
+    EXPECT_EQ(entry.kind, kind);
+    EXPECT_EQ(entry.reason, reason);
+    EXPECT_EQ(entry.owner, owner);
+    EXPECT_EQ(entry.previous_owner, previous);
+  };
+  const auto last_of = [&](const char* id) { return must(store().session_log(id, 0, 100)).back(); };
+
+  // One that may be re-claimed: lapsed, taken over, idle, moved, aborted.
+  const SessionHold hold{"gpu", a.acquire("gpu").session.generation};
+  pass(lease);
+  is(logged(*this, "gpu", [&] { b.acquire("gpu"); }), Kind::reclaimed, SessionReason::lapsed, "b", "a");
+  const SessionHold taken{"gpu", session("gpu").generation};
+  const SessionLogEntry idle =
+      logged(*this, "gpu", [&] { must(b.release(taken, SessionReason::idle, "state")); });
+  is(idle, Kind::released, SessionReason::idle, "", "b");
+  EXPECT_EQ(idle.quiet_for, 7s);
+  EXPECT_EQ(idle.generation, taken.generation);
+  a.commit(a.begin("order-1").schedules(of_session("gpu")));
+  const Work work = a.fetch_activity();
+  is(last_of("gpu"), Kind::moved, SessionReason::idle, "a", "b");
+  const SessionLogEntry aborted = logged(*this, "gpu", [&] {
+    must(a.answer_with(
+        {.id = work.id(), .token = work.token, .result = Finished{"x"}, .abort_session = "on fire"}));
+  });
+  is(aborted, Kind::aborted, SessionReason::aborted, "", "a");
+
+  // Its record goes, the story stays.
+  pass(24h);
+  const SessionLogEntry swept = logged(*this, "gpu", [&] { sweep(); });
+  is(swept, Kind::swept, SessionReason::swept, "", "a");
+  EXPECT_EQ(answer(store().session("gpu")), "not_found");
+  EXPECT_EQ(log_of(*this, "gpu"), (Texts{"claimed", "reclaimed", "released", "moved", "aborted", "swept"}));
+
+  // The other ends.
+  a.acquire("lost", fails());
+  a.acquire("expired", {.ttl = 10s, .on_record = true});
+  pass(10s);
+  sweep();
+  is(last_of("expired"), Kind::expired, SessionReason::ttl, "", "a");
+  pass(lease);
+  sweep();
+  pass(lease / 2);
+  sweep();
+  is(last_of("lost"), Kind::lost, SessionReason::owner_lost, "", "a");
+  const SessionHold full{"full", a.acquire("full").session.generation};
+  must(a.release(full, SessionReason::displaced));
+  is(last_of("full"), Kind::displaced, SessionReason::displaced, "", "a");
+}
+
+STORE_TEST(SessionViews, TheLogSaysWhyItIsNoLongerWithTheOneBefore) {
+  const Worker a = join("a");
+  const Worker b = join("b");
+  const Duration lease = a.info.abilities.session_lease;
+  a.acquire("gpu");
+  must(a.release({"gpu", session("gpu").generation}, SessionReason::drained));
+  b.acquire("gpu");
+  pass(lease);
+  a.acquire("gpu");
+  pass(lease);
+  a.acquire("gpu");
+  must(a.release({"gpu", session("gpu").generation}, SessionReason::idle));
+  a.acquire("gpu");
+  join("a");
+  b.acquire("gpu");
+  const Worker again = join("b");
+  again.acquire("gpu");
+  std::vector<SessionReason> reasons;
+  for (const SessionLogEntry& entry : must(store().session_log("gpu", 0, 100))) {
+    if (!entry.owner.empty()) reasons.push_back(entry.reason);
+  }
+  using enum SessionReason;
+  EXPECT_EQ(reasons, (std::vector{acquired, drained, lapsed, lapsed, acquired, owner_restarted, taken_back}));
+}
+
+STORE_TEST(SessionViews, WhoeverClaimsItByAFetchIsToldWhy) {
+  const Worker a = join("a");
+  const Worker b = join("b");
+  a.acquire("gpu");
+  must(a.release({"gpu", session("gpu").generation}, SessionReason::handed_over));
+  b.commit(b.begin("order-1").schedules(of_session("gpu")));
+  const Work work = b.fetch_activity();
+  EXPECT_TRUE(work->session->claimed);
+  EXPECT_EQ(work->session->reason, SessionReason::handed_over);
+}
+
+}  // namespace
+}  // namespace holdfast::testing::conformance

@@ -1,0 +1,193 @@
+// Workers that are late or die: what they had goes on elsewhere, and what they begin too late is not begun.
+#include "sessions_test.hpp"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace holdfast::e2e {
+namespace {
+
+class SessionsLate : public SessionsTest {};
+HOLDFAST_ON_EACH_STORE(SessionsLate);
+
+/// While it is on, calls that pass this point take their time.
+class Slow final : public FaultPlan {
+ public:
+  Slow(std::string_view point, Duration time) : point_(point), time_(time) {}
+  Fault at(std::string_view point) override {
+    if (on && point == point_) std::this_thread::sleep_for(time_);
+    return Fault::none;
+  }
+  std::atomic<bool> on{true};
+
+ private:
+  const std::string_view point_;
+  const Duration time_;
+};
+
+// The answer to a fetch comes when the lease that it tells of is over: somebody else may have the session.
+TEST_P(SessionsLate, WhatIsFetchedTooLateIsNotBegun) {
+  if (GetParam() == Kept::in_memory) GTEST_SKIP() << "its calls take no time that leases know of";
+  const auto turns = turns_only();
+  Slow slow(point("memory.fetch_activities", "sqlite.next_queue_lane", "postgres.sessions_for"), 200ms);
+  RuntimeOptions options = named("a", quick(log));
+  options.session_lease = 150ms;
+  options.activity_lease = 3s;
+  Runtime a(store(&slow), options);
+  std::atomic<int> begun{0};
+  a.activity("say", [&](ActivityContext& ctx, int) {
+    ++begun;
+    return Said{.node = std::to_string(ctx.delivery())};
+  });
+  a.start();
+  const auto run = client().start("converse", "c", "s1", 1);
+  EXPECT_TRUE(log->wait_for("activity is not begun: the lease of its session was over")) << log->all();
+  EXPECT_EQ(begun, 0);
+  slow.on = false;
+  const auto said = run.wait<std::vector<Said>>(kSoon);
+  EXPECT_EQ(begun, 1);
+  EXPECT_EQ(said[0].node, "1");  // nothing was tried before
+}
+
+/// Its activity is cut off on one worker and done by another.
+TEST_P(SessionsLate, AnActivityThatWasCutOffIsRunByTheNextOwner) {
+  const auto turns = turns_only();
+  Death death;
+  RuntimeOptions options = named("a", quick(log));
+  options.session_lease = 300ms;
+  Runtime a(store(&death), options);
+  add_conversations(a, "a");
+  a.start();
+  const auto run = client().start("waits_in", "w", "s1");
+  ASSERT_TRUE(eventually([&] { return waiting == 1; }));
+  const Generation before = client().describe_session("s1").generation;
+  std::atomic<int> delivery{0};
+  std::atomic<std::uint64_t> generation{0};
+  const auto b = runtime(named("b", quick(log)), [&](Runtime& rt) {
+    rt.activity("wait", [&](ActivityContext& ctx) {
+      generation = ctx.session()->generation.value;
+      delivery = ctx.delivery();
+    });
+  });
+  death.begin();
+  run.wait(kSoon);
+  EXPECT_EQ(delivery, 2);
+  EXPECT_GT(generation, before.value);
+  go_on = true;
+  death.end();
+}
+
+// Nobody can tell that it is the same one that comes back.
+TEST_P(SessionsLate, AWorkerWithoutANameWaitsForTheLeaseOfItsFormerSelf) {
+  const auto turns = turns_only();
+  Death death;
+  RuntimeOptions options = quick(log);
+  options.session_lease = 300ms;
+  const auto add = [&](Runtime& rt) {
+    rt.activity("say", [](ActivityContext& ctx, int) {
+      return Said{.generation = ctx.session()->generation.value, .fresh = ctx.session()->fresh};
+    });
+  };
+  Runtime before(store(&death), options);
+  add(before);
+  before.start();
+  const auto first = client().start("converse", "c1", "s1", 1).wait<std::vector<Said>>(kSoon);
+  const SessionInfo held = client().describe_session("s1");
+  EXPECT_EQ(held.owner.size(), 32U);
+  death.begin();
+  const auto after = runtime(options, add);
+  const auto second = client().start("converse", "c2", "s1", 1).wait<std::vector<Said>>(kSoon);
+  EXPECT_GT(second[0].generation, first[0].generation);
+  EXPECT_TRUE(second[0].fresh);
+  EXPECT_NE(client().describe_session("s1").owner, held.owner);
+  // Nobody took it from the first one before its lease was over.
+  EXPECT_EQ(story_of("s1"), (std::vector{SessionLogEntry::Kind::claimed, SessionLogEntry::Kind::reclaimed}));
+  death.end();
+}
+
+TEST_P(SessionsLate, ALongActivityKeepsItsSessionAgainstOthersPastItsLease) {
+  const auto turns = turns_only();
+  RuntimeOptions options = quick(log);
+  options.session_lease = 300ms;
+  const auto a = worker("a", options);
+  const auto run = client().start("waits_in", "w", "s1");
+  ASSERT_TRUE(eventually([&] { return waiting == 1; }));
+  const auto b = worker("b", options);
+  pass(700ms);  // several leases
+  const auto said = client().start("converse", "c", "s1", 1).wait<std::vector<Said>>(kSoon);
+  EXPECT_EQ(said[0].node, "a");
+  go_on = true;
+  run.wait(kSoon);
+  EXPECT_EQ(story_of("s1"), std::vector{SessionLogEntry::Kind::claimed});
+}
+
+/// A session with one activity at a time, of which the first is dropped while it runs.
+Task<std::string> one_after_the_other(Context& ctx) {
+  Session s = ctx.worker_session("s1", {.max_concurrent_activities = 1});
+  {
+    auto dropped = s.activity<void>("ignores").start();
+    co_await ctx.event<int>("drop it");
+  }
+  co_return (co_await s.activity<Said>("say", 1)).node;
+}
+
+// It was asked to stop, and goes on: until it has ended, it is one of those that run.
+TEST_P(SessionsLate, WhatIgnoresItsStopTokenStillCountsAsRunningInItsSession) {
+  RuntimeOptions options = named("a", quick(log));
+  options.activity_lease = 1h;
+  options.session_idle_timeout = 2h;
+  options.cancel_grace = 20ms;
+  std::atomic<bool> ended{false};
+  const auto a = runtime(options, [&](Runtime& rt) {
+    rt.activity("ignores", [&](ActivityContext&) {
+      ++waiting;
+      while (!go_on) std::this_thread::sleep_for(1ms);
+      ended = true;
+    });
+    rt.activity("say", [&](ActivityContext&, int) { return Said{.node = ended ? "after it" : "beside it"}; });
+    rt.orchestration("one_after_the_other", one_after_the_other);
+  });
+  const auto run = a->client().start("one_after_the_other", "o");
+  ASSERT_TRUE(eventually([&] { return waiting == 1; }));
+  run.raise("drop it", 1);
+  EXPECT_TRUE(log->wait_for("activity goes on after its grace; its slot is given to others"));
+  ASSERT_TRUE(eventually([&] { return !run.describe().waits.empty(); }));
+  EXPECT_EQ(run.status(), Status::running);
+  go_on = true;
+  EXPECT_EQ(run.wait<std::string>(kSoon), "after it");
+}
+
+Task<std::string> tried_again(Context& ctx) {
+  Session s = ctx.worker_session("s1", {.max_concurrent_activities = 1});
+  co_return co_await s.activity<std::string>(
+      "too_slow", {.timeout = 50ms, .retry = {.max_attempts = 2, .first_delay = 1ms}});
+}
+
+TEST_P(SessionsLate, WhatOutlivesItsTimeoutStillCountsAsRunningInItsSession) {
+  RuntimeOptions options = named("a", quick(log));
+  options.activity_lease = 1h;
+  options.session_idle_timeout = 2h;
+  options.cancel_grace = 20ms;
+  std::atomic<bool> ended{false};
+  const auto a = runtime(options, [&](Runtime& rt) {
+    rt.activity("too_slow", [&](ActivityContext& ctx) {
+      if (ctx.attempt() == 2) return std::string(ended ? "after it" : "beside it");
+      while (!go_on) std::this_thread::sleep_for(1ms);
+      ended = true;
+      return std::string("too late");
+    });
+    rt.orchestration("tried_again", tried_again);
+  });
+  const auto run = a->client().start("tried_again", "t");
+  EXPECT_TRUE(log->wait_for("activity goes on after its grace; its slot is given to others"));
+  ASSERT_TRUE(eventually([&] {
+    const auto waits = run.describe().waits;
+    return waits.size() == 1 && waits[0].attempt == 2;
+  }));
+  go_on = true;
+  EXPECT_EQ(run.wait<std::string>(kSoon), "after it");
+}
+
+}  // namespace
+}  // namespace holdfast::e2e
