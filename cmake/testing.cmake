@@ -21,12 +21,13 @@ function(holdfast_test_options target)
   target_precompile_headers(${target} REUSE_FROM holdfast_test_pch)
 endfunction()
 
-# holdfast_test(<binary> [EVERY_COMPILER] SOURCES <file>... [LIBRARIES <target>...] [SHARDS <n>] [NEEDS_POSTGRES])
+# holdfast_test(<binary> [EVERY_COMPILER] SOURCES <file>... [LIBRARIES <target>...] [SHARDS <n>] [NEEDS_POSTGRES] [SANITIZED <filter>])
 # EVERY_COMPILER: also built and run by the presets that check another compiler.
 # SHARDS: in so many entries, for what mostly waits.
+# SANITIZED: the tests that run under a sanitizer, as --gtest_filter has it; all of them otherwise.
 # NEEDS_POSTGRES: runs while the PostgreSQL server of the test run is there; without one it fails.
 function(holdfast_test name)
-  cmake_parse_arguments(ARG "EVERY_COMPILER;NEEDS_POSTGRES" "SHARDS" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "EVERY_COMPILER;NEEDS_POSTGRES" "SHARDS;SANITIZED" "SOURCES;LIBRARIES" ${ARGN})
   if(HOLDFAST_TEST_SCOPE STREQUAL "every-compiler" AND NOT ARG_EVERY_COMPILER)
     return()
   endif()
@@ -46,6 +47,9 @@ function(holdfast_test name)
     add_test(NAME "${entry}" COMMAND ${name} --gtest_brief=0 WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
     set_tests_properties("${entry}" PROPERTIES LABELS "${folder}" TIMEOUT 900
       ENVIRONMENT "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${index}")
+    if(HOLDFAST_SANITIZER AND ARG_SANITIZED)
+      set_property(TEST "${entry}" APPEND PROPERTY ENVIRONMENT "GTEST_FILTER=${ARG_SANITIZED}")
+    endif()
     if(ARG_NEEDS_POSTGRES)
       set_tests_properties("${entry}" PROPERTIES FIXTURES_REQUIRED postgres_server)
       set_property(TEST "${entry}" APPEND PROPERTY ENVIRONMENT "HOLDFAST_TEST_POSTGRES=${PROJECT_BINARY_DIR}/stores/postgres/server")
