@@ -46,6 +46,7 @@ StoreResult<void> Node::register_worker() {
                                .abilities = worker_.abilities,
                                .code = worker_.code};
   auto key = worker_.store->join(info);
+  join_in_doubt_ = !key && key.error().kind == StoreError::Kind::unavailable;
   if (!key) return Unexpected(std::move(key).error());
   worker_.key = key->value;
   return {};
@@ -81,23 +82,37 @@ void Node::check_standing() {
 
 void Node::rejoin() {
   const auto workers = worker_.store->workers();
-  if (workers) {
-    const auto same = std::ranges::find(*workers, worker_.node,
-                                        [](const store::WorkerView& other) { return other.info.node; });
-    if (same != workers->end()) {
-      worker_.superseded = same->key.value != worker_.key;
-      return;
-    }
+  const store::WorkerView* const newest = workers ? newest_of_this_node(*workers) : nullptr;
+  if (newest != nullptr && !is_what_joined_last(*newest)) {
+    worker_.superseded = newest->key.value != worker_.key;
+    return;
   }
-  if (!workers || !register_worker()) {
+  if (newest != nullptr) worker_.key = newest->key.value;
+  if (!workers || (newest == nullptr && !register_worker())) {
     worker_.forgotten = true;  // and tried again
     return;
   }
+  join_in_doubt_ = false;
   log(*worker_.logger, LogLevel::warn,
       "others took this worker for gone, since it gave no sign of life; it has joined again",
       {{"node", worker_.node}});
   sessions_.all_left(store::SessionReason::owner_lost);
   look_again();
+}
+
+const store::WorkerView* Node::newest_of_this_node(const std::vector<store::WorkerView>& workers) const {
+  const store::WorkerView* newest = nullptr;
+  for (const store::WorkerView& other : workers) {
+    if (other.info.node != worker_.node) continue;
+    if (newest == nullptr || newest->key < other.key) newest = &other;
+  }
+  return newest;
+}
+
+// The answer to the last join was lost, but it took effect: what stands there is this process.
+bool Node::is_what_joined_last(const store::WorkerView& view) const {
+  return join_in_doubt_ && view.key.value > worker_.key && view.info.host == host_name() &&
+         view.info.pid == static_cast<std::uint64_t>(getpid());
 }
 
 void Node::hear(const store::Wake& wake) {

@@ -18,6 +18,7 @@
 
 #include <atomic>
 #include <memory>
+#include <vector>
 
 namespace holdfast::runtime {
 
@@ -68,6 +69,9 @@ class Node {
   Progress keep();
   void check_standing();
   void rejoin();
+  [[nodiscard]] const store::WorkerView* newest_of_this_node(
+      const std::vector<store::WorkerView>& workers) const;
+  [[nodiscard]] bool is_what_joined_last(const store::WorkerView& view) const;
 
   Worker worker_;
   InstanceCache cache_;
@@ -79,6 +83,7 @@ class Node {
   KeepStep keep_;
   std::atomic<int> bringing_work_{0};  // steps that run and may have more in hand afterwards
   bool said_superseded_ = false;       // of the keep step alone
+  bool join_in_doubt_ = false;         // likewise, once it has joined: whether the last try took effect
 };
 
 }  // namespace holdfast::runtime

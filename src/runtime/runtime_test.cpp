@@ -346,6 +346,23 @@ TEST_F(RuntimeTest, AWorkerThatOthersTookForGoneJoinsAgain) {
   EXPECT_EQ(store->workers().value().size(), 1U);
 }
 
+TEST_F(RuntimeTest, AWorkerThatJoinsAgainKnowsItselfAlsoWhenTheAnswerWasLost) {
+  FaultScript faults;
+  const auto shaky = memory({.faults = &faults});
+  RuntimeOptions options = quiet();
+  options.node_id = "a";
+  const auto lines = std::make_shared<Lines>();
+  options.logger = lines;
+  Runtime rt(shaky, options);
+  add_code(rt);
+  rt.start();
+  faults.inject("memory.join", 1, Fault::lose_answer);
+  ASSERT_TRUE(shaky->sweep({.worker_stale_after = Duration::zero()}));
+  EXPECT_EQ(rt.client().start("hello", "h", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
+  EXPECT_EQ(shaky->workers().value().size(), 1U);
+  EXPECT_TRUE(lines->wait_for("it has joined again"));
+}
+
 TEST_F(RuntimeTest, ANodeNameThatAnotherTookMeanwhileStaysWithIt) {
   RuntimeOptions options = quiet();
   options.node_id = "a";

@@ -122,7 +122,10 @@ void WorkingSet::bring_needed() {
 
 // ---- workers and requests ------------------------------------------------------------------------
 
+// Workers come and go for as long as this process runs: what is known of them is forgotten now and then.
 void WorkingSet::take_workers(const Answer& answer) {
+  constexpr std::size_t kMostKnown = 1024;
+  if (link_.workers.size() > kMostKnown) link_.workers.clear();
   for (int i = 0; i < answer.rows(); ++i) {
     Row row(answer, i);
     rules::Worker worker;
