@@ -430,5 +430,19 @@ TEST(PostgresFaults, AnotherServerThatTakesOverFreesWhatWasHeld) {
   EXPECT_GT(worker->value, 1'000'000U) << "numbers that may have been given are given no more";
 }
 
+TEST(PostgresFaults, ASweepWaitsForNobodyWhoWorksInASessionThatIsNotDue) {
+  const TestSchema schema;
+  const auto store = schema.open();
+  store::WorkerInfo info{.node = "a"};
+  info.abilities.session_limit = 1;
+  info.abilities.session_lease = 1h;
+  const WorkerKey worker = store->join(info).value();
+  ASSERT_TRUE(store->acquire_session(worker, info.abilities, "gpu", {}));
+  Intruder intruder(schema);
+  intruder.run("SELECT 1 FROM sessions FOR UPDATE");
+  EXPECT_TRUE(store->sweep({}));
+  intruder.leave();
+}
+
 }  // namespace
 }  // namespace holdfast::postgres_store

@@ -480,14 +480,15 @@ inline constexpr Statement kUpsertSessions{
     "postgres.upsert_sessions",
     "INSERT INTO sessions (ns, id, policy, ended, reason, note, owner, worker, generation, lease_until,"
     " lease, idle_timeout, last_owner, last_worker, planned, restarted, ran, last_activity, changed,"
-    " ttl_until, opener, opened_by, saved, saved_version, created_at, updated_at, reclaim, requirements)"
+    " ttl_until, opener, opened_by, saved, saved_version, created_at, updated_at, reclaim, on_record,"
+    " requirements)"
     " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,"
-    " $21, $22, $23, $24, $25, $26, $27, $28)"
+    " $21, $22, $23, $24, $25, $26, $27, $28, $29)"
     " ON CONFLICT (ns, id) DO UPDATE SET policy = $3, ended = $4, reason = $5, note = $6, owner = $7,"
     " worker = $8, generation = $9, lease_until = $10, lease = $11, idle_timeout = $12, last_owner = $13,"
     " last_worker = $14, planned = $15, restarted = $16, ran = $17, last_activity = $18, changed = $19,"
     " ttl_until = $20, opener = $21, opened_by = $22, saved = $23, saved_version = $24, created_at = $25,"
-    " updated_at = $26, reclaim = $27, requirements = $28"};
+    " updated_at = $26, reclaim = $27, on_record = $28, requirements = $29"};
 inline constexpr Statement kDeleteSessions{"postgres.delete_sessions",
                                            "DELETE FROM sessions WHERE ns = $1 AND id = ANY($2::text[])"};
 inline constexpr Statement kInsertLog{
@@ -609,7 +610,7 @@ inline constexpr Statement kQueueDepths{
 /// Those past their deadlines, and the next one that will be.
 inline constexpr Statement kOverdue{
     "postgres.overdue",
-    "SELECT key, execution, event, deadline FROM activities WHERE ns = $1 AND NOT locked"
+    "SELECT key, execution, event, deadline, session FROM activities WHERE ns = $1 AND NOT locked"
     " AND deadline IS NOT NULL ORDER BY deadline, key, execution, event LIMIT $2"};
 /// When those that run will be overdue unless they are answered.
 inline constexpr Statement kNextOverdue{
@@ -618,6 +619,29 @@ inline constexpr Statement kNextOverdue{
     " ELSE least(until + start_within, total_until) END)) FROM activities"
     " WHERE ns = $1 AND locked AND (session_over IS NOT NULL OR start_within IS NOT NULL"
     " OR total_until IS NOT NULL)"};
+/// $2: now, $3 and $4: what was left or has ended since is kept, with saved state and on record. What has
+/// items stays.
+inline constexpr Statement kDueSessions{
+    "postgres.due_sessions",
+    "SELECT s.id FROM sessions AS s WHERE s.ns = $1 AND ((s.ended IS NULL AND (s.ttl_until <= $2"
+    " OR (s.worker <> 0 AND NOT s.reclaim AND s.lease_until <= $2)))"
+    " OR ((CASE WHEN s.ended IS NOT NULL THEN s.changed <= $4"
+    " WHEN s.on_record THEN s.worker <> 0 AND s.lease_until <= $4"
+    " ELSE (CASE WHEN s.worker <> 0 THEN s.lease_until ELSE s.changed END)"
+    " <= (CASE WHEN s.saved IS NOT NULL THEN $3::bigint ELSE $2::bigint END) END)"
+    " AND NOT EXISTS (SELECT 1 FROM activities AS a WHERE a.ns = $1 AND a.session = s.id)))"
+    " ORDER BY s.id LIMIT $5"};
+/// What becomes due later, at the earliest: ends of lives and leases, and since when something is kept.
+inline constexpr Statement kNextSession{
+    "postgres.next_session",
+    "SELECT min(ttl_until) FILTER (WHERE ended IS NULL AND ttl_until > $2),"
+    " min(lease_until) FILTER (WHERE ended IS NULL AND worker <> 0 AND lease_until > $2),"
+    " min(CASE WHEN worker <> 0 THEN lease_until ELSE changed END)"
+    " FILTER (WHERE ended IS NULL AND NOT on_record AND saved IS NOT NULL"
+    " AND (CASE WHEN worker <> 0 THEN lease_until ELSE changed END) > $3),"
+    " min(changed) FILTER (WHERE ended IS NOT NULL AND changed > $4),"
+    " min(lease_until) FILTER (WHERE ended IS NULL AND on_record AND worker <> 0 AND lease_until > $4)"
+    " FROM sessions WHERE ns = $1"};
 inline constexpr Statement kLapsedInSessions{
     "postgres.lapsed_in_sessions",
     "SELECT DISTINCT session FROM activities WHERE ns = $1 AND locked AND until <= $2"

@@ -11,35 +11,76 @@ using store::Swept;
 
 namespace {
 
-/// Instances first: whoever answers an activity locks them in this order, too.
-void bring_overdue(WorkingSet& set, const SweepRequest& request) {
-  std::vector<store::ActivityId> overdue;
-  std::vector<InstanceKey> keys;
-  std::vector<std::string> sessions;
-  set.ask(sql::kLetLapse, Parameters(set.ns(), set.tx().now));
-  set.ask(sql::kOverdue, Parameters(set.ns(), static_cast<std::int64_t>(request.max + 1)),
-          [&](const Answer& answer) {
-            for (int i = 0; i < answer.rows(); ++i) {
-              Row row(answer, i);
-              const auto key = row.next<InstanceKey>();
-              const auto execution = row.next<ExecutionNumber>();
-              overdue.push_back({key, execution, row.next<EventId>()});
-              if (row.next<BootTime>() <= set.tx().now) keys.push_back(key);
-            }
-          });
-  set.ask(sql::kSessionIds, Parameters(set.ns()), [&](const Answer& answer) {
-    for (int i = 0; i < answer.rows(); ++i) sessions.emplace_back(answer.bytes(i, 0));
-  });
-  set.ask(sql::kLapsedInSessions, Parameters(set.ns(), set.tx().now), [&](const Answer& answer) {
-    for (int i = 0; i < answer.rows(); ++i) sessions.emplace_back(answer.bytes(i, 0));
-  });
-  set.want_all_workers();
-  set.bring();
-  set.want_instances(keys);
-  set.want_sessions(sessions);
-  set.want_activities(overdue);
-  if (set.asked()) set.bring();
+BootTime before(BootTime now, Duration kept) {
+  return kept >= now.time_since_epoch() ? BootTime{} : now - kept;
 }
+
+/// Of the sessions only those that something may be done with; instances first: whoever answers an activity
+/// locks them in this order, too.
+class Due {
+ public:
+  Due(WorkingSet& set, const SweepRequest& request) : set_(set), request_(request) {}
+
+  void bring() {
+    set_.ask(sql::kLetLapse, Parameters(set_.ns(), set_.tx().now));
+    set_.ask(sql::kOverdue, Parameters(set_.ns(), static_cast<std::int64_t>(request_.max + 1)),
+             [&](const Answer& answer) { take_overdue(answer); });
+    ask_sessions();
+    set_.ask(sql::kLapsedInSessions, Parameters(set_.ns(), set_.tx().now),
+             [&](const Answer& answer) { take_ids(answer); });
+    set_.want_all_workers();
+    set_.bring();
+    set_.want_instances(instances_);
+    set_.want_sessions(sessions_);
+    set_.want_activities(activities_);
+    if (set_.asked()) set_.bring();
+  }
+  /// When something may have to be done with a session that was not brought.
+  [[nodiscard]] BootTime next() const { return next_; }
+
+ private:
+  void take_ids(const Answer& answer) {
+    for (int i = 0; i < answer.rows(); ++i) sessions_.emplace_back(answer.bytes(i, 0));
+  }
+  void take_overdue(const Answer& answer) {
+    for (int i = 0; i < answer.rows(); ++i) {
+      Row row(answer, i);
+      const auto key = row.next<InstanceKey>();
+      const auto execution = row.next<ExecutionNumber>();
+      activities_.push_back({key, execution, row.next<EventId>()});
+      if (row.next<BootTime>() <= set_.tx().now) instances_.push_back(key);
+      if (const auto session = row.next<std::optional<std::string>>()) sessions_.push_back(*session);
+    }
+  }
+
+  void ask_sessions() {
+    const BootTime now = set_.tx().now;
+    const Duration state = request_.session_state_retention;
+    const Duration record = request_.session_record_retention;
+    const Parameters times(set_.ns(), now, before(now, state), before(now, record));
+    // Each may be expired, lost or removed.
+    const std::int64_t most = static_cast<std::int64_t>(3 * request_.max + 1);
+    Parameters limited = times;
+    set_.ask(sql::kDueSessions, limited.add(most), [this, most, now](const Answer& answer) {
+      take_ids(answer);
+      if (answer.rows() == most) next_ = now;
+    });
+    set_.ask(sql::kNextSession, times, [this, state, record](const Answer& answer) {
+      Row row(answer, 0);
+      for (const Duration kept : {Duration::zero(), Duration::zero(), state, record, record}) {
+        const auto from = row.next<std::optional<BootTime>>();
+        if (from) next_ = std::min(next_, rules::after(*from, kept));
+      }
+    });
+  }
+
+  WorkingSet& set_;
+  const SweepRequest& request_;
+  std::vector<store::ActivityId> activities_{};
+  std::vector<InstanceKey> instances_{};
+  std::vector<std::string> sessions_{};
+  BootTime next_ = rules::kNever;
+};
 
 /// Drops rows whose time is over, and says when the next one's is.
 class Remains {
@@ -77,9 +118,10 @@ class Remains {
 }  // namespace
 
 Swept sweep(WorkingSet& set, const SweepRequest& request, rules::Lapses& lapses) {
-  bring_overdue(set, request);
+  Due due(set, request);
+  due.bring();
   Swept swept = rules::sweep(set.tx(), request, lapses);
-  const BootTime by_rules = set.tx().space.next_sweep;
+  const BootTime by_rules = std::min(set.tx().space.next_sweep, due.next());
   set.write_back();
   Remains remains(set, request);
   remains.drop(sql::kDropEarly, sql::kNextEarly, {}, swept.early_dropped);

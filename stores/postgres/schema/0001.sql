@@ -285,6 +285,7 @@ CREATE TABLE sessions (
   ended smallint,               -- expired, closed or failed
   reason smallint NOT NULL,
   reclaim boolean NOT NULL,     -- of its policy
+  on_record boolean NOT NULL,   -- likewise
   planned boolean NOT NULL,     -- the last owner gave it up itself
   restarted boolean NOT NULL,   -- it was taken from an older incarnation of its owner's node
   ran boolean NOT NULL,         -- an activity was handed out in this generation
