@@ -187,9 +187,15 @@ class RaceTest : public OnEachStore {
 };
 HOLDFAST_ON_EACH_STORE(RaceTest);
 
+#ifdef HOLDFAST_SANITIZED
+constexpr int kTries = 10'000;
+#else
+constexpr int kTries = 100'000;
+#endif
+
 TEST_P(RaceTest, InManyTriesOneOutcomeIsRecordedAndStaysSoAfterARestart) {
   // Each try is two transactions of the server.
-  const int tries = GetParam() == Kept::on_a_server ? 2'000 : 100'000;
+  const int tries = GetParam() == Kept::on_a_server ? 2'000 : kTries;
   std::vector<std::string> outputs;
   int instances = 0;
   {
