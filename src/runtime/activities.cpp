@@ -70,7 +70,7 @@ void FetchStep::mind_sessions(const store::FetchedActivities& fetched, BootTime 
     due_ = std::min(due_, after(asked, kWaitsForRoom - *fetched.wants_capacity));
     return;
   }
-  sessions_.want_room();
+  sessions_.want_room(asked);
   worker_.poke(Step::keep);
 }
 

@@ -193,8 +193,7 @@ void SessionDesk::end_stay(const HeldPointer& held, bool aborted) {
   if (aborted) return leave(held, SessionReason::aborted);
   if (held->activities > 0) return;
   if (held->look_at == BootTime::max() || held->hand_over) look_by(held, leaves_at(*held));
-  if (!worker_.accepting || held->hand_over || room_wanted_until_.load() > worker_.now())
-    return worker_.poke(Step::keep);
+  if (!worker_.accepting || held->hand_over || is_room_wanted()) return worker_.poke(Step::keep);
   worker_.keep_by(after(held->quiet_since, held->idle_timeout));
 }
 
@@ -352,6 +351,17 @@ void SessionDesk::show(Held& held, Gauge* state) const {
 
 // ---- who leaves ---------------------------------------------------------------------------------
 
+void SessionDesk::want_room(BootTime asked) {
+  const std::lock_guard lock(mutex_);
+  room_wanted_at_ = asked;
+  room_wanted_until_ = after(worker_.now(), kWish);
+}
+
+// With the mutex held. One place made is enough until somebody has looked whether it is.
+bool SessionDesk::is_room_wanted() const {
+  return room_wanted_until_ > worker_.now() && room_wanted_at_ >= room_made_at_;
+}
+
 void SessionDesk::choose_leavers(bool draining) {
   const std::lock_guard lock(mutex_);
   const BootTime now = worker_.now();
@@ -370,7 +380,7 @@ void SessionDesk::choose_leavers(bool draining) {
       begin_to_leave(held, held->hand_over ? SessionReason::handed_over : SessionReason::idle);
     }
   }
-  if (room_wanted_until_.load() <= now) return;
+  if (!is_room_wanted()) return;
   // One at a time: what waits may fit into its place.
   const HeldPointer held = longest_quiet();
   if (!held) return;
@@ -456,7 +466,7 @@ void SessionDesk::stays(const store::SessionHold& hold) {
   rest_from_now(held);  // what is queued or backs off is activity
   held->not_before = after(worker_.now(), kPause);
   look_by(held, leaves_at(*held));
-  if (displaced) want_room();  // of another one
+  if (displaced) room_wanted_until_ = after(worker_.now(), kWish);  // of another one
 }
 
 void SessionDesk::left(const store::SessionHold& hold, SessionReason reason) {
@@ -481,6 +491,7 @@ void SessionDesk::leave(const HeldPointer& held, SessionReason reason) {
   stop_leaving(*held);
   show(*held, nullptr);
   books_.erase(found);
+  room_made_at_ = worker_.now();
   held->memory.reset();
   worker_.counters.sessions_held.add(-1);
   count_as_left(*worker_.metrics, reason);

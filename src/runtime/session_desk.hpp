@@ -82,8 +82,9 @@ class SessionDesk {
 
   // ---- leaving --------------------------------------------------------------------------------
 
-  /// Another session waits for a worker that has room. Whoever fetches says so again while it does.
-  void want_room() { room_wanted_until_ = after(worker_.now(), kWish); }
+  /// Another session waits for a worker that has room, as the store said when it was `asked`. Whoever fetches
+  /// says so again while it does.
+  void want_room(BootTime asked);
   /// These have work that only others can do.
   void want_hand_over(std::span<const store::SessionHold> holds);
   /// This one was claimed for an activity that there was no slot for after all; unless it is in use by now.
@@ -157,6 +158,7 @@ class SessionDesk {
   void end_stay(const HeldPointer& held, bool aborted);
   [[nodiscard]] HeldPointer find_current(const store::SessionHold& hold) const;
   [[nodiscard]] static bool is_at_rest(const Held& held);
+  [[nodiscard]] bool is_room_wanted() const;
   [[nodiscard]] HeldPointer longest_quiet() const;
   void rest_from_now(const HeldPointer& held);
   [[nodiscard]] BootTime leaves_at(const Held& held) const;
@@ -186,7 +188,9 @@ class SessionDesk {
   std::map<std::uint64_t, HeldPointer> leaving_;  // all that leave, by number
   std::optional<BootTime> renewal_due_;           // not later than it is; unknown after renewals
   BootTime overdue_from_ = BootTime::max();       // no lease is over before that
-  std::atomic<BootTime> room_wanted_until_{BootTime{}};
+  BootTime room_wanted_until_{};
+  BootTime room_wanted_at_{};
+  BootTime room_made_at_{};  // when one left last: who asked before that could not know
   // Posted, and not yet done; what destroys states may outlive the desk.
   std::shared_ptr<std::atomic<int>> jobs_ = std::make_shared<std::atomic<int>>(0);
   std::deque<std::function<void()>> notices_;  // for hooks, one after the other
