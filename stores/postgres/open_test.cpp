@@ -57,6 +57,22 @@ TEST(PostgresOpen, ManyProcessesMayStartAtOnce) {
   EXPECT_EQ(opened, 8);
 }
 
+TEST(PostgresOpen, ManyProcessesMayBeginOneNamespaceAtOnce) {
+  const TestSchema schema;
+  schema.open();
+  for (int round = 0; round < 10; ++round) {
+    const PostgresOptions options{.ns = "shop-" + std::to_string(round)};
+    {
+      std::vector<std::jthread> threads;
+      for (int i = 0; i < 4; ++i) {
+        threads.emplace_back([&, i] { can_start(*schema.open(options), "order-" + std::to_string(i)); });
+      }
+    }
+    const auto store = schema.open(options);
+    for (int i = 0; i < 4; ++i) EXPECT_TRUE(store->find("order-" + std::to_string(i)));
+  }
+}
+
 TEST(PostgresOpen, ANewerSchemaIsRefused) {
   const TestSchema schema;
   schema.open();

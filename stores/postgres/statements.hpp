@@ -35,8 +35,8 @@ inline constexpr Statement kNextWorker{"postgres.next_worker", "SELECT nextval('
 inline constexpr Statement kNextGeneration{"postgres.next_generation", "SELECT nextval('generations')"};
 inline constexpr Statement kInternNamespace{
     "postgres.intern_namespace",
-    "WITH added AS (INSERT INTO namespaces (name) VALUES ($1) ON CONFLICT DO NOTHING RETURNING id)"
-    " SELECT id FROM added UNION ALL SELECT id FROM namespaces WHERE name = $1 LIMIT 1"};
+    "INSERT INTO namespaces (name) VALUES ($1)"
+    " ON CONFLICT (name) DO UPDATE SET name = EXCLUDED.name RETURNING id"};
 inline constexpr Statement kRoutes{"postgres.routes",
                                    "SELECT id, name, version, build FROM routes WHERE ns = $1"};
 inline constexpr Statement kInternRoute{
