@@ -68,7 +68,7 @@ using SessionLogEntry = store::SessionLogEntry;
 /// The state of a session in a word, as operators know it: unclaimed, active, expired (its lease or its time
 /// to live is over), orphaned (its lease is over, and its worker is gone), closed, failed.
 std::string_view session_status(const SessionInfo& session) noexcept;
-/// A line of the log as a sentence: "moved from a to b (work), generation 7, quiet for 250 ms".
+/// A line of the log as a sentence: "moved from a to b (drained), generation 7, quiet for 250 ms".
 std::string to_string(const SessionLogEntry& entry);
 
 struct ClientOptions {

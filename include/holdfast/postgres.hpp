@@ -20,10 +20,7 @@ struct PostgresOptions {
   /// Where the tables are. It is made if it doesn't exist, and brought up to date if it is older than this
   /// library, as far as the role may do so; see docs/postgres.md for one that may not.
   std::string schema = "holdfast";
-  /// Connections for transactions that write. With one, calls gather while a transaction is on its way, and
-  /// share the next; more are worth their while when the server has processors to spare.
-  std::size_t writers = 1;
-  /// Connections for calls that only read. One more listens. A call waits for a free one.
+  /// Connections for calls that only read; one more writes, and one listens. A call waits for a free one.
   std::size_t readers = 4;
   /// False: `synchronous_commit=off`. A crash of the server may take the last commits, all of them from some
   /// moment on; a crash of this process alone loses nothing.

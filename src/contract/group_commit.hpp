@@ -20,8 +20,7 @@ namespace holdfast::store {
 enum class Place : std::uint8_t {
   first,  ///< renewals: nothing may make them late
   middle,
-  last,   ///< fetches of turns: they find what the rest of the group has made ready
-  alone,  ///< the sweep: it finds what everybody has done
+  last,  ///< fetches of turns: they find what the rest of the group has made ready
 };
 
 /// A call that waits for its transaction: one item or several. It lives on the stack of the thread that
@@ -93,7 +92,7 @@ struct ItemOf {
 template <class Call>
 std::vector<ItemOf<Call>> items_of(std::span<GroupedCall* const> group) {
   std::vector<ItemOf<Call>> items;
-  for (const Place place : {Place::first, Place::middle, Place::last, Place::alone}) {
+  for (const Place place : {Place::first, Place::middle, Place::last}) {
     for (GroupedCall* call : group) {
       if (call->place() != place) continue;
       for (std::size_t i = 0; i < call->size(); ++i) items.push_back({static_cast<Call*>(call), i});

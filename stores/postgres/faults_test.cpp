@@ -95,7 +95,7 @@ void restart_under_load(const std::string& how) {
   std::array<std::atomic<int>, kClients> counts{};
   {
     std::vector<std::shared_ptr<Store>> stores;
-    for (std::size_t client = 0; client < kClients; ++client) stores.push_back(schema.open({.writers = 2}));
+    for (std::size_t client = 0; client < kClients; ++client) stores.push_back(schema.open());
     std::atomic<bool> stop{false};
     std::vector<std::jthread> clients;
     for (std::size_t client = 0; client < kClients; ++client) {

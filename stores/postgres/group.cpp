@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
-#include <mutex>
-#include <shared_mutex>
 
 namespace holdfast::postgres_store {
 
@@ -42,40 +40,23 @@ std::unique_ptr<Link> PostgresStore::make_link() {
   return std::make_unique<Link>(setup_, ns_number_, options_.faults);
 }
 
-std::unique_ptr<Link> PostgresStore::take_writer() {
-  {
-    const std::lock_guard lock(writers_mutex_);
-    if (!writers_.empty()) {
-      std::unique_ptr<Link> link = std::move(writers_.back());
-      writers_.pop_back();
-      return link;
-    }
+Link& PostgresStore::writer() {
+  if (!writer_) {
+    auto link = make_link();
+    link->connection.run(kLockPatience);
+    writer_ = std::move(link);
   }
-  auto link = make_link();
-  link->connection.run(kLockPatience);
-  return link;
+  return *writer_;
 }
 
 // One that is of no more use is made again by whoever leads next.
-void PostgresStore::give_back_writer(std::unique_ptr<Link> link) {
-  if (!link) return;
-  if (!link->connection.rollback()) {
-    was_away_ = true;
-    return;
-  }
-  const std::lock_guard lock(writers_mutex_);
-  writers_.push_back(std::move(link));
+void PostgresStore::roll_back() {
+  if (writer_ && !writer_->connection.rollback()) writer_.reset();
+  if (!writer_) was_away_ = true;
 }
 
 void PostgresStore::lead(std::span<store::GroupedCall* const> group) {
   const std::vector<Item> items = store::items_of<Job>(group);
-  const bool alone =
-      std::ranges::any_of(items, [](const Item& i) { return i.call->place() == Place::alone; });
-  std::unique_lock door(door_);
-  std::unique_lock nobody_else(inside_, std::defer_lock);
-  std::shared_lock with_others(inside_, std::defer_lock);
-  alone ? nobody_else.lock() : with_others.lock();
-  door.unlock();
   // A single call may bring more than one transaction should hold.
   for (std::size_t begin = 0; begin < items.size(); begin += kItemsPerTransaction) {
     const std::size_t count = std::min(kItemsPerTransaction, items.size() - begin);
@@ -111,22 +92,18 @@ void PostgresStore::commit(std::span<const Item> items) {
   const auto deadline = std::chrono::steady_clock::now() + options_.timeout;
   Needs locks;
   for (;;) {
-    std::unique_ptr<Link> link;
     try {
-      link = take_writer();
-      run_transaction(*link, items, locks);
-      return give_back_writer(std::move(link));
+      return run_transaction(items, locks);
     } catch (const InjectedFault&) {
-      give_back_writer(std::move(link));
+      roll_back();
       throw Unavailable{unavailable("an injected fault")};
     } catch (const SqlError& error) {
-      if (!link) was_away_ = true;
-      give_back_writer(std::move(link));
+      roll_back();
       if (error.is_passing() && std::chrono::steady_clock::now() < deadline) continue;
       if (error.is_about_values()) throw;
       throw Unavailable{unavailable(error.what())};
     } catch (...) {
-      give_back_writer(std::move(link));
+      roll_back();
       throw;
     }
   }
@@ -136,12 +113,13 @@ void PostgresStore::begin(WorkingSet& set, const Statement& how) {
   set.ask(how, Parameters());
   set.ask(sql::kTime, Parameters(), [&](const Answer& answer) {
     const Moment now = lease_clock_.read(answer);
-    set.begin(now.lease, now.calendar, next_sweep());
+    set.begin(now.lease, now.calendar, next_sweep_);
   });
 }
 
 // What the last try had to wait for comes in the order of everybody this time.
-void PostgresStore::run_transaction(Link& link, std::span<const Item> items, Needs& locks) {
+void PostgresStore::run_transaction(std::span<const Item> items, Needs& locks) {
+  Link& link = writer();
   link.renew_plans();
   WorkingSet set(link, Access::writes);
   try {
@@ -157,7 +135,7 @@ void PostgresStore::run_transaction(Link& link, std::span<const Item> items, Nee
 
 void PostgresStore::run_items(WorkingSet& set, std::span<const Item> items) {
   begin(set, sql::kBegin);
-  const auto looks_around = [](const Item& item) { return item.call->place() >= Place::last; };
+  const auto looks_around = [](const Item& item) { return item.call->place() == Place::last; };
   for (const Item& item : items) {
     if (!looks_around(item)) item.call->prepare(set, item.index);
   }
@@ -170,10 +148,10 @@ void PostgresStore::run_items(WorkingSet& set, std::span<const Item> items) {
     }
     item.call->run(set, item.index);
   }
-  finish_transaction(set, items.back().call->place());
+  finish_transaction(set);
 }
 
-void PostgresStore::finish_transaction(WorkingSet& set, Place last) {
+void PostgresStore::finish_transaction(WorkingSet& set) {
   set.write_back();
   if (const auto mark = lease_clock_.mark(set.tx().now)) {
     set.ask(sql::kSaveTime, Parameters(mark->offset, mark->high));
@@ -181,27 +159,16 @@ void PostgresStore::finish_transaction(WorkingSet& set, Place last) {
   const Fault fault = fault_at(options_.faults, sql::kCommit.name);
   if (fault == Fault::fail_before) throw InjectedFault{};
   const store::News& news = set.tx().news;
-  set.commit(sql::kCommit);
+  set.commit();
   if (!news.empty()) {
     const Parameters told(ns_number_, wakes_->id(), wakes_->channel(), wakes_->encode(news));
     set.after_commit(sql::kNotify, told);
   }
   set.bring();
   set.keep_names();
-  keep_next_sweep(set.tx().space.next_sweep, last);
+  next_sweep_ = set.tx().space.next_sweep;
   if (!news.empty()) wakes_->publish(news);
   if (fault == Fault::lose_answer) throw InjectedFault{};
-}
-
-BootTime PostgresStore::next_sweep() const {
-  const std::lock_guard lock(writers_mutex_);
-  return next_sweep_;
-}
-
-// Only the sweep may put it off: nobody else is at work then, so it has seen all that is due.
-void PostgresStore::keep_next_sweep(BootTime next, Place place) {
-  const std::lock_guard lock(writers_mutex_);
-  next_sweep_ = place == Place::alone ? next : std::min(next_sweep_, next);
 }
 
 }  // namespace holdfast::postgres_store

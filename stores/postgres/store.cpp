@@ -18,8 +18,7 @@ PostgresStore::PostgresStore(std::string_view uri, PostgresOptions options)
     : options_(std::move(options)),
       setup_(connection_setup(uri, options_)),
       ns_number_(open_schema(setup_, options_, migrations())),
-      lease_clock_(clock_of_tests(options_.clock)),
-      queue_(kItemsPerTransaction, std::max<std::size_t>(options_.writers, 1)) {
+      lease_clock_(clock_of_tests(options_.clock)) {
   if (options_.clock == nullptr) options_.clock = &real_clock();
   wakes_ = std::make_unique<Wakes>(setup_, ns_number_, *options_.clock, options_.logger);
 }
@@ -361,7 +360,7 @@ StoreResult<store::Swept> PostgresStore::sweep(const store::SweepRequest& reques
         if (in_doubt_.exchange(false)) lapses_.clear();
         return postgres_store::sweep(set, request, lapses_);
       },
-      Place::alone);
+      Place::last);
 }
 
 // Whoever can't be registered now looks by itself, as it does whenever news is lost.

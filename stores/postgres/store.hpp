@@ -16,7 +16,6 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
-#include <shared_mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -110,14 +109,12 @@ class PostgresStore final : public Store {
   void commit_together(std::span<const Item> items);
   void commit_alone(const Item& item);
   void commit(std::span<const Item> items);
-  void run_transaction(Link& link, std::span<const Item> items, Needs& locks);
+  void run_transaction(std::span<const Item> items, Needs& locks);
   void run_items(WorkingSet& set, std::span<const Item> items);
-  void finish_transaction(WorkingSet& set, Place last);
+  void finish_transaction(WorkingSet& set);
   void begin(WorkingSet& set, const Statement& how);
-  std::unique_ptr<Link> take_writer();
-  void give_back_writer(std::unique_ptr<Link> link);
-  [[nodiscard]] BootTime next_sweep() const;
-  void keep_next_sweep(BootTime next, Place place);
+  Link& writer();
+  void roll_back();
 
   std::unique_ptr<Link> take_reader();
   void give_back(std::unique_ptr<Link> link);
@@ -132,14 +129,10 @@ class PostgresStore final : public Store {
 
   // A transaction stays well below 50 ms.
   static constexpr std::size_t kItemsPerTransaction = 200;
-  store::CallQueue queue_;
-  // Those who lead are inside together, or one alone. Who wants to be alone holds the door meanwhile.
-  std::mutex door_{};
-  std::shared_mutex inside_{};
-  mutable std::mutex writers_mutex_{};
-  std::vector<std::unique_ptr<Link>> writers_{};  // that nobody uses
+  store::CallQueue queue_{kItemsPerTransaction, 1};
+  std::unique_ptr<Link> writer_{};  // of who leads, and so are the next two
   BootTime next_sweep_ = rules::kNever;
-  rules::Lapses lapses_{};             // of the sweep, which is alone
+  rules::Lapses lapses_{};
   std::atomic<bool> in_doubt_{false};  // a call was answered `unavailable` since the last sweep
   std::atomic<bool> was_away_{false};  // a connection broke: the next one looks which server answers
 

@@ -27,7 +27,7 @@ void WorkingSet::ask(const Statement& statement, const Parameters& parameters, T
   queue(statement, parameters, std::move(take));
 }
 
-void WorkingSet::commit(const Statement& statement) { queue(statement, Parameters(), {}); }
+void WorkingSet::commit() { queue(sql::kCommit, Parameters(), {}); }
 
 void WorkingSet::after_commit(const Statement& statement, const Parameters& parameters) {
   queue(statement, parameters, {});
@@ -49,7 +49,7 @@ void WorkingSet::bring() {
 }
 
 void WorkingSet::bring_last() {
-  commit(sql::kCommit);
+  commit();
   bring();
 }
 

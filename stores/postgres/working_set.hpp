@@ -100,7 +100,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   /// Queues a statement; `take` gets its answer at the next bring().
   void ask(const Statement& statement, const Parameters& parameters, Take take = {});
   /// The same for the end of the transaction: tests decide elsewhere whether that fails.
-  void commit(const Statement& statement);
+  void commit();
   /// What may fail, and nobody minds.
   void after_commit(const Statement& statement, const Parameters& parameters);
   /// Sends what was queued, and takes the answers. Rows that came are placed.

@@ -251,9 +251,8 @@ void leave_record(Transaction& tx, const Activity& activity, CancelReason reason
 /// Its session, if that has a limit.
 std::optional<std::string> limited_session(Transaction& tx, const Activity& activity) {
   if (activity.session == 0) return std::nullopt;
-  Session session = session_of(tx, activity.session);
-  if (session.policy.max_concurrent == 0) return std::nullopt;
-  return std::move(session.id);
+  const Session& session = session_of(tx, activity.session);
+  return session.policy.max_concurrent != 0 ? std::optional(session.id) : std::nullopt;
 }
 
 }  // namespace
