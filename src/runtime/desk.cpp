@@ -578,7 +578,7 @@ std::optional<BootTime> ActivityDesk::suspect_since() const {
   std::optional<BootTime> since;
   for (const auto& [key, entry] : calls_) {
     if (!entry.gone && worker_.is_suspect(entry.call->locked().delivery))
-      since = std::max(since.value_or(BootTime{}), entry.call->started());
+      since = std::max(since.value_or(kLongAgo), entry.call->started());
   }
   return since;
 }

@@ -64,8 +64,8 @@ class KeepStep {
   std::atomic<bool> refresh_wanted_{true};
   BootTime activities_due_{BootTime::max()};
   BootTime turns_due_{BootTime::max()};
-  BootTime refresh_due_{};
-  BootTime sweep_due_{};
+  BootTime refresh_due_ = kLongAgo;
+  BootTime sweep_due_ = kLongAgo;
   BootTime retry_due_{BootTime::max()};
 };
 

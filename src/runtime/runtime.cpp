@@ -130,12 +130,12 @@ bool Runtime::drain(Duration deadline) {
     }
     return true;
   };
-  const bool by_itself = quiet_by(runtime::after(clock.boot_now(), deadline));
+  const bool by_itself = quiet_by(after(clock.boot_now(), deadline));
   if (!by_itself) {
     impl.node->stop_activities();
-    quiet_by(runtime::after(clock.boot_now(), impl.options.cancel_grace));
+    quiet_by(after(clock.boot_now(), impl.options.cancel_grace));
     // Then coroutines are ended, which takes a moment, and those that go on all the same are given up.
-    const BootTime given_up = runtime::after(clock.boot_now(), 2s);
+    const BootTime given_up = after(clock.boot_now(), 2s);
     while (impl.node->settling() && clock.boot_now() < given_up) std::this_thread::sleep_for(1ms);
   }
   const std::size_t stuck = impl.driver->stop();

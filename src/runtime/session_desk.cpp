@@ -306,7 +306,7 @@ void SessionDesk::want_hand_over(const store::SessionHold& unused) {
 
 // When it may leave, if it stays at rest.
 BootTime SessionDesk::leaves_at(const Held& held) const {
-  return std::max(held.hand_over ? BootTime{} : after(held.quiet_since, held.idle_timeout), held.not_before);
+  return std::max(held.hand_over ? kLongAgo : after(held.quiet_since, held.idle_timeout), held.not_before);
 }
 
 void SessionDesk::look_by(const HeldPointer& held, BootTime time) {
@@ -384,7 +384,7 @@ void SessionDesk::choose_leavers(bool draining) {
   // One at a time: what waits may fit into its place.
   const HeldPointer held = longest_quiet();
   if (!held) return;
-  room_wanted_until_ = BootTime{};
+  room_wanted_until_ = kLongAgo;
   begin_to_leave(held, SessionReason::displaced);
 }
 

@@ -139,7 +139,7 @@ class SessionDesk {
     bool hand_over = false;
     bool refused = false;  ///< the store would not let it go
     std::optional<Leaving> leaving{};
-    BootTime not_before{};               ///< is it tried again to let it go
+    BootTime not_before = kLongAgo;      ///< is it tried again to let it go
     BootTime look_at = BootTime::max();  ///< its place in the agenda; max: it has none
     Gauge* shown_in = nullptr;           ///< where its state is counted
     std::list<Held*>::iterator place{};  ///< in the order of rest
@@ -188,9 +188,9 @@ class SessionDesk {
   std::map<std::uint64_t, HeldPointer> leaving_;  // all that leave, by number
   std::optional<BootTime> renewal_due_;           // not later than it is; unknown after renewals
   BootTime overdue_from_ = BootTime::max();       // no lease is over before that
-  BootTime room_wanted_until_{};
-  BootTime room_wanted_at_{};
-  BootTime room_made_at_{};  // when one left last: who asked before that could not know
+  BootTime room_wanted_until_ = kLongAgo;
+  BootTime room_wanted_at_ = kLongAgo;
+  BootTime room_made_at_ = kLongAgo;  // when one left last: who asked before that could not know
   // Posted, and not yet done; what destroys states may outlive the desk.
   std::shared_ptr<std::atomic<int>> jobs_ = std::make_shared<std::atomic<int>>(0);
   std::deque<std::function<void()>> notices_;  // for hooks, one after the other

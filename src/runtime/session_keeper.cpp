@@ -81,7 +81,7 @@ void SessionKeeper::renew(BootTime now) {
       sessions_.left(hold, reason_of(answers[i].error().reason));
     } else if (answers[i].error().kind == StoreError::Kind::lost) {
       sessions_.lapsed(hold);
-      look_due_ = {};
+      look_due_ = kLongAgo;
     }
   }
   if (count > 0) trouble_.worked();
@@ -120,7 +120,7 @@ bool SessionKeeper::release() {
       sessions_.left(hold, reason_of(answers[i].error().reason));
     } else {
       sessions_.lapsed(hold);
-      look_due_ = {};
+      look_due_ = kLongAgo;
     }
   }
   return made_room;

@@ -37,9 +37,9 @@ class SessionKeeper {
   SessionDesk& sessions_;
   StoreTrouble trouble_;
   std::atomic<bool> giving_up_{false};
-  BootTime last_renewal_{};
-  BootTime not_before_{};  // is the store asked again
-  BootTime look_due_{};    // at those that have lapsed
+  BootTime last_renewal_ = kLongAgo;
+  BootTime not_before_ = kLongAgo;  // is the store asked again
+  BootTime look_due_ = kLongAgo;    // at those that have lapsed
 };
 
 }  // namespace holdfast::runtime

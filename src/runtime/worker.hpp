@@ -102,7 +102,7 @@ struct Worker {
   std::atomic<bool> superseded{false};  ///< another process runs under this node's name
   std::atomic<bool> forgotten{false};   ///< the store has removed the registration: join again
 
-  std::atomic<BootTime> keep_due{BootTime{}};  ///< when the keep step runs next
+  std::atomic<BootTime> keep_due{kLongAgo};  ///< when the keep step runs next
 
   std::mutex random_mutex;
   Random& random;

@@ -1,5 +1,6 @@
 #include "store.hpp"
 
+#include "base/waiting.hpp"
 #include "statements.hpp"
 
 #include <algorithm>
@@ -80,7 +81,7 @@ std::unique_ptr<Link> PostgresStore::take_reader() {
   {
     std::unique_lock lock(readers_mutex_);
     const std::size_t most = std::max<std::size_t>(options_.readers, 1);
-    if (!reader_free_.wait_for(lock, options_.timeout, [&] { return readers_out_ < most; })) {
+    if (!wait_for(reader_free_, lock, options_.timeout, [&] { return readers_out_ < most; })) {
       throw SqlError("", "no connection became free: PostgresOptions::readers says how many there are");
     }
     ++readers_out_;

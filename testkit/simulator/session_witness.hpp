@@ -1,6 +1,8 @@
 // SessionWitness: hears who was given which session, and says when it was not allowed.
 #pragma once
 
+#include "base/moments.hpp"
+
 #include <holdfast/clock.hpp>
 #include <holdfast/ids.hpp>
 #include <holdfast/store.hpp>
@@ -35,7 +37,7 @@ class SessionWitness {
   struct Holder {
     WorkerKey worker{};
     Generation generation{};
-    BootTime until{};
+    BootTime until = kLongAgo;
   };
   void claim(WorkerKey worker, const store::SessionHold& hold, Duration lease);
   /// Whether the log says that the session left its holder of this generation.
