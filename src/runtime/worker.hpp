@@ -114,18 +114,30 @@ void check_options(const RuntimeOptions& options);
 /// naming both values; nothing when it could not.
 std::optional<std::string> problem_of(const store::SessionPolicy& policy, const RuntimeOptions& options);
 
+/// Pauses between tries of what fails: each is longer than the one before, up to a second.
+class BackOff {
+ public:
+  Duration next() noexcept;
+  [[nodiscard]] bool began() const noexcept { return pause_ > Duration::zero(); }
+
+ private:
+  Duration pause_{};
+};
+
 /// Says in the log that the store refused something, at most once per second for each worker step.
 class StoreTrouble {
  public:
   explicit StoreTrouble(Worker& worker) : worker_(worker) {}
-  /// Notes the error and returns when to try again: with growing pauses while it lasts.
+  /// Notes the error and returns when to try again: with growing pauses while it lasts. All that fails before
+  /// that moment is one failure, however many items a call has.
   BootTime failed(std::string_view what, const StoreError& error);
   void worked();
 
  private:
   Worker& worker_;
   std::mutex mutex_;
-  std::chrono::microseconds pause_{0};
+  BackOff back_off_;
+  BootTime due_ = BootTime::min();  // when to try again
   BootTime last_said_{};
   bool said_ = false;
 };
