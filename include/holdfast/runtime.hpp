@@ -180,7 +180,9 @@ class Runtime {
   /// options that don't go together, ClientError when the store can't be reached.
   void start();
   /// Takes nothing new, lets what runs finish until `deadline` has passed, then asks it to stop; gives back
-  /// all locks. True when everything had finished by itself.
+  /// all locks. True when everything had finished by itself, and no thread is left behind: code that ignores
+  /// its stop token, or a turn that does not end, goes on in one. Called again, also by another thread while
+  /// the first call is under way, it returns when that one has, with the same answer.
   bool drain(Duration deadline);
   /// drain() with the cancel grace.
   void stop();

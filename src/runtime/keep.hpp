@@ -47,7 +47,7 @@ class KeepStep {
   void wake_parked();
   void look_for_cancels();
   void acknowledge();
-  void refresh();
+  bool refresh();
   void sweep();
   bool failed(std::string_view what, const StoreError& error);
 

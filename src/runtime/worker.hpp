@@ -76,6 +76,11 @@ struct Worker {
     }
   }
   [[nodiscard]] BootTime now() const noexcept { return store->clock().boot_now(); }
+  /// Until then nobody takes this worker for gone, also if the store hears no more of it. The margin is for
+  /// what begins just before that.
+  [[nodiscard]] BootTime known_until() const {
+    return after(heard_of_at, options.worker_stale_after - options.worker_stale_after / 8);
+  }
   /// Handed out so often that it may be what kills its workers, or was beside it. A process runs one such
   /// activity and one such turn at a time, so that this shows.
   [[nodiscard]] bool is_suspect(std::uint32_t delivery) const noexcept {
@@ -102,6 +107,8 @@ struct Worker {
   std::atomic<bool> superseded{false};  ///< another process runs under this node's name
   std::atomic<bool> forgotten{false};   ///< the store has removed the registration: join again
 
+  /// When it asked the store for the last sign of life that counts.
+  std::atomic<BootTime> heard_of_at{kLongAgo};
   std::atomic<BootTime> keep_due{kLongAgo};  ///< when the keep step runs next
 
   std::mutex random_mutex;
