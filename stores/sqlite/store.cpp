@@ -16,15 +16,21 @@ namespace holdfast::sqlite_store {
 namespace {
 
 /// Also reads the lease clock once, for those who only look at it.
-std::int64_t intern_namespace(Connection& connection, LeaseClock& clock, const std::string& name) {
+std::int64_t intern_namespace(Connection& connection, LogTrust& log_trust, LeaseClock& clock,
+                              const std::string& name) {
   Statements sql;
   connection.begin_immediate();
+  log_trust.require();
   clock.now();
   sql.insert_namespace.use(connection, nullptr).run(name);
   std::int64_t number = 0;
   if (Cursor row(sql.namespace_id.use(connection, nullptr), name); row.next()) number = row->int64(0);
-  connection.commit();
+  log_trust.commit();
   return number;
+}
+
+std::string folder_of(const OpenedDatabase& database) {
+  return std::filesystem::path(database.path).parent_path().string();
 }
 
 }  // namespace
@@ -37,29 +43,40 @@ SqliteStore::SqliteStore(const std::filesystem::path& path, SqliteOptions option
   turnstile_ = std::make_unique<Turnstile>(*side_file_);
   wakes_ = std::make_unique<FileWakes>(database_.path, side_file_, *options_.clock);
   lease_clock_ = std::make_unique<LeaseClock>(database_.writer, *options_.clock);
-  ns_number_ = intern_namespace(database_.writer, *lease_clock_, options_.ns);
+  LogTrust log_trust(database_.writer, *side_file_, options_.logger);
+  ns_number_ = intern_namespace(database_.writer, log_trust, *lease_clock_, options_.ns);
   link_ = std::make_unique<Link>(std::move(database_.writer), ns_number_, options_.faults);
-  wal_limit_ = std::make_unique<WalLimit>(link_->connection, options_.wal_limit_bytes, options_.busy_timeout,
-                                          options_.logger);
+  log_trust_ = std::make_unique<LogTrust>(link_->connection, *side_file_, options_.logger);
+  wal_limit_ = std::make_unique<WalLimit>(
+      link_->connection, *log_trust_,
+      WalLimit::Options{.limit_bytes = options_.wal_limit_bytes,
+                        .busy_timeout = options_.busy_timeout,
+                        .room = [folder = folder_of(database_)] { return room_on_disk(folder); },
+                        .logger = options_.logger});
   writer_ = std::make_unique<Writer>(
       *link_, *options_.clock,
       Writer::Hooks{.wait_for_disk = [this](bool wait) { set_wait_for_disk(wait); },
-                    .begin =
-                        [this] {
-                          turnstile_->enter(options_.busy_timeout);
-                          link_->connection.begin_immediate();
-                          link_->connection.require_in_place();
-                        },
+                    .begin = [this] { begin(); },
+                    .commit = [this] { log_trust_->commit(); },
+                    .failed = [this](int code) { log_trust_->note(code); },
                     .lease_now = [this] { return lease_clock_->now(); },
                     .settle = [](Transaction& tx) { settle(tx); },
                     .over = [this] { turnstile_->leave(); },
                     .publish = [this](const store::News& news) { wakes_->publish(news); },
                     .unavailable = [this] { in_doubt_ = true; },
+                    .make_room = [this] { return wal_limit_->make_room(); },
                     .log_is_long = [this] { return wal_limit_->is_due(); },
                     .shorten_log = [this] { wal_limit_->after_batch(); }});
 }
 
-SqliteStore::~SqliteStore() = default;
+SqliteStore::~SqliteStore() { log_trust_->checkpoint_at_close(); }
+
+void SqliteStore::begin() {
+  turnstile_->enter(options_.busy_timeout);
+  link_->connection.begin_immediate();
+  link_->connection.require_in_place();
+  log_trust_->require();
+}
 
 // Only `full` waits at all; the setting is kept by the connection, so it is changed only when it has to be.
 void SqliteStore::set_wait_for_disk(bool wait) {

@@ -74,7 +74,7 @@ void Writer::commit_alone(const Item& item) {
   }
 }
 
-void Writer::commit(std::span<const Item> items) {
+void Writer::commit(std::span<const Item> items, WhenFull when_full) {
   try {
     run_transaction(items);
   } catch (const InjectedFault&) {
@@ -82,8 +82,11 @@ void Writer::commit(std::span<const Item> items) {
     hooks_.unavailable();
     throw Unavailable{store_error(StoreError::Kind::unavailable, "an injected fault")};
   } catch (const SqlError& error) {
+    hooks_.failed(error.code);
     undo();
     if (!concerns_everybody(error)) throw;
+    const bool full = error.primary() == SQLITE_FULL && when_full == WhenFull::make_room;
+    if (full && hooks_.make_room()) return commit(items, WhenFull::give_up);
     hooks_.unavailable();
     throw Unavailable{to_store_error(error)};
   } catch (...) {
@@ -106,7 +109,7 @@ void Writer::run_transaction(std::span<const Item> items) {
   tx.finish();
   const Fault fault = fault_at(link_.faults, "sqlite.commit");
   if (fault == Fault::fail_before) throw InjectedFault{};
-  link_.connection.commit();
+  hooks_.commit();
   hooks_.over();
   hooks_.publish(tx.news);
   if (fault == Fault::lose_answer) throw InjectedFault{};
