@@ -49,9 +49,10 @@ bool in_doubt(const SharedWords& words) noexcept {
   return words.commits_whole.load() != words.commits_begun.load();
 }
 
-// A process that has committed may not have come to say so yet.
+// A process that has committed may not have come to say so yet; in a new side file nobody has.
 bool stays_in_doubt(const SharedWords& words) {
   constexpr int kLooks = 40;
+  if (words.commits_whole.load() == 0 && in_doubt(words)) return true;
   for (int looks = 0; in_doubt(words); ++looks) {
     if (looks == kLooks) return true;
     std::this_thread::sleep_for(std::chrono::microseconds{50});
