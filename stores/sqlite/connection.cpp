@@ -36,9 +36,9 @@ std::uint64_t load_big_endian(const unsigned char* from) noexcept {
 }  // namespace detail
 
 StoreError to_store_error(const SqlError& error) {
-  const auto say = [&](std::string_view advice) {
-    return StoreError{.kind = StoreError::Kind::unavailable,
-                      .message = "SQLite: " + error.message + std::string(advice)};
+  using Kind = StoreError::Kind;
+  const auto say = [&](std::string_view advice, Kind kind = Kind::unavailable) {
+    return StoreError{.kind = kind, .message = "SQLite: " + error.message + std::string(advice)};
   };
   if (error.code == SQLITE_READONLY_DBMOVED) {
     return say("; nothing is accepted until it is back where it was, or this process is started again");
@@ -62,7 +62,8 @@ StoreError to_store_error(const SqlError& error) {
     case SQLITE_NOTADB:
       return say(
           ": THE DATABASE FILE IS DAMAGED. Stop all processes that use it, copy it and the files beside it, "
-          "then restore a backup or try `sqlite3 <file> .recover`");
+          "then restore a backup or try `sqlite3 <file> .recover`",
+          Kind::damaged);
     default:
       return say("");
   }

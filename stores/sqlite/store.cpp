@@ -2,6 +2,7 @@
 
 #include "activities.hpp"
 #include "clients.hpp"
+#include "damaged_row.hpp"
 #include "sessions.hpp"
 #include "settle.hpp"
 #include "store_plan.hpp"
@@ -115,7 +116,7 @@ StoreResult<Answer> SqliteStore::read(Call call) {
     link->statements.begin_read.use(link->connection, options_.faults).run();
     link->connection.require_in_place();
     link->memo = Memo{};
-    Transaction tx(*link, lease_clock_->look(), clock().calendar_now());
+    Transaction tx(*link, Transaction::Mode::reads, lease_clock_->look(), clock().calendar_now());
     StoreResult<Answer> answer = call(tx);
     link->connection.rollback();
     const std::lock_guard lock(readers_mutex_);
@@ -127,6 +128,8 @@ StoreResult<Answer> SqliteStore::read(Call call) {
   } catch (const SqlError& error) {
     in_doubt_ = true;
     return Unexpected(to_store_error(error));
+  } catch (const DamagedRow& damaged) {
+    return Unexpected(store_error(StoreError::Kind::damaged, damaged.what()));
   } catch (const std::exception& error) {
     return Unexpected(store_error(StoreError::Kind::unavailable, error.what()));
   }

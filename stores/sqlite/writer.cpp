@@ -69,6 +69,8 @@ void Writer::commit_alone(const Item& item) {
     item.call->fail(item.index, unavailable.error);
   } catch (const SqlError& error) {
     item.call->fail(item.index, explain(error));
+  } catch (const DamagedRow& damaged) {
+    item.call->fail(item.index, store_error(StoreError::Kind::damaged, damaged.what()));
   } catch (const std::exception& error) {
     item.call->fail(item.index, store_error(StoreError::Kind::unavailable, error.what()));
   }
@@ -103,7 +105,7 @@ void Writer::run_transaction(std::span<const Item> items) {
     link_.memo = Memo{};
     data_version_ = version;
   }
-  Transaction tx(link_, hooks_.lease_now(), clock_.calendar_now());
+  Transaction tx(link_, Transaction::Mode::writes, hooks_.lease_now(), clock_.calendar_now());
   hooks_.settle(tx);
   for (const Item& item : items) item.call->run(tx, item.index);
   tx.finish();
