@@ -39,7 +39,9 @@ std::string folder_of(const OpenedDatabase& database) {
 SqliteStore::SqliteStore(const std::filesystem::path& path, SqliteOptions options)
     : options_(std::move(options)) {
   if (options_.clock == nullptr) options_.clock = &real_clock();
-  database_ = open_database(path, options_, store_plan(*options_.clock));
+  const MigrationPlan plan = store_plan(*options_.clock);
+  schema_number_ = plan.newest();
+  database_ = open_database(path, options_, plan);
   side_file_ = std::make_shared<SideFile>(database_.path, options_.logger);
   turnstile_ = std::make_unique<Turnstile>(*side_file_);
   wakes_ = std::make_unique<FileWakes>(database_.path, side_file_, *options_.clock);
@@ -60,6 +62,7 @@ SqliteStore::SqliteStore(const std::filesystem::path& path, SqliteOptions option
                     .begin = [this] { begin(); },
                     .commit = [this] { log_trust_->commit(); },
                     .failed = [this](int code) { log_trust_->note(code); },
+                    .others_wrote = [this] { require_schema(link_->connection); },
                     .lease_now = [this] { return lease_clock_->now(); },
                     .settle = [](Transaction& tx) { settle(tx); },
                     .over = [this] { turnstile_->leave(); },
@@ -77,6 +80,15 @@ void SqliteStore::begin() {
   link_->connection.begin_immediate();
   link_->connection.require_in_place();
   log_trust_->require();
+}
+
+// A newer version may upgrade the file while this one uses it.
+void SqliteStore::require_schema(Connection& connection) const {
+  const std::int64_t found = connection.schema_number();
+  if (found == schema_number_) return;
+  throw SqlError(SQLITE_SCHEMA, "the file was upgraded to schema " + std::to_string(found) +
+                                    " while this process works with schema " +
+                                    std::to_string(schema_number_));
 }
 
 // Only `full` waits at all; the setting is kept by the connection, so it is changed only when it has to be.
@@ -115,6 +127,7 @@ StoreResult<Answer> SqliteStore::read(Call call) {
     std::unique_ptr<Link> link = take_reader();
     link->statements.begin_read.use(link->connection, options_.faults).run();
     link->connection.require_in_place();
+    require_schema(link->connection);
     link->memo = Memo{};
     Transaction tx(*link, Transaction::Mode::reads, lease_clock_->look(), clock().calendar_now());
     StoreResult<Answer> answer = call(tx);

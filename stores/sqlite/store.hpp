@@ -100,12 +100,14 @@ class SqliteStore final : public Store {
   StoreResult<Answer> read(Call call);
 
   void begin();
+  void require_schema(Connection& connection) const;
   void set_wait_for_disk(bool wait);
   /// A connection for one read, from the pool or new.
   std::unique_ptr<Link> take_reader();
 
   SqliteOptions options_;
   OpenedDatabase database_{};
+  std::int64_t schema_number_ = 0;
   std::int64_t ns_number_ = 0;
   std::shared_ptr<SideFile> side_file_{};
   std::unique_ptr<Turnstile> turnstile_{};

@@ -102,6 +102,7 @@ void Writer::run_transaction(std::span<const Item> items) {
       std::ranges::any_of(items, [](const Item& i) { return i.call->place() == Place::middle; }));
   hooks_.begin();
   if (const std::int64_t version = link_.connection.data_version(); version != data_version_) {
+    hooks_.others_wrote();
     link_.memo = Memo{};
     data_version_ = version;
   }

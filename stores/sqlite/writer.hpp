@@ -28,6 +28,7 @@ class Writer {
     std::function<void()> begin{};                      ///< takes the write lock
     std::function<void()> commit{};                     ///< of what was done since
     std::function<void(int)> failed{};                  ///< with that code of SQLite
+    std::function<void()> others_wrote{};               ///< since the last transaction here; in a new one
     std::function<LeaseTime()> lease_now{};             ///< asked after the write lock was granted
     std::function<void(Transaction&)> settle{};         ///< what time alone has done comes first
     std::function<void()> over{};                       ///< the write lock is free again
