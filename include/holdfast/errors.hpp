@@ -117,6 +117,7 @@ class ClientError : public Error {
     conflict,    ///< the id is taken by something else
     not_found,   ///< there is nothing with that id
     invalid,     ///< the request itself is wrong
+    damaged,     ///< what the store has of it can't be read any more
     unavailable  ///< the store can't be reached now; the same call may succeed later
   };
   ClientError(Kind kind, std::string message);

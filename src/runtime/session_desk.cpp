@@ -256,7 +256,7 @@ void SessionDesk::renewed(const store::SessionHold& hold, BootTime asked) {
   const HeldPointer held = find_current(hold);
   if (!held) return;
   held->asked = asked;
-  held->renew_not_before = {};
+  held->renew_not_before = kLongAgo;
   held->lease_until = std::max(held->lease_until, after(asked, held->lease));
   held->said_overdue = false;
   overdue_from_ = std::min(overdue_from_, held->lease_until);

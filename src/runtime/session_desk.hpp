@@ -138,10 +138,10 @@ class SessionDesk {
 
   struct Leaving {
     store::SessionReason reason{};
-    std::uint64_t number = 0;  ///< here; never given twice
-    bool ready = false;        ///< saved, or nothing to save
-    bool asked = false;        ///< the store is about to answer whether it may go
-    BootTime retry_at{};       ///< is the store asked again
+    std::uint64_t number = 0;      ///< here; never given twice
+    bool ready = false;            ///< saved, or nothing to save
+    bool asked = false;            ///< the store is about to answer whether it may go
+    BootTime retry_at = kLongAgo;  ///< is the store asked again
     std::optional<store::SessionSave> save{};
   };
   struct Held;
@@ -153,7 +153,7 @@ class SessionDesk {
     std::uint64_t number = 0;  ///< here; never given twice
     Duration lease{};          ///< its length
     BootTime asked{};          ///< when it was claimed or renewed last
-    BootTime renew_not_before{};
+    BootTime renew_not_before = kLongAgo;
     BootTime lease_until{};
     Duration idle_timeout = never;
     bool fails = false;  ///< under `fail`: nobody else may claim it

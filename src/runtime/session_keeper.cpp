@@ -153,7 +153,7 @@ void SessionKeeper::fail_unmovable(SessionDesk::Which which) {
     const auto answer =
         worker_.store->fail_session(WorkerKey{worker_.key}, hold, SessionReason::drain_deadline);
     fail_due_ = retry_time(others_, "give up a session", {answer});
-    if (fail_due_ != BootTime{}) return;
+    if (fail_due_ != kLongAgo) return;
     sessions_.left(hold, SessionReason::drain_deadline);
   }
 }

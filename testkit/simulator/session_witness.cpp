@@ -9,6 +9,23 @@ void SessionWitness::joined(const store::WorkerInfo& info, WorkerKey key) {
   WorkerKey& newest = newest_[info.node];
   if (key <= newest) broken_("node '" + info.node + "' got an incarnation that is not newer than its last");
   newest = key;
+  signs_of_life_[key] = {.last_try = clock_.boot_now()};
+}
+
+void SessionWitness::refreshing(WorkerKey worker) {
+  SignsOfLife& signs = signs_of_life_[worker];
+  // They are due every quarter.
+  if (clock_.boot_now() - signs.last_try > stale_after_ / 3) signs.had_pause = true;
+  signs.last_try = clock_.boot_now();
+}
+
+void SessionWitness::refreshed(WorkerKey worker, const StoreResult<void>& answer) {
+  SignsOfLife& signs = signs_of_life_[worker];
+  const bool is_gone = !answer && answer.error().kind == StoreError::Kind::not_found;
+  const bool waited = clock_.boot_now() - signs.last_try > stale_after_ / 3;
+  if (is_gone && stale_after_ != never && !signs.had_pause && !waited)
+    broken_("worker " + to_string(worker) + " was taken for gone, and was never silent for long");
+  if (answer) signs = {.last_try = clock_.boot_now()};
 }
 
 // A worker gets work of sessions that it holds, or claims with it.

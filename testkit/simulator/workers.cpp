@@ -173,7 +173,8 @@ void World::strike_replace() {
 }
 
 void World::strike_outage() {
-  outage_until_ = now() + dice_.between(100ms, 12s);
+  // Also so long that all workers would be stale.
+  outage_until_ = now() + (dice_.one_in(8) ? dice_.between(60s, 100s) : dice_.between(100ms, 12s));
   note("nobody reaches the store for a while");
 }
 

@@ -81,6 +81,7 @@ World::World(std::uint64_t seed, const testing::SimulationOptions& options, bool
                   ? std::make_shared<TraceLogger>(clock_, [this](std::string what) { note(std::move(what)); })
                   : null_logger()),
       metrics_(std::make_shared<Metrics>()) {
+  if (!profile_.uneven) session_witness_.workers_agree_on(RuntimeOptions{}.worker_stale_after);
   client_.emplace(client_store_, ClientOptions{.retry_for = std::chrono::hours(24),
                                                .random = &client_random_,
                                                .pause = [this](Duration pause) { pass_time(pause); }});
