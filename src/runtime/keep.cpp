@@ -189,7 +189,8 @@ void KeepStep::sweep() {
       worker_.store->sweep({.worker = WorkerKey{worker_.key},
                             .worker_stale_after = worker_.options.worker_stale_after,
                             .session_state_retention = worker_.options.session_state_retention,
-                            .session_record_retention = worker_.options.session_record_retention});
+                            .session_record_retention = worker_.options.session_record_retention,
+                            .request_retention = worker_.options.request_retention});
   if (!swept) {
     sweep_due_ = after(asked, 1s);
     failed("sweep", swept.error());

@@ -138,6 +138,7 @@ void WorkingSet::reserve(std::string_view id) {
   want_names({std::string(id)});
   if (const auto found = asked_names_.find(id); found != asked_names_.end()) asked_names_.erase(found);
   if (const auto found = asked_early_.find(id); found != asked_early_.end()) asked_early_.erase(found);
+  std::erase_if(asked_requests_, [this](RequestId request) { return !read_requests_.contains(request); });
   want_instances({}, {std::string(id)});
   bring();
 }

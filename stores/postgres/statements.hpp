@@ -562,11 +562,10 @@ inline constexpr Statement kDeleteEarly{"postgres.delete_early",
 inline constexpr Statement kRequests{"postgres.requests",
                                      "SELECT r.request, r.at, r.answer FROM unnest($2::uuid[]) AS w JOIN "
                                      "requests AS r ON r.ns = $1 AND r.request = w"};
-inline constexpr Statement kUpsertRequests{
-    "postgres.upsert_requests",
+inline constexpr Statement kInsertRequests{
+    "postgres.insert_requests",
     "INSERT INTO requests (ns, request, at, answer)"
-    " SELECT $1, * FROM unnest($2::uuid[], $3::bigint[], $4::bigint[])"
-    " ON CONFLICT (ns, request) DO UPDATE SET at = EXCLUDED.at, answer = EXCLUDED.answer"};
+    " SELECT $1, * FROM unnest($2::uuid[], $3::bigint[], $4::bigint[]) ON CONFLICT DO NOTHING"};
 inline constexpr Statement kValue{"postgres.value",
                                   "SELECT value FROM kept_values WHERE key = $1 AND name = $2"};
 inline constexpr Statement kAllValues{"postgres.all_values",
@@ -655,7 +654,7 @@ inline constexpr Statement kNextEarly{"postgres.next_early",
 inline constexpr Statement kDropRequests{
     "postgres.drop_requests",
     "DELETE FROM requests WHERE ns = $1 AND request IN (SELECT request FROM requests WHERE ns = $1"
-    " AND at <= $2 ORDER BY at LIMIT $3)"};
+    " AND at <= $2 ORDER BY at, request LIMIT $3)"};
 inline constexpr Statement kNextRequest{"postgres.next_request",
                                         "SELECT at FROM requests WHERE ns = $1 ORDER BY at LIMIT 1"};
 inline constexpr Statement kDropCancels{

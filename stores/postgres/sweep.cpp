@@ -90,7 +90,7 @@ class Remains {
 
   void drop(const Statement& drop, const Statement& next, Duration kept, std::uint64_t& count) {
     const BootTime now = set_.tx().now;
-    set_.ask(drop, Parameters(set_.ns(), now - kept, max_),
+    set_.ask(drop, Parameters(set_.ns(), before(now, kept), max_),
              [&count](const Answer& answer) { count += answer.changed(); });
     due(next, kept);
   }
@@ -125,7 +125,7 @@ Swept sweep(WorkingSet& set, const SweepRequest& request, rules::Lapses& lapses)
   set.write_back();
   Remains remains(set, request);
   remains.drop(sql::kDropEarly, sql::kNextEarly, {}, swept.early_dropped);
-  remains.drop(sql::kDropRequests, sql::kNextRequest, rules::Request::kKept, swept.remains_removed);
+  remains.drop(sql::kDropRequests, sql::kNextRequest, request.request_retention, swept.remains_removed);
   remains.drop(sql::kDropCancels, sql::kNextCancel, {}, swept.remains_removed);
   remains.due(sql::kNextOverdue);
   remains.drop_history();

@@ -411,11 +411,10 @@ void WorkingSet::write_clients() {
 
   Rows<RequestId, BootTime, InstanceKey> requests;
   for (const auto& [id, request] : space_.requests) {
-    const auto read = read_requests_.find(id);
-    if (read != read_requests_.end() && read->second.at == request.at) continue;
+    if (read_requests_.contains(id)) continue;
     requests.add(id, request.at, request.answer);
   }
-  if (!requests.empty()) ask(sql::kUpsertRequests, requests.parameters(ns()));
+  if (!requests.empty()) ask(sql::kInsertRequests, requests.parameters(ns()));
 
   Rows<InstanceKey, std::string, Bytes, Bytes, CalendarTime> aside;
   for (const store::SetAsideRow& row : space_.set_aside) {
