@@ -110,7 +110,10 @@ Progress AnswerStep::step() {
       put_back.push_back({answers[i].id, answers[i].token, store::PutBack{}, std::move(answers[i].progress)});
       continue;
     }
-    if (!results[i]) worker_.counters.answers_refused.add();
+    if (!results[i]) {
+      worker_.counters.answers_refused.add();
+      worker_.note_damage("answer activities", results[i].error());
+    }
     desk_.answered(answers[i], results[i].has_value());
   }
   const bool more = !put_back.empty();

@@ -57,6 +57,7 @@ SessionKeeper::Done SessionKeeper::step() {
 
 bool SessionKeeper::failed(std::string_view what, const StoreError& error) {
   worker_.note_standing(error, WorkerKey{worker_.key});
+  worker_.note_damage(what, error);
   if (error.kind != StoreError::Kind::unavailable) return false;
   not_before_ = trouble_.failed(what, error);
   return true;

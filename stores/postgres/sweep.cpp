@@ -22,6 +22,7 @@ class Due {
   Due(WorkingSet& set, const SweepRequest& request) : set_(set), request_(request) {}
 
   void bring() {
+    set_.want_stale_workers(before(set_.tx().now, request_.worker_stale_after));
     set_.ask(sql::kLetLapse, Parameters(set_.ns(), set_.tx().now));
     set_.ask(sql::kOverdue, Parameters(set_.ns(), static_cast<std::int64_t>(request_.max + 1)),
              [&](const Answer& answer) { take_overdue(answer); });
