@@ -38,6 +38,7 @@ Progress KeepStep::step() {
 
 bool KeepStep::failed(std::string_view what, const StoreError& error) {
   worker_.note_standing(error, WorkerKey{worker_.key});  // only this step joins again
+  worker_.note_damage(what, error);
   if (error.kind != StoreError::Kind::unavailable) return false;
   retry_due_ = std::min(retry_due_, trouble_.failed(what, error));
   return true;
@@ -202,7 +203,8 @@ void KeepStep::sweep() {
       worker_.store->sweep({.worker = WorkerKey{worker_.key},
                             .worker_stale_after = worker_.options.worker_stale_after,
                             .session_state_retention = worker_.options.session_state_retention,
-                            .session_record_retention = worker_.options.session_record_retention});
+                            .session_record_retention = worker_.options.session_record_retention,
+                            .request_retention = worker_.options.request_retention});
   if (!swept) {
     sweep_due_ = after(asked, 1s);
     failed("sweep", swept.error());

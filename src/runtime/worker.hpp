@@ -89,6 +89,8 @@ struct Worker {
   /// Notes what an error says about this worker's registration; the keep step acts on it.
   /// `asked_as` is the registration that the call was made under: it may have joined again since.
   void note_standing(const StoreError& error, WorkerKey asked_as);
+  /// Says that something in the store can't be read, if that is what the error is.
+  void note_damage(std::string_view what, const StoreError& error) const;
 
   const std::shared_ptr<Store> store;
   const RuntimeOptions options;
