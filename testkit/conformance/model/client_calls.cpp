@@ -23,11 +23,11 @@ StoreResult<std::vector<store::InstanceView>> list_all(Store& store, store::Inst
   }
 }
 
-/// Starts and messages have requests of their own, as those of clients.
+/// A request is one wish, as those of clients: to start an instance, or to send something to it.
 enum class Kind : std::uint8_t { start, send };
-RequestId request_of(Kind kind, std::uint64_t number) {
+RequestId request_of(Kind kind, Id id, std::uint64_t number) {
   if (number == 0) return {};
-  return {kind == Kind::start ? 1U : 0U, number};
+  return {(kind == Kind::start ? 100U : 0U) + static_cast<std::uint64_t>(id), number};
 }
 
 constexpr std::array kSids{Sid::s, Sid::t, Sid::u};
@@ -56,7 +56,7 @@ void Comparison::perform(const Start& op) {
     requests.push_back({.instance = name(spec.id),
                         .code = spec.code,
                         .body = body_of(step_, requests.size()),
-                        .request = request_of(Kind::start, spec.request),
+                        .request = request_of(Kind::start, spec.id, spec.request),
                         .fingerprint = {0, spec.fingerprint},
                         .reuse = spec.reuse,
                         .delay = spec.delay});
@@ -73,7 +73,7 @@ void Comparison::perform(const Send& op) {
   std::vector<store::ClientMessage> messages;
   for (const SendSpec& spec : op.messages) {
     store::ClientMessage message{.instance = name(spec.to),
-                                 .request = request_of(Kind::send, spec.request),
+                                 .request = request_of(Kind::send, spec.to, spec.request),
                                  .delay = spec.delay,
                                  .keep_early = spec.keep_early,
                                  .cancels = spec.cancels};
