@@ -1,6 +1,8 @@
 // SessionWitness: hears who was given which session, and says when it was not allowed.
 #pragma once
 
+#include "base/moments.hpp"
+
 #include <holdfast/clock.hpp>
 #include <holdfast/ids.hpp>
 #include <holdfast/store.hpp>
@@ -41,7 +43,7 @@ class SessionWitness {
   struct Holder {
     WorkerKey worker{};
     Generation generation{};
-    BootTime until{};
+    BootTime until = kLongAgo;
   };
   /// Since a worker joined or was last refreshed.
   struct SignsOfLife {

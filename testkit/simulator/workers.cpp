@@ -215,7 +215,7 @@ void World::calm_down() {
   calm_ = true;
   profile_ = without_faults(profile_);
   hazards_.clear();
-  outage_until_ = {};
+  outage_until_ = kLongAgo;
   for (const std::function<void()>& act : calm_actions) act();
   // Code that could not go on gets a new deployment.
   const auto parked = plain_store_->list({.statuses = {store::InstanceStatus::parked}, .limit = 1});
@@ -227,7 +227,7 @@ void World::calm_down() {
     if (old) slot.process->drain(now() + 5s);
   }
   for (const std::unique_ptr<Process>& process : processes_) {
-    process->pause({});
+    process->pause(kLongAgo);
     if (slot_of(*process) == nullptr) kill(*process, "since it was replaced");
   }
 }
