@@ -68,7 +68,7 @@ BootTime SessionKeeper::retry_time(StoreTrouble& trouble, std::string_view what,
   }
   if (unanswered != nullptr) return trouble.failed(what, *unanswered);
   trouble.worked();
-  return {};
+  return kLongAgo;
 }
 
 // One call for all of them. A store that doesn't answer is asked again, also when the leases are over:
