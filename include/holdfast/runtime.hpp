@@ -91,6 +91,9 @@ struct RuntimeOptions {
   /// opened, or given a policy, after its end.
   Duration session_state_retention = std::chrono::hours(24);
   Duration session_record_retention = std::chrono::hours(24);
+  /// How long the id of a client's request is known after it took effect, or after the instance that it
+  /// started is gone: repeated within it, the request answers the same and does nothing.
+  Duration request_retention = std::chrono::hours(24);
 
   /// Where it writes what happens; empty: stderr, from `info` on.
   std::shared_ptr<Logger> logger{};

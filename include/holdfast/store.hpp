@@ -195,9 +195,10 @@ class Store {
 
   // ---- clients --------------------------------------------------------------------------------
 
-  /// Starts instances. For an id that exists: the same request, or the same fingerprint and `never`, answers
-  /// the key that is there; else `conflict`, unless `reuse` allows a new life. Early deliveries for the id
-  /// become its messages.
+  /// Starts instances. A request that took effect answers the key that it made, also when that life has ended
+  /// or is gone (then for `request_retention`, see sweep()). For an id that exists, the same fingerprint and
+  /// `never` answers the key that is there; else `conflict`, unless `reuse` allows a new life. Early
+  /// deliveries for the id become its messages.
   virtual std::vector<StoreResult<store::StartAnswer>> start(
       std::span<const store::StartRequest> requests) = 0;
   /// Sends control messages and deliveries. Key 0: kept for an instance that doesn't exist yet. `not_found`

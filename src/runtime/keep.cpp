@@ -38,6 +38,7 @@ Progress KeepStep::step() {
 
 bool KeepStep::failed(std::string_view what, const StoreError& error) {
   worker_.note_standing(error, WorkerKey{worker_.key});  // only this step joins again
+  worker_.note_damage(what, error);
   if (error.kind != StoreError::Kind::unavailable) return false;
   retry_due_ = std::min(retry_due_, trouble_.failed(what, error));
   return true;
@@ -193,7 +194,7 @@ bool KeepStep::refresh() {
 void KeepStep::sweep() {
   const BootTime asked = worker_.now();
   // Whoever has not been heard of for long may be the first that a sweep takes for gone.
-  const BootTime known_well_until = after(worker_.heard_of_at, worker_.options.worker_stale_after / 2);
+  const BootTime known_well_until = after(worker_.heard_of_at.load(), worker_.options.worker_stale_after / 2);
   if (asked >= known_well_until && !refresh()) {
     sweep_due_ = std::min(refresh_due_, after(asked, 1s));
     return;
@@ -202,7 +203,8 @@ void KeepStep::sweep() {
       worker_.store->sweep({.worker = WorkerKey{worker_.key},
                             .worker_stale_after = worker_.options.worker_stale_after,
                             .session_state_retention = worker_.options.session_state_retention,
-                            .session_record_retention = worker_.options.session_record_retention});
+                            .session_record_retention = worker_.options.session_record_retention,
+                            .request_retention = worker_.options.request_retention});
   if (!swept) {
     sweep_due_ = after(asked, 1s);
     failed("sweep", swept.error());

@@ -64,6 +64,7 @@ BootTime SessionKeeper::retry_time(StoreTrouble& trouble, std::string_view what,
   for (const StoreResult<void>& answer : answers) {
     if (answer) continue;
     worker_.note_standing(answer.error(), WorkerKey{worker_.key});
+    worker_.note_damage(what, answer.error());
     if (answer.error().kind == StoreError::Kind::unavailable) unanswered = &answer.error();
   }
   if (unanswered != nullptr) return trouble.failed(what, *unanswered);

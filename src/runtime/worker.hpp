@@ -79,7 +79,7 @@ struct Worker {
   /// Until then nobody takes this worker for gone, also if the store hears no more of it. The margin is for
   /// what begins just before that.
   [[nodiscard]] BootTime known_until() const {
-    return after(heard_of_at, options.worker_stale_after - options.worker_stale_after / 8);
+    return after(heard_of_at.load(), options.worker_stale_after - options.worker_stale_after / 8);
   }
   /// Handed out so often that it may be what kills its workers, or was beside it. A process runs one such
   /// activity and one such turn at a time, so that this shows.
@@ -89,6 +89,8 @@ struct Worker {
   /// Notes what an error says about this worker's registration; the keep step acts on it.
   /// `asked_as` is the registration that the call was made under: it may have joined again since.
   void note_standing(const StoreError& error, WorkerKey asked_as);
+  /// Says that something in the store can't be read, if that is what the error is.
+  void note_damage(std::string_view what, const StoreError& error) const;
 
   const std::shared_ptr<Store> store;
   const RuntimeOptions options;

@@ -22,6 +22,7 @@ class Due {
   Due(WorkingSet& set, const SweepRequest& request) : set_(set), request_(request) {}
 
   void bring() {
+    set_.want_stale_workers(before(set_.tx().now, request_.worker_stale_after));
     set_.ask(sql::kLetLapse, Parameters(set_.ns(), set_.tx().now));
     set_.ask(sql::kOverdue, Parameters(set_.ns(), static_cast<std::int64_t>(request_.max + 1)),
              [&](const Answer& answer) { take_overdue(answer); });
@@ -90,7 +91,7 @@ class Remains {
 
   void drop(const Statement& drop, const Statement& next, Duration kept, std::uint64_t& count) {
     const BootTime now = set_.tx().now;
-    set_.ask(drop, Parameters(set_.ns(), after(now, -kept), max_),
+    set_.ask(drop, Parameters(set_.ns(), before(now, kept), max_),
              [&count](const Answer& answer) { count += answer.changed(); });
     due(next, kept);
   }
@@ -125,7 +126,7 @@ Swept sweep(WorkingSet& set, const SweepRequest& request, rules::Lapses& lapses)
   set.write_back();
   Remains remains(set, request);
   remains.drop(sql::kDropEarly, sql::kNextEarly, {}, swept.early_dropped);
-  remains.drop(sql::kDropRequests, sql::kNextRequest, rules::Request::kKept, swept.remains_removed);
+  remains.drop(sql::kDropRequests, sql::kNextRequest, request.request_retention, swept.remains_removed);
   remains.drop(sql::kDropCancels, sql::kNextCancel, {}, swept.remains_removed);
   remains.due(sql::kNextOverdue);
   remains.drop_history();

@@ -4,6 +4,8 @@
 #include "sessions.hpp"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 namespace holdfast::rules {
 
@@ -185,18 +187,29 @@ class Sweep {
     std::erase_if(tx_.space.early, [](const auto& entry) { return entry.second.empty(); });
   }
 
+  /// The oldest first: the order in which they are forgotten must not depend on the store.
   void drop_requests() {
-    std::erase_if(tx_.space.requests,
-                  [&](const auto& entry) { return drop_remains(after(entry.second.at, Request::kKept)); });
+    std::set<std::pair<BootTime, RequestId>> by_age;
+    for (const auto& [id, request] : tx_.space.requests) by_age.emplace(request.at, id);
+    std::uint64_t dropped = 0;
+    for (const auto& [at, id] : by_age) {
+      if (!is_due(after(at, request_.request_retention), dropped)) break;
+      tx_.space.requests.erase(id);
+      ++dropped;
+    }
+    swept_.remains_removed += dropped;
   }
 
   void drop_cancels() {
+    std::uint64_t dropped = 0;
     std::erase_if(tx_.space.cancels, [&](const auto& entry) {
       const auto& [place, cancel] = entry;
-      if (!drop_remains(cancel.until)) return false;
+      if (!is_due(cancel.until, dropped)) return false;
+      ++dropped;
       if (cancel.session) forget_stopping(*cancel.session, place);
       return true;
     });
+    swept_.remains_removed += dropped;
   }
 
   void forget_stopping(const std::string& session, const std::pair<ActivityId, LockToken>& place) {
@@ -204,12 +217,6 @@ class Sweep {
     if (found == tx_.space.stopping.end()) return;
     found->second.erase(place);
     if (found->second.empty()) tx_.space.stopping.erase(found);
-  }
-
-  bool drop_remains(BootTime moment) {
-    if (!is_due(moment, swept_.remains_removed)) return false;
-    ++swept_.remains_removed;
-    return true;
   }
 
   Transaction& tx_;

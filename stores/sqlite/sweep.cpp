@@ -211,10 +211,10 @@ class Sweep {
   }
 
   void drop_requests() {
-    const LeaseTime kept = tx_.now - kRequestsKept.count();
+    const LeaseTime kept = tx_.now - request_.request_retention.count();
     swept_.remains_removed += dropped(tx_.change(tx_.sql.drop_old_requests, tx_.ns, kept, request_.max));
     if (Cursor row = tx_.rows(tx_.sql.first_request, tx_.ns); row.next()) {
-      due_at(later(row->int64(0), kRequestsKept));
+      due_at(later(row->int64(0), request_.request_retention));
     }
   }
 

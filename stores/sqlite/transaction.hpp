@@ -47,6 +47,7 @@ struct Memo {
   std::optional<bool> nothing_queued{};
   std::optional<std::int64_t> top_rank{};  ///< nothing queued has a lower one; at most 0
   std::optional<bool> nothing_early{};
+  std::optional<bool> nothing_requested{};
   InstanceCache instances{};
   SessionCache sessions{};
   std::optional<LeaseTime> next_sweep{};  ///< when this handle's last sweep said that the next is due
