@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/moments.hpp"
+#include "client/bodies.hpp"
 #include "runtime/executor.hpp"
 #include "runtime/registry.hpp"
 #include "runtime/session_stay.hpp"
@@ -25,13 +26,14 @@ namespace holdfast::detail {
 /// Shared by the thread that runs the code and the steps. What is not const is atomic or behind the mutex.
 class ActivityCall {
  public:
-  ActivityCall(store::LockedActivity locked, LockToken token, ActivityScheduled scheduled,
+  ActivityCall(store::LockedActivity locked, LockToken token, bodies::Activity body,
                std::shared_ptr<const ActivityCode> code, std::unique_ptr<runtime::SessionStay> stay,
                const runtime::Registry& registry, const Clock& clock, BootTime started,
                std::uint64_t payload_limit)
       : locked_(std::move(locked)),
         token_(token),
-        scheduled_(std::move(scheduled)),
+        scheduled_(std::move(body.scheduled)),
+        key_(body.key),
         code_(std::move(code)),
         stay_(std::move(stay)),
         registry_(registry),
@@ -45,6 +47,7 @@ class ActivityCall {
   [[nodiscard]] const store::ActivityId& id() const noexcept { return locked_.id; }
   [[nodiscard]] LockToken token() const noexcept { return token_; }
   [[nodiscard]] const ActivityScheduled& scheduled() const noexcept { return scheduled_; }
+  [[nodiscard]] OperationKey key() const noexcept { return key_; }
   /// Its part in its session; null when it has none.
   [[nodiscard]] runtime::SessionStay* stay() const noexcept { return stay_.get(); }
   [[nodiscard]] const runtime::Registry& registry() const noexcept { return registry_; }
@@ -117,6 +120,7 @@ class ActivityCall {
   const store::LockedActivity locked_;
   const LockToken token_;
   const ActivityScheduled scheduled_;
+  const OperationKey key_;
   const std::shared_ptr<const ActivityCode> code_;
   const std::unique_ptr<runtime::SessionStay> stay_;
   const runtime::Registry& registry_;

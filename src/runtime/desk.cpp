@@ -1,5 +1,6 @@
 #include "runtime/desk.hpp"
 
+#include "base/failure_text.hpp"
 #include "base/limit_failure.hpp"
 #include "client/bodies.hpp"
 #include "runtime/retry.hpp"
@@ -18,20 +19,6 @@ namespace {
 constexpr Duration kStoreMayAnswer = std::chrono::milliseconds(100);
 // A coroutine that was told to end needs no more than a moment for it, unless it ignores that.
 constexpr Duration kMomentToEnd = std::chrono::seconds(1);
-
-// Failures go into history: a text that was meant for a log file is cut, and says so.
-void shorten(Failure& failure, std::uint64_t payload_limit) {
-  constexpr std::size_t kLongest = 32'768;
-  if (const std::size_t size = failure.message.size(); size > kLongest) {
-    failure.message.resize(kLongest);
-    failure.message += "... (cut, of " + std::to_string(size) + " bytes)";
-  }
-  if (payload_limit != 0 && failure.details.bytes.size() > payload_limit) {
-    failure.message +=
-        " (its details were left out: they have " + std::to_string(failure.details.bytes.size()) + " bytes)";
-    failure.details = {kJsonEncoding, "null"};
-  }
-}
 
 // `late` is the time since the commit that took it away, where that is known.
 void say_asked_to_stop(Worker& worker, const detail::ActivityCall& call, CancelReason reason,
@@ -152,8 +139,8 @@ void ActivityDesk::begin(store::LockedActivity&& locked, LockToken token, BootTi
 
 // In a slot that is its own.
 void ActivityDesk::run(store::LockedActivity&& locked, LockToken token, BootTime asked) {
-  std::optional<detail::ActivityScheduled> scheduled = bodies::read<detail::ActivityScheduled>(locked.body);
-  if (!scheduled) {
+  std::optional<bodies::Activity> body = bodies::read<bodies::Activity>(locked.body);
+  if (!body) {
     log(*worker_.logger, LogLevel::error, "the body of an activity can't be read; it is set aside",
         {{"instance", locked.instance}, {"activity", locked.name}});
     leave_slot();
@@ -179,7 +166,7 @@ void ActivityDesk::run(store::LockedActivity&& locked, LockToken token, BootTime
     return queue({locked.id, token, store::PutBack{}});
   }
   auto call = std::make_shared<detail::ActivityCall>(
-      std::move(locked), token, *std::move(scheduled), std::move(code), std::move(stay), worker_.registry,
+      std::move(locked), token, *std::move(body), std::move(code), std::move(stay), worker_.registry,
       worker_.store->clock(), worker_.now(), worker_.options.limits.payload_bytes);
   worker_.counters.activities_started.add();
   cache_.activity_started(call->id().instance);
@@ -263,7 +250,7 @@ void ActivityDesk::conclude(const detail::ActivityCall& call, Result<Payload> re
   }
   if (!result) {
     Failure& failure = result.error();
-    shorten(failure, call.payload_limit());
+    detail::limit_details(failure, call.payload_limit());
     failure.source = "activity " + call.locked().name;
     failure.event = call.id().event;
     failure.attempt = static_cast<int>(call.locked().attempt);

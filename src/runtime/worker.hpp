@@ -64,10 +64,6 @@ struct Worker {
     const std::lock_guard lock(random_mutex);
     return random_token<TokenType>(random);
   }
-  std::uint64_t random_number() {
-    const std::lock_guard lock(random_mutex);
-    return random.next();
-  }
   /// The keep step must run by then. Cheap when it will anyway.
   void keep_by(BootTime time) {
     BootTime due = keep_due.load();
