@@ -70,10 +70,11 @@ struct Worker {
   }
   /// The keep step must run by then. Cheap when it will anyway.
   void keep_by(BootTime time) {
-    BootTime due = keep_due.load();
-    while (time < due) {
-      if (keep_due.compare_exchange_weak(due, time)) return poke(Step::keep);
-    }
+    if (keep_due.bring_forward(time)) poke(Step::keep);
+  }
+  /// The same for the limits step.
+  void limit_by(BootTime time) {
+    if (limits_due.bring_forward(time)) poke(Step::limits);
   }
   [[nodiscard]] BootTime now() const noexcept { return store->clock().boot_now(); }
   /// Handed out so often that it may be what kills its workers, or was beside it. A process runs one such
@@ -102,7 +103,8 @@ struct Worker {
   std::atomic<bool> superseded{false};  ///< another process runs under this node's name
   std::atomic<bool> forgotten{false};   ///< the store has removed the registration: join again
 
-  std::atomic<BootTime> keep_due{BootTime{}};  ///< when the keep step runs next
+  DueTime keep_due;
+  DueTime limits_due;
 
   std::mutex random_mutex;
   Random& random;
