@@ -66,17 +66,21 @@ Progress TurnStep::run_batches(std::vector<InstanceCache::Taken>&& taken) try {
 }
 
 void TurnStep::run_and_commit(std::vector<InstanceCache::Taken>&& taken) {
-  const BootTime asked = worker_.now();
+  const BootTime begun = worker_.now();
   const auto batch = std::make_shared<TurnBatch>(std::move(taken));
   run(*batch);
   if (!batch->commits.empty()) {
     const store::CommitRequest request{WorkerKey{worker_.key}, &worker_.abilities,
                                        worker_.options.activity_lease};
+    for (const store::TurnCommit& commit : batch->commits) {
+      if (!commit.activities.empty()) desk_.expect(commit.activity_token);
+    }
+    const BootTime asked = worker_.now();  // leases of what is handed off begin with the commit
     auto answers = worker_.store->commit_turns(request, batch->commits);
     for (std::size_t i = 0; i < answers.size(); ++i)
       settle(batch->prepared[i], batch->commits[i], std::move(answers[i]), asked);
   }
-  worker_.counters.turn_seconds.observe(std::chrono::duration<double>(worker_.now() - asked).count());
+  worker_.counters.turn_seconds.observe(std::chrono::duration<double>(worker_.now() - begun).count());
 }
 
 // One thread fetches; the others go on with what is there.
@@ -99,7 +103,8 @@ bool TurnStep::fetch_alone() {
   const std::vector<store::HeldInstance> held = cache_.held();
   const store::TurnRequest request{.worker = WorkerKey{worker_.key},
                                    .code = &worker_.code,
-                                   .token = worker_.token<LockToken>(),
+                                   .token = unanswered_ ? *unanswered_ : worker_.token<LockToken>(),
+                                   .repeated = unanswered_.has_value(),
                                    .lease = worker_.options.instance_lease,
                                    .max = kBatch,
                                    .held = held};
@@ -108,8 +113,10 @@ bool TurnStep::fetch_alone() {
   if (!fetched) {
     worker_.note_standing(fetched.error(), request.worker);
     due_ = trouble_.failed("fetch turns", fetched.error());
+    unanswered_ = request.token;
     return false;
   }
+  unanswered_.reset();
   trouble_.worked();
   calendar_ = fetched->now;
   calendar_read_ = worker_.now();
@@ -173,7 +180,7 @@ template <class Code>
 auto TurnStep::watched(TurnBatch& batch, Code code) {
   const BootTime until = after(worker_.now(), worker_.options.turn_time_limit);
   TurnWatch::Running running(watch_, batch, until);
-  worker_.keep_by(until);
+  worker_.limit_by(until);
   try {
     auto result = code();
     if (running.came_back()) return result;
@@ -480,6 +487,7 @@ void TurnStep::settle(PreparedTurn& turn, store::TurnCommit& commit, StoreResult
                       BootTime asked) {
   if (!answer) {
     desk_.unreserve(turn.hand_offs);
+    desk_.stop_expecting(commit.activity_token);
     if (answer.error().kind == StoreError::Kind::unavailable) desk_.give_back_doubtful(commit);
     return give_up(turn, answer.error());
   }
@@ -522,6 +530,7 @@ void TurnStep::begin_handed_off(PreparedTurn& turn, const store::TurnCommit& com
     desk_.begin(*std::move(locked), commit.activity_token, asked);
   }
   desk_.unreserve(turn.hand_offs - begun);
+  desk_.stop_expecting(commit.activity_token);
 }
 
 // Nothing of the turn has happened, or nobody knows: the frame is of no use any more. Completions go through
@@ -564,9 +573,8 @@ void TurnStep::release(PreparedTurn& turn, store::TurnRelease release) {
   desk_.tell_store(cache_.drop(*turn.taken.instance));
 }
 
+// The keep step tells the store: who gives up a turn must not wait for it.
 void TurnStep::give_back(store::TurnRelease release) {
-  const std::vector<StoreResult<void>> answer = worker_.store->release_turns({&release, 1});
-  if (answer.front() || answer.front().error().kind != StoreError::Kind::unavailable) return;
   add_doubtful(std::move(release));
   worker_.poke(Step::keep);
 }

@@ -86,6 +86,7 @@ class TurnStep {
   TurnWatch watch_;
   std::atomic<int> stuck_{0};
   std::mutex fetching_;
+  std::optional<LockToken> unanswered_;    // of a fetch that may have locked something nobody here knows of
   std::atomic<std::uint64_t> suspect_{0};  // the instance that is run by itself, if any
   // The store's calendar at the last fetch, and when that was: local turns go on from there.
   std::atomic<CalendarTime> calendar_{CalendarTime{}};

@@ -20,6 +20,14 @@ StoreError FaultyStore::unavailable(std::string_view name, std::string_view why)
   return {.kind = StoreError::Kind::unavailable, .message = std::string(name) + ": " + std::string(why)};
 }
 
+void FaultyStore::note_answered(LockToken token, bool answered) {
+  if (answered) {
+    unanswered_.erase(token);
+  } else {
+    unanswered_.insert(token);
+  }
+}
+
 template <class Call, class Seen>
 auto FaultyStore::one(std::string_view name, Call call, Seen seen) -> decltype(call()) {
   ++calls_;
@@ -88,10 +96,11 @@ StoreResult<std::vector<store::WorkerView>> FaultyStore::workers() {
 // ---- turns --------------------------------------------------------------------------------------
 
 StoreResult<store::FetchedTurns> FaultyStore::fetch_turns(const store::TurnRequest& request) {
-  return one(
+  auto told = one(
       "fetch turns", [&] { return inner_->fetch_turns(request); },
       [&](const StoreResult<store::FetchedTurns>& answer) {
         if (!answer) return;
+        guard_.witness().check_given_back(request, unanswered_);
         guard_.witness().fetched(request, *answer);
         if (!guard_.tells()) return;
         for (const store::LockedTurn& turn : answer->turns) {
@@ -101,6 +110,8 @@ StoreResult<store::FetchedTurns> FaultyStore::fetch_turns(const store::TurnReque
                           std::to_string(turn.delivery));
         }
       });
+  note_answered(request.token, told.has_value());
+  return told;
 }
 
 std::vector<StoreResult<store::Committed>> FaultyStore::commit_turns(
@@ -165,10 +176,11 @@ std::vector<StoreResult<void>> FaultyStore::renew_turns(WorkerKey worker, Durati
 // ---- activities ---------------------------------------------------------------------------------
 
 StoreResult<store::FetchedActivities> FaultyStore::fetch_activities(const store::ActivityRequest& request) {
-  return one(
+  auto told = one(
       "fetch activities", [&] { return inner_->fetch_activities(request); },
       [&](const StoreResult<store::FetchedActivities>& answer) {
         if (!answer) return;
+        guard_.witness().check_given_back(request, unanswered_);
         guard_.witness().fetched(request, *answer);
         for (const store::LockedActivity& activity : answer->activities) {
           if (activity.session) guard_.session_witness().granted(request.worker, *activity.session);
@@ -182,6 +194,8 @@ StoreResult<store::FetchedActivities> FaultyStore::fetch_activities(const store:
                           (activity.session ? " on session '" + activity.session->hold.id + "'" : ""));
         }
       });
+  note_answered(request.token, told.has_value());
+  return told;
 }
 
 std::vector<StoreResult<void>> FaultyStore::finish_activities(

@@ -8,6 +8,7 @@
 #include <holdfast/store.hpp>
 
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -116,6 +117,7 @@ class FaultyStore final : public Store {
   /// A call with one answer for each of `count` items.
   template <class Call, class Seen = Nothing>
   auto each(std::string_view name, std::size_t count, Call call, Seen seen = {}) -> decltype(call());
+  void note_answered(LockToken token, bool answered);
   [[nodiscard]] StoreError unavailable(std::string_view name, std::string_view why) const;
 
   const std::shared_ptr<Store> inner_;
@@ -124,6 +126,7 @@ class FaultyStore final : public Store {
   const std::string name_;
   bool cut_off_ = false;
   std::uint64_t calls_ = 0;
+  std::set<LockToken> unanswered_;  // of fetches
 };
 
 }  // namespace holdfast::simulator

@@ -24,6 +24,8 @@ std::string_view to_text(runtime::Step step) {
       return "answers";
     case runtime::Step::keep:
       return "keeps";
+    case runtime::Step::limits:
+      return "looks at its limits";
   }
   return "";
 }
@@ -58,12 +60,13 @@ class Mark {
 Process::Process(Setup setup)
     : setup_(std::move(setup)),
       random_(setup_.seed),
-      executor_(setup_.activity_end),
+      executor_(setup_.store->clock(), setup_.activity_end),
       node_(setup_.store, setup_.options, setup_.registry, executor_, random_,
             [this](runtime::Step step) { poke(step); }) {
   for (std::size_t i = 0; i < setup_.options.turn_threads; ++i)
     threads_.push_back({.step = runtime::Step::turns});
-  for (const runtime::Step step : {runtime::Step::activities, runtime::Step::answers, runtime::Step::keep})
+  for (const runtime::Step step :
+       {runtime::Step::activities, runtime::Step::answers, runtime::Step::keep, runtime::Step::limits})
     threads_.push_back({.step = step});
 }
 
@@ -130,7 +133,7 @@ std::string Process::describe(const Move& move) const {
     case Move::Kind::step:
       return name() + " " + std::string(to_text(threads_[move.index].step));
     case Move::Kind::work:
-      return name() + " comes to the end of an activity";
+      return name() + " comes to the end of an activity, or tells it something";
     case Move::Kind::wake:
       return name() + " hears of " + to_text(arriving_[move.index].wake.work);
     case Move::Kind::floor:

@@ -9,6 +9,7 @@
 #include <holdfast/clock.hpp>
 #include <holdfast/random.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -76,8 +77,15 @@ class Process {
   // ---- what happens to it -----------------------------------------------------------------------
 
   /// It stands still until then.
-  void pause(BootTime until) noexcept { paused_until_ = until; }
+  void pause(BootTime until) noexcept {
+    paused_until_ = until;
+    came_back_at_ = std::max(until, now());
+  }
   [[nodiscard]] BootTime paused_until() const noexcept { return paused_until_; }
+  /// When it stood still last, the end of that.
+  [[nodiscard]] BootTime came_back_at() const noexcept { return came_back_at_; }
+  /// Whether its threads run.
+  [[nodiscard]] bool is_at_work() const noexcept { return !is_dead() && leaving_ != Leaving::left; }
   /// It dies: the store no longer hears of it. Destroy it once it is not in use.
   void kill();
   [[nodiscard]] bool is_dead() const noexcept { return setup_.store->is_cut_off(); }
@@ -129,6 +137,7 @@ class Process {
   std::vector<Arriving> arriving_;
   BootTime floor_at_ = kLongAgo;
   BootTime paused_until_ = kLongAgo;
+  BootTime came_back_at_ = kLongAgo;
   Leaving leaving_ = Leaving::no;
   BootTime leave_by_ = kLongAgo;
   int in_use_ = 0;

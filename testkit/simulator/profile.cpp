@@ -35,6 +35,7 @@ Profile draw_profile(Dice& dice, const testing::SimulatedFaults& allowed) {
   profile.delay_wake_in = one_in(allowed.lost_wakes, 1, 4);
   profile.fail_before_in = one_in(allowed.store_errors, 3, 50);
   profile.lose_answer_in = one_in(allowed.store_errors, 3, 50);
+  profile.hang_in = one_in(allowed.hangs, 20, 500);
   profile.slow_activity_in = one_in(allowed.slow_activities, 2, 20);
   profile.interleave_in = one_in(allowed.interleaved_steps, 2, 20);
   profile.uneven = chosen(allowed.uneven_workers);

@@ -28,6 +28,7 @@ struct Profile {
   std::uint64_t delay_wake_in = 0;
   std::uint64_t fail_before_in = 0;
   std::uint64_t lose_answer_in = 0;
+  std::uint64_t hang_in = 0;  ///< calls, for longer than most leases
   std::uint64_t slow_activity_in = 0;
   std::uint64_t interleave_in = 0;
 

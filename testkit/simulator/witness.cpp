@@ -37,7 +37,30 @@ std::string Witness::name(const store::ActivityId& id) const {
 
 // ---- turns --------------------------------------------------------------------------------------
 
+template <class Rows>
+void Witness::check_given_back(LockToken token, const std::set<LockToken>& unanswered, const Rows& rows) {
+  for (const auto& [id, row] : rows) {
+    const bool locked = row.lock && row.lock->until > clock_.boot_now() && row.lock->token != token;
+    if (locked && unanswered.contains(row.lock->token))
+      broken(name(id) + " was locked by a fetch of worker " + to_string(row.lock->worker) +
+             " that was not answered, and is not given back by its next one");
+  }
+}
+
+void Witness::check_given_back(const store::TurnRequest& request, const std::set<LockToken>& unanswered) {
+  check_given_back(request.token, unanswered, instances_);
+}
+
+void Witness::check_given_back(const store::ActivityRequest& request, const std::set<LockToken>& unanswered) {
+  check_given_back(request.token, unanswered, activities_);
+}
+
 void Witness::fetched(const store::TurnRequest& request, const store::FetchedTurns& answer) {
+  if (request.repeated) {
+    for (auto& [key, instance] : instances_) {
+      if (instance.lock && instance.lock->token == request.token) instance.lock.reset();
+    }
+  }
   for (const store::LockedTurn& turn : answer.turns) take(instance(turn.key), request, turn);
 }
 
@@ -177,6 +200,14 @@ void Witness::schedule(const store::CommitRequest& request, const store::TurnCom
 }
 
 void Witness::fetched(const store::ActivityRequest& request, const store::FetchedActivities& answer) {
+  if (request.repeated) {
+    for (auto& [id, activity] : activities_) {
+      const bool locked = activity.lock && activity.lock->until > clock_.boot_now();
+      if (!locked || activity.lock->token != request.token) continue;
+      activity.lock.reset();
+      --activity.delivery;
+    }
+  }
   for (const store::LockedActivity& locked : answer.activities)
     hand_out(locked, {request.token, request.worker, after(clock_.boot_now(), request.lease)});
 }
@@ -195,6 +226,8 @@ void Witness::hand_out(const store::LockedActivity& locked, const Lock& lock) {
            std::to_string(locked.delivery) + " instead of " + std::to_string(activity.attempt) + ", " +
            std::to_string(activity.delivery));
   activity.lock = lock;
+  activity.hand_outs.push_back(
+      {static_cast<int>(activity.attempt), static_cast<int>(activity.delivery), lock.worker, lock.until});
 }
 
 void Witness::finished(const store::ActivityResult& result, const StoreResult<void>& answer) {
@@ -221,6 +254,39 @@ void Witness::renewed(Duration lease, const store::ActivityRenewal& renewal,
   if (activity.over || !activity.lock || activity.lock->token != renewal.token)
     return broken(name(renewal.id) + " was renewed with the stale lock " + in_words(renewal.token));
   activity.lock->until = after(clock_.boot_now(), lease);
+  activity.hand_outs.back().until = activity.lock->until;
+}
+
+// Of several instances of that name, the newest.
+Witness::HandOuts Witness::hand_outs_of(const ActivityContext& running) const {
+  HandOuts found;
+  for (const auto& [key, instance] : instances_) {
+    const auto activity = activities_.find({key, running.execution(), running.activity_id()});
+    if (instance.id != running.instance() || activity == activities_.end()) continue;
+    const std::vector<HandOut>& all = activity->second.hand_outs;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all[i].attempt == running.attempt() && all[i].delivery == running.delivery()) found = {all, i};
+    }
+  }
+  return found;
+}
+
+// What the same worker takes again once its lease is over goes on there under the new lock.
+std::optional<BootTime> Witness::lease_of(const ActivityContext& running) const {
+  const auto [all, place] = hand_outs_of(running);
+  std::optional<BootTime> until;
+  for (std::size_t i = place; i < all.size(); ++i) {
+    if (all[i].worker == all[place].worker) until = std::max(until.value_or(kLongAgo), all[i].until);
+  }
+  return until;
+}
+
+bool Witness::was_taken_again(const ActivityContext& running) const {
+  const auto [all, place] = hand_outs_of(running);
+  if (place == 0) return false;
+  const HandOut& before = all[place - 1];
+  return before.worker == all[place].worker && before.attempt == running.attempt() &&
+         before.delivery + 1 == running.delivery();
 }
 
 void Witness::end_activity(const store::ActivityId& id) {

@@ -3,10 +3,12 @@
 
 #include "base/moments.hpp"
 
+#include <holdfast/activity_context.hpp>
 #include <holdfast/clock.hpp>
 #include <holdfast/ids.hpp>
 #include <holdfast/store.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -14,6 +16,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace holdfast::simulator {
@@ -36,9 +39,19 @@ class Witness {
   void finished(const store::ActivityResult& result, const StoreResult<void>& answer);
   void renewed(Duration lease, const store::ActivityRenewal& renewal, const StoreResult<void>& answer);
 
+  /// A fetch is about to be heard of, by a process that did not hear what others have done, which used the
+  /// tokens in `unanswered`. What they locked is to be given back by this one.
+  void check_given_back(const store::TurnRequest& request, const std::set<LockToken>& unanswered);
+  void check_given_back(const store::ActivityRequest& request, const std::set<LockToken>& unanswered);
+
   void started(const store::StartRequest& request, const StoreResult<store::StartAnswer>& answer);
   void deleted(InstanceKey key);
   void swept(const store::Swept& answer);
+
+  /// How long the activity is locked for the process that runs this code; none when that is not known.
+  [[nodiscard]] std::optional<BootTime> lease_of(const ActivityContext& running) const;
+  /// Whether the same worker had it right before, in the delivery before, and nobody has answered since.
+  [[nodiscard]] bool was_taken_again(const ActivityContext& running) const;
 
   /// Compares the whole store with what was heard.
   void inspect(const store::StoreState& state);
@@ -65,11 +78,19 @@ class Witness {
     std::set<EventId> open{};  ///< operations of this execution without an outcome
     std::set<MessageId> consumed{};
   };
+  /// What one hand-out was, and until when it was locked.
+  struct HandOut {
+    int attempt = 0;
+    int delivery = 0;
+    WorkerKey worker{};
+    BootTime until = kLongAgo;
+  };
   struct Activity {
     std::optional<Lock> lock{};
     std::uint32_t attempt = 1;
     std::uint32_t delivery = 0;
     bool over = false;
+    std::vector<HandOut> hand_outs{};
   };
 
   void broken(std::string what) { broken_(std::move(what)); }
@@ -82,6 +103,14 @@ class Witness {
   void schedule(const store::CommitRequest& request, const store::TurnCommit& commit,
                 const store::Committed& answer);
   void hand_out(const store::LockedActivity& locked, const Lock& lock);
+  /// Of the activity whose code this is; and the place of the last one that was what runs there.
+  struct HandOuts {
+    std::span<const HandOut> all{};
+    std::size_t place = 0;
+  };
+  [[nodiscard]] HandOuts hand_outs_of(const ActivityContext& running) const;
+  template <class Rows>
+  void check_given_back(LockToken token, const std::set<LockToken>& unanswered, const Rows& rows);
   void end_activity(const store::ActivityId& id);
   void end_execution(InstanceKey key, ExecutionNumber execution);
 

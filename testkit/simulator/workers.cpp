@@ -65,10 +65,12 @@ void World::draw_gaps(Slot& slot) {
   if (dice_.one_in(8)) slot.options.queues = {};
 }
 
-runtime::Registry World::registry_for(const Slot& slot) const {
+runtime::Registry World::registry_for(const Slot& slot, std::uint64_t process) {
   runtime::Registry registry;
+  const auto find = [this, process] { return find_process(process); };
   for (const RegisteredActivity& activity : activities) {
-    if (!slot.lacks.contains(activity.name)) registry.add_activity(activity.name, activity.code);
+    if (!slot.lacks.contains(activity.name))
+      registry.add_activity(activity.name, activity_watch_.watched(activity.code, find));
   }
   for (const RegisteredOrchestration& orchestration : orchestrations) {
     if (!slot.lacks.contains(orchestration.name) && orchestration.from_build <= slot.build)
@@ -89,7 +91,7 @@ void World::start(Slot& slot) {
                        .name = slot.name + std::to_string(number),
                        .build = slot.build,
                        .options = slot.options,
-                       .registry = registry_for(slot),
+                       .registry = registry_for(slot, number),
                        .seed = dice_.number(),
                        .activity_end = [this] { return end_of_activity(); }};
   setup.options.build = slot.build;

@@ -74,6 +74,7 @@ World::World(std::uint64_t seed, const testing::SimulationOptions& options, bool
             auto log = plain_store_->session_log(id, 0, 1'000'000);
             return log ? *std::move(log) : std::vector<store::SessionLogEntry>();
           }),
+      activity_watch_(clock_, witness_, [this](std::string what) { fail(std::move(what)); }),
       open_(options.database ? options.database(clock_) : in_memory(clock_)),
       plain_store_(open_()),
       client_store_(handle(0, "client")),
@@ -362,15 +363,31 @@ void World::around(FaultyStore& handle) {
   ++calls_;
   if (profile_.latency > Duration::zero()) clock_.advance(dice_.between(0us, profile_.latency));
   if (depth_ >= kDeepest) return;
-  Process* process = nullptr;
-  for (const std::unique_ptr<Process>& candidate : processes_) {
-    if (candidate->number() == handle.process()) process = candidate.get();
-  }
+  Process* const process = find_process(handle.process());
   if (process != nullptr && dice_.one_in(profile_.kill_in_call_in)) {
     ++faults_;
     kill(*process, "in the middle of a call");
   }
+  if (process != nullptr && dice_.one_in(profile_.hang_in)) hang(*process);
   if (dice_.one_in(profile_.interleave_in)) run_inside(process);
+}
+
+Process* World::find_process(std::uint64_t number) const {
+  for (const std::unique_ptr<Process>& process : processes_) {
+    if (process->number() == number) return process.get();
+  }
+  return nullptr;
+}
+
+// The thread that called waits; the others of its process go on.
+void World::hang(const Process& process) {
+  ++depth_;
+  ++faults_;
+  const BootTime until = now() + dice_.between(1s, 60s);
+  note(process.name() + " waits for the store, which doesn't answer");
+  while (!over() && now() < until && !calm_ && step(true)) {
+  }
+  --depth_;
 }
 
 // Others go on while a call is under way; sometimes the caller stands still for long.

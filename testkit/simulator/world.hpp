@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/registry.hpp"
+#include "testkit/simulator/activity_watch.hpp"
 #include "testkit/simulator/dice.hpp"
 #include "testkit/simulator/faulty_store.hpp"
 #include "testkit/simulator/process.hpp"
@@ -121,7 +122,9 @@ class World : private CallGuard {
   void act(Action action);
   void listen();
   void bury();
+  [[nodiscard]] Process* find_process(std::uint64_t number) const;
   void run_inside(Process* process);
+  void hang(const Process& process);
   void pass_time(Duration least);
   void guard_against_loops();
   void inspect();
@@ -140,7 +143,7 @@ class World : private CallGuard {
   void draw_gaps(Slot& slot);
   void start(Slot& slot);
   void supervise();
-  [[nodiscard]] runtime::Registry registry_for(const Slot& slot) const;
+  [[nodiscard]] runtime::Registry registry_for(const Slot& slot, std::uint64_t process);
   [[nodiscard]] BootTime end_of_activity();
   void kill(Process& process, std::string_view why);
   [[nodiscard]] Slot* slot_of(const Process& process);
@@ -166,6 +169,7 @@ class World : private CallGuard {
   Profile profile_;
   Witness witness_;
   SessionWitness session_witness_;
+  ActivityWatch activity_watch_;
   testing::StoreOpener open_;
   std::shared_ptr<Store> plain_store_;
   std::shared_ptr<FaultyStore> client_store_;

@@ -76,6 +76,12 @@ const std::vector<Found>& all_found() {
       {.name = "AnActivityThatItsWorkerInterruptsHasNotFailed",
        .workloads = {interruptions},
        .faults = only([](SimulatedFaults& f) { f.drains = f.slow_activities = true; })},
+      {.name = "LimitsHoldWhileACallToTheStoreHangs",
+       .workloads = {sequences, hurries},
+       .faults = only([](SimulatedFaults& f) { f.hangs = f.slow_activities = f.uneven_workers = true; })},
+      {.name = "AResultIsNotLostToAFetchOfItsOwnWorker",
+       .workloads = {sequences, side_effects},
+       .faults = only([](SimulatedFaults& f) { f.hangs = f.outages = f.uneven_workers = true; })},
   };
   return list;
 }

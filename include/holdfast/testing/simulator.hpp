@@ -51,20 +51,21 @@ namespace holdfast::testing {
 
 /// What may go wrong. A seed picks some of what is allowed here, and how often each happens.
 struct SimulatedFaults {
-  bool kills = true;              ///< processes die at any call, and come back under the same or another name
-  bool pauses = true;             ///< processes stand still for longer than their leases
-  bool lost_wakes = true;         ///< news of the store comes late or never
-  bool store_errors = true;       ///< calls fail, before they did anything or after their commit
-  bool outages = true;            ///< nobody reaches the store for some seconds
-  bool clock_jumps = true;        ///< somebody sets the wall clock
-  bool slow_activities = true;    ///< activities outlast leases and graces
-  bool drains = true;             ///< processes are asked to leave, and others take over
-  bool upgrades = true;           ///< processes are replaced by a newer build, one by one
-  bool uneven_workers = true;     ///< workers differ in slots, leases, queues and registered code
+  bool kills = true;            ///< processes die at any call, and come back under the same or another name
+  bool pauses = true;           ///< processes stand still for longer than their leases
+  bool lost_wakes = true;       ///< news of the store comes late or never
+  bool store_errors = true;     ///< calls fail, before they did anything or after their commit
+  bool hangs = true;            ///< calls take longer than leases, and then fail or not; other threads go on
+  bool outages = true;          ///< nobody reaches the store for some seconds
+  bool clock_jumps = true;      ///< somebody sets the wall clock
+  bool slow_activities = true;  ///< activities outlast leases and graces
+  bool drains = true;           ///< processes are asked to leave, and others take over
+  bool upgrades = true;         ///< processes are replaced by a newer build, one by one
+  bool uneven_workers = true;   ///< workers differ in slots, leases, queues and registered code
   bool interleaved_steps = true;  ///< other threads run while a call to the store is under way
 
   static constexpr SimulatedFaults none() {
-    return {false, false, false, false, false, false, false, false, false, false, false};
+    return {false, false, false, false, false, false, false, false, false, false, false, false};
   }
 };
 
