@@ -1,3 +1,4 @@
+#include "base/check_options.hpp"
 #include "base/limit_failure.hpp"
 #include "client/bodies.hpp"
 #include "client/core.hpp"
@@ -24,6 +25,8 @@ void ClientCore::refuse(const StoreError& error) {
       throw ClientError(Kind::not_found, error.message);
     case StoreError::Kind::invalid:
       throw ClientError(Kind::invalid, error.message);
+    case StoreError::Kind::damaged:
+      throw ClientError(Kind::damaged, error.message);
     case StoreError::Kind::lost:
     case StoreError::Kind::superseded:
     case StoreError::Kind::unavailable:
@@ -283,12 +286,15 @@ store::ClientMessage control_message(Random& random, const std::string& id, bodi
 }  // namespace
 
 void Run::cancel(CancelOptions options, std::string_view reason) const {
-  std::vector<store::ClientMessage> messages{control_message(
-      core_->random(), id_, {.kind = bodies::Control::Kind::cancel, .reason = std::string(reason)})};
+  const std::string whose = "the request to cancel '" + id_ + "'";
+  const std::string checked = detail::checked_reason(whose, reason);
+  std::vector<store::ClientMessage> messages{
+      control_message(core_->random(), id_, {.kind = bodies::Control::Kind::cancel, .reason = checked})};
   messages.front().cancels = true;
   if (options.terminate_after) {
-    messages.push_back(control_message(
-        core_->random(), id_, {.kind = bodies::Control::Kind::terminate, .reason = std::string(reason)}));
+    detail::check_delay(whose, "terminate_after", *options.terminate_after);
+    messages.push_back(
+        control_message(core_->random(), id_, {.kind = bodies::Control::Kind::terminate, .reason = checked}));
     messages.back().delay = *options.terminate_after;
   }
   // In one go: the instance may end by the first before the second is sent.
@@ -301,8 +307,10 @@ void Run::cancel(CancelOptions options, std::string_view reason) const {
 }
 
 void Run::terminate(std::string_view reason) const {
-  const store::ClientMessage message = control_message(
-      core_->random(), id_, {.kind = bodies::Control::Kind::terminate, .reason = std::string(reason)});
+  const store::ClientMessage message =
+      control_message(core_->random(), id_,
+                      {.kind = bodies::Control::Kind::terminate,
+                       .reason = detail::checked_reason("the request to terminate '" + id_ + "'", reason)});
   core_->call([&] { return std::move(core_->store().send({&message, 1}).front()); });
 }
 

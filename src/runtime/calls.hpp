@@ -1,12 +1,13 @@
 // ActivityCall: one attempt of an activity that this worker has in its hands.
 #pragma once
 
+#include "base/moments.hpp"
+#include "client/bodies.hpp"
 #include "runtime/executor.hpp"
 #include "runtime/registry.hpp"
 #include "runtime/session_stay.hpp"
 
 #include <holdfast/cancel_reason.hpp>
-#include <holdfast/clock.hpp>
 #include <holdfast/detail/activity_code.hpp>
 #include <holdfast/detail/operation.hpp>
 #include <holdfast/ids.hpp>
@@ -25,12 +26,13 @@ namespace holdfast::detail {
 /// Shared by the thread that runs the code and the steps. What is not const is atomic or behind the mutex.
 class ActivityCall {
  public:
-  ActivityCall(store::LockedActivity locked, LockToken token, ActivityScheduled scheduled,
+  ActivityCall(store::LockedActivity locked, LockToken token, bodies::Activity body,
                std::shared_ptr<const ActivityCode> code, std::unique_ptr<runtime::SessionStay> stay,
                const runtime::Registry& registry, const Clock& clock, BootTime started,
                std::uint64_t payload_limit)
       : locked_(std::move(locked)),
-        scheduled_(std::move(scheduled)),
+        scheduled_(std::move(body.scheduled)),
+        key_(body.key),
         code_(std::move(code)),
         stay_(std::move(stay)),
         registry_(registry),
@@ -53,6 +55,7 @@ class ActivityCall {
     token_ = token;
   }
   [[nodiscard]] const ActivityScheduled& scheduled() const noexcept { return scheduled_; }
+  [[nodiscard]] OperationKey key() const noexcept { return key_; }
   /// Its part in its session; null when it has none.
   [[nodiscard]] runtime::SessionStay* stay() const noexcept { return stay_.get(); }
   [[nodiscard]] const runtime::Registry& registry() const noexcept { return registry_; }
@@ -120,12 +123,12 @@ class ActivityCall {
 
  private:
   static BootTime deadline_of(const ActivityScheduled& scheduled, BootTime started) {
-    const Duration limit = scheduled.settings->timeout.value_or(never);
-    return limit > BootTime::max() - started ? BootTime::max() : started + limit;
+    return after(started, scheduled.settings->timeout.value_or(never));
   }
 
   const store::LockedActivity locked_;
   const ActivityScheduled scheduled_;
+  const OperationKey key_;
   const std::shared_ptr<const ActivityCode> code_;
   const std::unique_ptr<runtime::SessionStay> stay_;
   const runtime::Registry& registry_;

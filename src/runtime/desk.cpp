@@ -1,5 +1,6 @@
 #include "runtime/desk.hpp"
 
+#include "base/failure_text.hpp"
 #include "base/limit_failure.hpp"
 #include "client/bodies.hpp"
 #include "runtime/retry.hpp"
@@ -13,22 +14,11 @@ namespace holdfast::runtime {
 
 namespace {
 
+// An attempt that could not have the state of its session, since the store did not answer, is tried again
+// after this.
+constexpr Duration kStoreMayAnswer = std::chrono::milliseconds(100);
 // A coroutine that was told to end needs no more than a moment for it, unless it ignores that.
 constexpr Duration kMomentToEnd = std::chrono::seconds(1);
-
-// Failures go into history: a text that was meant for a log file is cut, and says so.
-void shorten(Failure& failure, std::uint64_t payload_limit) {
-  constexpr std::size_t kLongest = 32'768;
-  if (const std::size_t size = failure.message.size(); size > kLongest) {
-    failure.message.resize(kLongest);
-    failure.message += "... (cut, of " + std::to_string(size) + " bytes)";
-  }
-  if (payload_limit != 0 && failure.details.bytes.size() > payload_limit) {
-    failure.message +=
-        " (its details were left out: they have " + std::to_string(failure.details.bytes.size()) + " bytes)";
-    failure.details = {kJsonEncoding, "null"};
-  }
-}
 
 // `late` is the time since the commit that took it away, where that is known.
 void say_asked_to_stop(Worker& worker, const detail::ActivityCall& call, CancelReason reason,
@@ -215,8 +205,8 @@ void ActivityDesk::begin(store::LockedActivity&& locked, LockToken token, BootTi
 
 // In a slot that is its own.
 void ActivityDesk::run(store::LockedActivity&& locked, LockToken token, BootTime asked) {
-  std::optional<detail::ActivityScheduled> scheduled = bodies::read<detail::ActivityScheduled>(locked.body);
-  if (!scheduled) {
+  std::optional<bodies::Activity> body = bodies::read<bodies::Activity>(locked.body);
+  if (!body) {
     log(*worker_.logger, LogLevel::error, "the body of an activity can't be read; it is set aside",
         {{"instance", locked.instance}, {"activity", locked.name}});
     leave_slot();
@@ -243,13 +233,13 @@ void ActivityDesk::run(store::LockedActivity&& locked, LockToken token, BootTime
   std::unique_ptr<SessionStay> stay = locked.session ? sessions_.enter(locked, asked) : nullptr;
   if (locked.session && !stay) {
     log(*worker_.logger, LogLevel::warn,
-        "activity is not begun: the lease of its session was over before it could be",
+        "activity is not begun: the lease of its session was over before it could be, or it is just leaving",
         {{"instance", locked.instance}, {"activity", locked.name}, {"session", locked.session->hold.id}});
     leave_slot();
     return queue({locked.id, token, store::PutBack{}});
   }
   auto call = std::make_shared<detail::ActivityCall>(
-      std::move(locked), token, *std::move(scheduled), std::move(code), std::move(stay), worker_.registry,
+      std::move(locked), token, *std::move(body), std::move(code), std::move(stay), worker_.registry,
       worker_.store->clock(), worker_.now(), worker_.options.limits.payload_bytes);
   worker_.counters.activities_started.add();
   cache_.activity_started(call->id().instance);
@@ -322,18 +312,23 @@ void ActivityDesk::conclude(const detail::ActivityCall& call, Result<Payload> re
                             std::optional<store::SessionSave> save, bool still_runs) {
   const std::optional<std::string> abort =
       call.stay() != nullptr ? call.stay()->abort_reason() : std::nullopt;
-  const bool cut_short =
-      call.reason() == CancelReason::worker_stopping || call.reason() == CancelReason::lease_lost;
-  if (!result && !abort && cut_short) {
-    // The attempt was not given its time.
-    return queue({call.id(), call.token(), store::PutBack{}, call.own_progress()});
+  if (!result && !abort) {
+    // Code that still runs may still ask for the state of its session.
+    const bool unanswered = !still_runs && call.stay() != nullptr && call.stay()->unanswered();
+    const bool cut_short =
+        call.reason() == CancelReason::worker_stopping || call.reason() == CancelReason::lease_lost;
+    // The attempt was not given its time, or not what it needs.
+    if (unanswered || cut_short) {
+      const store::PutBack put_back{unanswered ? kStoreMayAnswer : Duration::zero()};
+      return queue({call.id(), call.token(), put_back, call.own_progress()});
+    }
   }
   if (result && call.too_large(*result)) {
     result = Unexpected(detail::payload_too_large("the result", result->bytes.size(), call.payload_limit()));
   }
   if (!result) {
     Failure& failure = result.error();
-    shorten(failure, call.payload_limit());
+    detail::limit_details(failure, call.payload_limit());
     failure.source = "activity " + call.locked().name;
     failure.event = call.id().event;
     failure.attempt = static_cast<int>(call.locked().attempt);
@@ -681,7 +676,7 @@ std::optional<BootTime> ActivityDesk::suspect_since() const {
   std::optional<BootTime> since;
   for (const auto& [key, entry] : calls_) {
     if (!entry.gone && worker_.is_suspect(entry.call->locked().delivery))
-      since = std::max(since.value_or(BootTime{}), entry.call->started());
+      since = std::max(since.value_or(kLongAgo), entry.call->started());
   }
   return since;
 }

@@ -2,7 +2,7 @@
 // Threads drive them in production, the simulator does in tests.
 #pragma once
 
-#include <holdfast/clock.hpp>
+#include "base/moments.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -34,11 +34,6 @@ struct Progress {
 /// Says that a step has something to do. Any thread; cheap; never blocks.
 using Poke = std::function<void(Step)>;
 
-/// `time` + `by` without overflow: `never` stays never.
-inline BootTime after(BootTime time, std::chrono::microseconds by) {
-  return by > BootTime::max() - time ? BootTime::max() : time + by;
-}
-
 /// When a step that goes by the clock runs next. Any thread.
 class DueTime {
  public:
@@ -59,7 +54,7 @@ class DueTime {
   }
 
  private:
-  std::atomic<BootTime> due_{BootTime{}};
+  std::atomic<BootTime> due_{kLongAgo};
 };
 
 }  // namespace holdfast::runtime

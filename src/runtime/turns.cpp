@@ -1,6 +1,5 @@
 #include "runtime/turns.hpp"
 
-#include "engine/last_turn.hpp"
 #include "runtime/outgoing.hpp"
 #include "runtime/retry.hpp"
 
@@ -274,12 +273,14 @@ bool TurnStep::prepare(TurnBatch& batch, store::TurnCommit& commit) {
   turn.incoming = read_messages(instance, first, std::move(turn.taken.messages));
   add_local(turn.incoming, instance, turn.taken.done);
   if (first.fresh && !turn.incoming.start) return answer_before_start(turn, commit);
-  // An execution begins before it can be terminated: its parent has to be known.
-  turn.forget = turn.incoming.terminate && first.fresh;
-  if (turn.forget) turn.incoming.used_up.clear();
-  engine::Outcome outcome = run_code(batch, first.fresh);
+  if (first.fresh && turn.incoming.terminate) {
+    instance.frame.reset();  // none of its code has run, and none shall
+    end_with(turn, commit, engine::LastTurn(std::to_string(worker_.options.build)), first,
+             history::ExecutionTerminated{*turn.incoming.terminate});
+    return true;
+  }
+  engine::Outcome outcome = run_code(batch);
   const Surroundings around{
-      .random = [this] { return worker_.random_number(); },
       .hand_off =
           [&](const store::NewActivity& activity) {
             // Of a session the queue may be the session's own: the store knows.
@@ -314,13 +315,12 @@ bool TurnStep::prepare(TurnBatch& batch, store::TurnCommit& commit) {
   return true;
 }
 
-engine::Outcome TurnStep::run_code(TurnBatch& batch, bool fresh) {
+engine::Outcome TurnStep::run_code(TurnBatch& batch) {
   PreparedTurn& turn = batch.current;
   CachedInstance& instance = *turn.taken.instance;
   engine::Outcome outcome = watched(batch, [&] {
-    return turn.incoming.terminate && !fresh
-               ? instance.frame->terminate(turn_time(), *turn.incoming.terminate)
-               : instance.frame->run({turn_time(), std::move(turn.incoming.messages)});
+    return turn.incoming.terminate ? instance.frame->terminate(turn_time(), *turn.incoming.terminate)
+                                   : instance.frame->run({turn_time(), std::move(turn.incoming.messages)});
   });
   report(instance, outcome);
   return outcome;
@@ -427,17 +427,24 @@ bool TurnStep::end_without_code(PreparedTurn& turn, store::TurnCommit& commit,
   turn.incoming = read_messages(instance, first, std::move(turn.taken.messages));
   if (!end && turn.incoming.terminate) end = history::ExecutionTerminated{*turn.incoming.terminate};
   if (!end || (first.fresh && !turn.incoming.start)) return false;
+  end_with(turn, commit, std::move(last), first, *std::move(end));
+  return true;
+}
+
+// Adds the last turn of an instance whose code is not run. It has no frame.
+void TurnStep::end_with(PreparedTurn& turn, store::TurnCommit& commit, engine::LastTurn last,
+                        const FirstTurn& first, engine::End end) {
+  CachedInstance& instance = *turn.taken.instance;
   if (first.fresh) {
     last.begin(turn.incoming.start->started);
     commit.version = first.version;
   }
-  add_outcome(commit, instance, last.end(turn_time(), *std::move(end)), {.parent = last.parent()});
+  add_outcome(commit, instance, last.end(turn_time(), std::move(end)), {.parent = last.parent()});
   add_start_answers(commit, instance, turn.incoming);
   for (const engine::Message& message : turn.incoming.messages) commit.consumed.push_back(message.id);
   commit.consumed.insert(commit.consumed.end(), turn.incoming.used_up.begin(), turn.incoming.used_up.end());
   commit.set_aside = turn.incoming.set_aside;
   add_completed(commit, turn.taken.done);
-  return true;
 }
 
 // It has ended, and is ready only because somebody wanted its id for another instance.
@@ -536,8 +543,11 @@ void TurnStep::give_up(PreparedTurn& turn, const StoreError& error) {
     log(*worker_.logger, LogLevel::debug, "a turn was lost to another worker", {{"instance", instance.id}});
   } else {
     trouble_.failed("commit turns", error);
-    add_doubtful(
-        {.key = instance.key, .token = instance.token, .counts = error.kind == StoreError::Kind::invalid});
+    store::TurnRelease release{.key = instance.key, .token = instance.token};
+    release.counts = error.kind == StoreError::Kind::invalid;
+    // It would fail like this again and again; people have to look at it.
+    if (error.kind == StoreError::Kind::damaged) release.park = error.message;
+    add_doubtful(std::move(release));
     worker_.poke(Step::keep);
   }
   desk_.tell_store(std::move(turn.taken.done));

@@ -1,6 +1,7 @@
 // TurnStep: fetches instances that are ready, runs their code, commits what it did.
 #pragma once
 
+#include "engine/last_turn.hpp"
 #include "runtime/cache.hpp"
 #include "runtime/desk.hpp"
 #include "runtime/incoming.hpp"
@@ -56,9 +57,11 @@ class TurnStep {
   bool rebuild(TurnBatch& batch, FirstTurn& first);
   template <class Read>
   bool read_history(const CachedInstance& instance, Read read);
-  engine::Outcome run_code(TurnBatch& batch, bool fresh);
+  engine::Outcome run_code(TurnBatch& batch);
   bool end_as_poison(PreparedTurn& turn, store::TurnCommit& commit);
   bool end_without_code(PreparedTurn& turn, store::TurnCommit& commit, std::optional<engine::End> end);
+  void end_with(PreparedTurn& turn, store::TurnCommit& commit, engine::LastTurn last, const FirstTurn& first,
+                engine::End end);
   [[nodiscard]] FirstTurn first_turn(const CachedInstance& instance) const;
   void report(const CachedInstance& instance, const engine::Outcome& outcome);
   void answer_after_end(PreparedTurn& turn, store::TurnCommit& commit);
@@ -79,7 +82,7 @@ class TurnStep {
   SessionDesk& sessions_;
   StoreTrouble trouble_;
   std::atomic<bool> wanted_{true};
-  std::atomic<BootTime> due_{BootTime{}};  // when a fetch is worth its while without being asked for
+  std::atomic<BootTime> due_{kLongAgo};  // when a fetch is worth its while without being asked for
   TurnWatch watch_;
   std::atomic<int> stuck_{0};
   std::mutex fetching_;

@@ -1,6 +1,8 @@
 // Witness: hears what the store truly did, and says when it was not allowed to.
 #pragma once
 
+#include "base/moments.hpp"
+
 #include <holdfast/activity_context.hpp>
 #include <holdfast/clock.hpp>
 #include <holdfast/ids.hpp>
@@ -66,12 +68,12 @@ class Witness {
   struct Lock {
     LockToken token{};
     WorkerKey worker{};
-    BootTime until{};
+    BootTime until = kLongAgo;
   };
   struct Instance {
     std::string id{};
     std::optional<Lock> lock{};
-    BootTime not_before{};  ///< a release asked for a delay
+    BootTime not_before = kLongAgo;  ///< a release asked for a delay
     TurnStamp stamp{};
     bool ended = false;
     ExecutionNumber execution{1};
@@ -84,7 +86,7 @@ class Witness {
     int attempt = 0;
     int delivery = 0;
     WorkerKey worker{};
-    BootTime until{};
+    BootTime until = kLongAgo;
     bool told = false;       ///< its worker knows of it
     bool overtaken = false;  ///< before it did, it was refused what it asked for under the lock before
   };

@@ -425,6 +425,52 @@ TEST_P(CancellationTest, WhatIsQueuedWhenItsInstanceEndsIsNeverStarted) {
 
 // ---- whichever commits first ------------------------------------------------------------------------
 
+Task<int> begins_at_once(Context& ctx) {
+  ctx.set_value("began", true);
+  co_return co_await ctx.activity<int>("work");
+}
+Task<std::string> starts_one(Context& ctx) {
+  co_await ctx.event<int>("go");
+  const Result<int> child = co_await ctx.child<int>("begins_at_once", {.id = "child"}).result();
+  co_return child ? "done" : std::string(to_string(child.error().category));
+}
+
+TEST_P(CancellationTest, WhatIsTerminatedBeforeItsFirstTurnNeverRuns) {
+  std::atomic<int> worked{0};
+  Client client(store());
+  const auto add = [&](Runtime& r) {
+    r.activity("work", [&](ActivityContext&) { return ++worked; });
+    r.orchestration("begins_at_once", begins_at_once);
+  };
+  for (int i = 0; i < 5; ++i) client.start("begins_at_once", "i" + std::to_string(i)).terminate("never mind");
+  const auto rt = runtime(add);
+  for (int i = 0; i < 5; ++i) {
+    const Run run = client.run("i" + std::to_string(i));
+    EXPECT_EQ(run.result<int>(kSoon).error().category, Category::terminated);
+    EXPECT_EQ(run.status(), Status::terminated);
+    EXPECT_FALSE(run.value<bool>("began").has_value());
+  }
+  EXPECT_EQ(worked, 0);
+}
+
+// It is started by code that a worker has, and has a turn of its own on one that comes later.
+TEST_P(CancellationTest, AChildThatIsTerminatedBeforeItsFirstTurnNeverRunsAndTellsItsParent) {
+  std::atomic<int> worked{0};
+  Client client(store());
+  auto starter = runtime([](Runtime& r) { r.orchestration("starts_one", starts_one); });
+  const Run parent = client.start("starts_one", "p");
+  parent.raise("go", 1);
+  EXPECT_TRUE(eventually([&] { return client.find("child").has_value(); }));
+  client.terminate("child", "never mind");
+  const auto rt = runtime([&](Runtime& r) {
+    r.activity("work", [&](ActivityContext&) { return ++worked; });
+    r.orchestration("begins_at_once", begins_at_once);
+  });
+  EXPECT_EQ(parent.wait<std::string>(kSoon), "terminated");
+  EXPECT_FALSE(client.run("child").value<bool>("began").has_value());
+  EXPECT_EQ(worked, 0);
+}
+
 TEST_P(CancellationTest, ACompletionThatIsCommittedBeforeTheRequestWins) {
   const auto rt = runtime([](Runtime& r) {
     add_orchestrations(r);

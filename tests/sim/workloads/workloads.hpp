@@ -134,6 +134,12 @@ void new_lives(const Shared& shared);
 void versions(const Shared& shared);
 void broken_deployments(const Shared& shared);
 
+// Requests to end that come at awkward moments, and code that is awkward to end.
+void hopeless_children(const Shared& shared);
+void ended_before_they_began(const Shared& shared);
+void half_shielded_ones(const Shared& shared);
+void partings(const Shared& shared);
+
 /// A scenario of these workloads.
 testing::Scenario scenario_of(std::vector<Workload> workloads);
 /// Some of all workloads, by the seed.
