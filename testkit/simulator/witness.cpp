@@ -237,9 +237,10 @@ void Witness::told(LockToken token) {
 }
 
 void Witness::note_refusal(const store::ActivityId& id) {
-  Activity& activity = activities_[id];
-  if (!activity.hand_outs.empty() && !activity.hand_outs.back().told)
-    activity.hand_outs.back().overtaken = true;
+  const auto found = activities_.find(id);
+  if (found == activities_.end() || found->second.hand_outs.empty()) return;
+  HandOut& last = found->second.hand_outs.back();
+  if (!last.told) last.overtaken = true;
 }
 
 void Witness::finished(const store::ActivityResult& result, const StoreResult<void>& answer) {
