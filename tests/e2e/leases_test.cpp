@@ -1,13 +1,18 @@
 // Limits of activities hold whatever the store or other code does.
 #include "stores_test.hpp"
 
+#include <holdfast/fault.hpp>
+
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <future>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
-#include <utility>
+#include <string_view>
 
 namespace holdfast::e2e {
 namespace {
