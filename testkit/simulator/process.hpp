@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -100,6 +101,7 @@ class Process {
     runtime::Step step{};
     bool asleep = false;
     bool running = false;
+    bool ended = false;  ///< it was stuck, and another one has its place
     BootTime due{};
     int idle_runs = 0;  ///< in a row that did nothing and wanted to be followed at once
   };
@@ -125,7 +127,7 @@ class Process {
   runtime::Node node_;
   std::unique_ptr<store::Listener> listener_;
   std::uint64_t listens_as_ = 0;
-  std::vector<Thread> threads_;
+  std::deque<Thread> threads_;  // one that runs stays where it is when another is made
   std::vector<Arriving> arriving_;
   BootTime floor_at_{};
   BootTime paused_until_{};
