@@ -114,7 +114,10 @@ Progress AnswerStep::step() {
       put_back.push_back({answers[i].id, answers[i].token, store::PutBack{}, std::move(answers[i].progress)});
       continue;
     }
-    if (!result) worker_.counters.answers_refused.add();
+    if (!result) {
+      worker_.counters.answers_refused.add();
+      worker_.note_damage("answer activities", result.error());
+    }
     desk_.answered(answers[i], result.has_value());
   }
   if (trouble != nullptr) trouble_.failed("answer activities", *trouble);

@@ -28,7 +28,7 @@ class FetchStep {
   SessionDesk& sessions_;
   StoreTrouble trouble_;
   std::atomic<bool> wanted_{true};
-  BootTime due_{};
+  BootTime due_ = kLongAgo;
 };
 
 /// Sends the answers that queued up since the last call: threads that run activities never wait for a commit.

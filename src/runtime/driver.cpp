@@ -1,5 +1,7 @@
 #include "runtime/driver.hpp"
 
+#include "base/waiting.hpp"
+
 #include <algorithm>
 #include <chrono>
 
@@ -110,10 +112,8 @@ bool Driver::wait_to_begin(Signal& signal) {
     if (wanted(signal)) {
       if (begin(signal)) return true;
       signal.changed.wait(lock);  // whoever ends first looks again
-    } else if (signal.due == BootTime::max()) {
-      signal.changed.wait(lock);
     } else {
-      signal.changed.wait_for(lock, signal.due - clock_.boot_now());
+      wait_for(signal.changed, lock, left(signal.due, clock_.boot_now()));
     }
   }
   return false;

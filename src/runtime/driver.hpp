@@ -41,8 +41,8 @@ class Driver : public std::enable_shared_from_this<Driver> {
   struct Signal {
     std::mutex mutex{};
     std::condition_variable changed{};
-    bool poked = false;  ///< and nobody has begun since
-    BootTime due{};      ///< nobody needs to begin before, unless poked
+    bool poked = false;       ///< and nobody has begun since
+    BootTime due = kLongAgo;  ///< nobody needs to begin before, unless poked
     std::size_t running = 0;
     std::size_t allowed = 1;  ///< to run at once, besides those that are stuck
     StuckThreads stuck{};     ///< of those that run

@@ -169,6 +169,13 @@ Worker::Worker(std::shared_ptr<Store> store_, RuntimeOptions options_, Registry 
       poke(std::move(poke_)),
       random(random_) {}
 
+void Worker::note_damage(std::string_view what, const StoreError& error) const {
+  if (error.kind != StoreError::Kind::damaged) return;
+  counters.store_errors.add();
+  log(*logger, LogLevel::error, "the store is damaged; what it concerns is given up, the rest goes on",
+      {{"what", what}, {"error", error.message}});
+}
+
 void Worker::note_standing(const StoreError& error, WorkerKey asked_as) {
   if (asked_as.value != key) return;
   const bool news = (error.kind == StoreError::Kind::superseded && !superseded.exchange(true)) ||

@@ -102,7 +102,7 @@ class Process {
     bool asleep = false;
     bool running = false;
     bool ended = false;  ///< it was stuck, and another one has its place
-    BootTime due{};
+    BootTime due = kLongAgo;
     int idle_runs = 0;  ///< in a row that did nothing and wanted to be followed at once
   };
   struct Arriving {
@@ -129,10 +129,10 @@ class Process {
   std::uint64_t listens_as_ = 0;
   std::deque<Thread> threads_;  // one that runs stays where it is when another is made
   std::vector<Arriving> arriving_;
-  BootTime floor_at_{};
-  BootTime paused_until_{};
+  BootTime floor_at_ = kLongAgo;
+  BootTime paused_until_ = kLongAgo;
   Leaving leaving_ = Leaving::no;
-  BootTime leave_by_{};
+  BootTime leave_by_ = kLongAgo;
   int in_use_ = 0;
 };
 

@@ -47,7 +47,7 @@ std::string Witness::name(const store::ActivityId& id) const {
 
 Witness::Lock Witness::new_lock(LockToken token, WorkerKey worker, Duration lease) const {
   const BootTime now = clock_.boot_now();
-  return {token, worker, now, lease, now + lease};
+  return {token, worker, now, lease, after(now, lease)};
 }
 
 // It is handed out, though nobody gave this lock back. Calls take their time, so a short lease may end by
@@ -181,7 +181,7 @@ void Witness::released(const store::TurnRelease& release, const StoreResult<void
   if (!instance.lock || instance.lock->token != release.token)
     broken(name(release.key) + " was released with the stale lock " + in_words(release.token));
   instance.lock.reset();
-  instance.not_before = clock_.boot_now() + release.delay;
+  instance.not_before = after(clock_.boot_now(), release.delay);
 }
 
 void Witness::renewed(Duration lease, const store::TurnRenewal& renewal, const StoreResult<void>& answer) {
@@ -189,7 +189,7 @@ void Witness::renewed(Duration lease, const store::TurnRenewal& renewal, const S
   Instance& instance = this->instance(renewal.key);
   if (!instance.lock || instance.lock->token != renewal.token)
     return broken(name(renewal.key) + " was renewed with the stale lock " + in_words(renewal.token));
-  instance.lock->until = clock_.boot_now() + lease;
+  instance.lock->until = after(clock_.boot_now(), lease);
 }
 
 // ---- activities ---------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ void Witness::renewed(Duration lease, const store::ActivityRenewal& renewal,
   Activity& activity = activities_[renewal.id];
   if (activity.over || !activity.lock || activity.lock->token != renewal.token)
     return broken(name(renewal.id) + " was renewed with the stale lock " + in_words(renewal.token));
-  activity.lock->until = clock_.boot_now() + lease;
+  activity.lock->until = after(clock_.boot_now(), lease);
 }
 
 void Witness::end_activity(const store::ActivityId& id) {

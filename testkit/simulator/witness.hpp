@@ -1,6 +1,8 @@
 // Witness: hears what the store truly did, and says when it was not allowed to.
 #pragma once
 
+#include "base/moments.hpp"
+
 #include <holdfast/clock.hpp>
 #include <holdfast/ids.hpp>
 #include <holdfast/store.hpp>
@@ -58,20 +60,20 @@ class Witness {
   struct Lock {
     LockToken token{};
     WorkerKey worker{};
-    BootTime since{};
+    BootTime since = kLongAgo;
     Duration lease{};
-    BootTime until{};
+    BootTime until = kLongAgo;
   };
   /// An instance that has something to do, in these hands.
   struct Waiting {
     TurnStamp stamp{};
     LockToken token{};
-    BootTime since{};
+    BootTime since = kLongAgo;
   };
   struct Instance {
     std::string id{};
     std::optional<Lock> lock{};
-    BootTime not_before{};  ///< a release asked for a delay
+    BootTime not_before = kLongAgo;  ///< a release asked for a delay
     std::optional<Waiting> waiting{};
     TurnStamp stamp{};
     bool ended = false;

@@ -4,7 +4,6 @@
 #include <holdfast/context.hpp>
 
 #include <chrono>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,31 +35,31 @@ Task<std::vector<std::string>> leaves_over(Context& ctx, int rounds, Duration li
   co_return done;
 }
 
-/// What code of this run does against the rules, and how often it still will.
+/// What code does against the rules, and how often it still will, in the run that goes on.
 struct Misbehaving {
-  Simulation& sim;
+  Simulation* sim = nullptr;
   int blocks = 0;
   int deaths = 0;
 };
-Misbehaving* misbehaving = nullptr;
+Misbehaving misbehaving;
 
 Task<std::vector<std::string>> blocks_now_and_then(Context& ctx, int rounds, Duration time) {
   std::vector<std::string> done;
   for (int i = 0; i < rounds; ++i) {
     const std::string label = "b" + std::to_string(i);
     done.push_back(co_await step(ctx, label));
-    if (misbehaving->blocks > 0) {
-      --misbehaving->blocks;
-      misbehaving->sim.block(time);
+    if (misbehaving.blocks > 0) {
+      --misbehaving.blocks;
+      misbehaving.sim->block(time);
     }
   }
   co_return done;
 }
 
 Task<std::vector<std::string>> kills_its_workers(Context& ctx) {
-  if (misbehaving->deaths > 0) {
-    --misbehaving->deaths;
-    misbehaving->sim.die();
+  if (misbehaving.deaths > 0) {
+    --misbehaving.deaths;
+    misbehaving.sim->die();
   }
   std::vector<std::string> done;
   done.push_back(co_await step(ctx, "survived"));
@@ -71,14 +70,6 @@ std::vector<std::string> rounds_of(const std::string& prefix, int count) {
   std::vector<std::string> labels;
   for (int i = 0; i < count; ++i) labels.push_back(prefix + std::to_string(i));
   return labels;
-}
-
-Misbehaving& misbehaves(const Shared& shared) {
-  // Kept by the run, and found by its code, which has no other way to it.
-  const auto state = std::make_shared<Misbehaving>(Misbehaving{shared.sim});
-  shared.sim.at_end([state] {});
-  misbehaving = state.get();
-  return *state;
 }
 
 }  // namespace
@@ -99,7 +90,7 @@ void leftovers(const Shared& shared) {
 
 void blocked_turns(const Shared& shared) {
   shared.sim.orchestration("blocks_now_and_then", blocks_now_and_then);
-  misbehaves(shared).blocks = shared.number(1, 6);
+  misbehaving = {.sim = &shared.sim, .blocks = shared.number(1, 6)};
   for (int i = shared.number(1, 6); i > 0; --i) {
     const std::string id = "blocked-" + std::to_string(i);
     const int rounds = shared.number(1, 3);
@@ -115,7 +106,7 @@ void blocked_turns(const Shared& shared) {
 void suspects_beside_blocked_turns(const Shared& shared) {
   blocked_turns(shared);
   shared.sim.orchestration("kills_its_workers", kills_its_workers);
-  misbehaving->deaths = shared.number(6, 7);  // with a `poison_after` of 10
+  misbehaving.deaths = shared.number(6, 7);  // with a `poison_after` of 10
   shared.start("kills_its_workers", "killer");
   shared.sim.at_end([shared] {
     shared.expect_steps("killer", shared.sim.result<std::vector<std::string>>("killer").value(),
