@@ -194,7 +194,7 @@ bool KeepStep::refresh() {
 void KeepStep::sweep() {
   const BootTime asked = worker_.now();
   // Whoever has not been heard of for long may be the first that a sweep takes for gone.
-  const BootTime known_well_until = after(worker_.heard_of_at, worker_.options.worker_stale_after / 2);
+  const BootTime known_well_until = after(worker_.heard_of_at.load(), worker_.options.worker_stale_after / 2);
   if (asked >= known_well_until && !refresh()) {
     sweep_due_ = std::min(refresh_due_, after(asked, 1s));
     return;

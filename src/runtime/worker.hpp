@@ -79,7 +79,7 @@ struct Worker {
   /// Until then nobody takes this worker for gone, also if the store hears no more of it. The margin is for
   /// what begins just before that.
   [[nodiscard]] BootTime known_until() const {
-    return after(heard_of_at, options.worker_stale_after - options.worker_stale_after / 8);
+    return after(heard_of_at.load(), options.worker_stale_after - options.worker_stale_after / 8);
   }
   /// Handed out so often that it may be what kills its workers, or was beside it. A process runs one such
   /// activity and one such turn at a time, so that this shows.
