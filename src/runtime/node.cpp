@@ -29,7 +29,8 @@ Node::Node(std::shared_ptr<Store> store, RuntimeOptions options, Registry regist
       turns_(worker_, cache_, desk_, sessions_),
       fetch_(worker_, desk_, sessions_),
       answers_(worker_, desk_),
-      keep_(worker_, cache_, desk_, sessions_, turns_, fetch_) {}
+      keep_(worker_, cache_, desk_, sessions_, turns_, fetch_),
+      limits_(worker_, desk_, turns_) {}
 
 StoreResult<void> Node::join() {
   if (auto joined = register_worker(); !joined) return joined;
@@ -45,20 +46,21 @@ StoreResult<void> Node::register_worker() {
                                .slots = static_cast<std::uint32_t>(worker_.slots),
                                .abilities = worker_.abilities,
                                .code = worker_.code};
+  const BootTime asked = worker_.now();
   auto key = worker_.store->join(info);
   join_in_doubt_ = !key && key.error().kind == StoreError::Kind::unavailable;
   if (!key) return Unexpected(std::move(key).error());
   worker_.key = key->value;
+  worker_.heard_of_at = asked;
   return {};
 }
 
 Progress Node::run(Step step) {
   if (step == Step::answers) return answers_.step();
   if (step == Step::keep) return keep();
-  ++bringing_work_;
-  const Progress progress = step == Step::turns ? turns_.step() : fetch_.step();
-  --bringing_work_;
-  return progress;
+  if (step == Step::limits) return limits_.step();
+  const InProgress in_progress(bringing_work_);
+  return step == Step::turns ? turns_.step() : fetch_.step();
 }
 
 Progress Node::keep() {

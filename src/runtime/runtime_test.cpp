@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <mutex>
 #include <set>
 #include <string>
@@ -451,9 +452,10 @@ Task<int> blocks_in_replay(Context& ctx) {
 
 class StuckTurnTest : public RuntimeTest {
  protected:
-  std::unique_ptr<Runtime> started() {
+  std::unique_ptr<Runtime> started(std::uint32_t poison_after = 10) {
     RuntimeOptions options = quiet();
     options.logger = lines;
+    options.poison_after = poison_after;
     options.turn_time_limit = 20ms;
     options.turn_threads = 1;
     auto rt = std::make_unique<Runtime>(store, options);
@@ -531,6 +533,73 @@ TEST_F(StuckTurnTest, IsNotWaitedForByAStopThatComesBeforeItsLimit) {
   EXPECT_EQ(door.inside, 1);
 }
 
+/// Says that its thread has ended.
+struct AtThreadEnd {
+  ~AtThreadEnd() {
+    ended = true;
+    ended.notify_all();
+  }
+  static inline std::atomic<bool> ended{false};
+};
+
+Task<int> blocks_and_ends_its_thread(Context&) {
+  thread_local const AtThreadEnd at_end;
+  static_cast<void>(at_end);
+  door.pass();
+  co_return 1;
+}
+
+/// Lets a turn come back while it is being given up, and holds whoever gives it up until its thread has
+/// ended.
+class LetsComeBack final : public Logger {
+ public:
+  [[nodiscard]] bool enabled(LogLevel level) const noexcept override { return level >= LogLevel::error; }
+  void write(const LogRecord& record) noexcept override {
+    if (record.message.find("a turn has not come back") == std::string_view::npos) return;
+    door.let_go();
+    AtThreadEnd::ended.wait(false);
+  }
+};
+
+TEST_F(StuckTurnTest, MayComeBackWhileItIsGivenUp) {
+  AtThreadEnd::ended = false;
+  RuntimeOptions options = quiet();
+  options.logger = std::make_shared<LetsComeBack>();
+  options.turn_time_limit = 20ms;
+  options.turn_threads = 1;
+  Runtime rt(store, options);
+  add_code(rt);
+  rt.orchestration("blocks", blocks_and_ends_its_thread);
+  rt.start();
+  const auto stuck = rt.client().start("blocks", "stuck");
+  AtThreadEnd::ended.wait(false);
+  EXPECT_EQ(rt.client().start("hello", "h", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
+  rt.stop();  // which waits for the threads that are not stuck
+  EXPECT_EQ(stuck.status(), Status::parked);
+}
+
+// An instance that was handed out so often that it is run by itself waits for the others of its step. When
+// one of those does not come back, it is not lost with them.
+TEST_F(StuckTurnTest, TakesNoSuspectAlong) {
+  Client client(store);
+  const auto suspect = client.start("hello", "suspect", "Ada");
+  const store::Code code{.orchestrations = {{"hello", ""}}};  // whose version the first turn decides
+  const WorkerKey worker = *store->join({.node = "other", .code = code});
+  for (std::uint64_t i = 1; i <= 2; ++i) {  // nobody has ever committed its turn
+    const LockToken token{0, i};
+    const auto fetched = store->fetch_turns(
+        {.worker = worker, .code = &code, .token = token, .lease = 1h, .max = 1, .held = {}});
+    const store::TurnRelease release{.key = fetched->turns.at(0).key, .token = token, .counts = true};
+    ASSERT_TRUE(store->release_turns({&release, 1}).front());
+  }
+  client.start("blocks", "stuck");
+  const auto rt = started(3);
+  EXPECT_TRUE(lines->wait_for("an instance is run by itself"));
+  EXPECT_TRUE(lines->wait_for("a turn has not come back within turn_time_limit"));
+  EXPECT_EQ(suspect.wait<std::string>(kSoon), "Hello, Ada!");
+  EXPECT_EQ(client.start("hello", "h", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
+}
+
 TEST_F(RuntimeTest, WaitingGivesUpInTimeAlsoWhenTheStoreIsAway) {
   Outage outage;
   Client client(memory({.faults = &outage}), {.retry_for = 1h});
@@ -562,6 +631,90 @@ TEST_F(RuntimeTest, StopDoesNotWaitForCodeThatIgnoresIt) {
   EXPECT_FALSE(ended);
   may_end = true;
   while (!ended) std::this_thread::yield();
+}
+
+TEST_F(RuntimeTest, ADrainThatLeavesAThreadBehindSaysSo) {
+  std::atomic<bool> may_end{false};
+  std::atomic<bool> ended{false};
+  {
+    const auto lines = std::make_shared<Lines>();
+    RuntimeOptions options = quiet();
+    options.logger = lines;
+    options.cancel_grace = 10ms;
+    Runtime rt(store, options);
+    rt.orchestration("hasty", [](Context& ctx) -> Task<int> {
+      co_return co_await ctx.activity<int>("deaf", {.timeout = 10ms, .retry = {.max_attempts = 1}});
+    });
+    rt.activity("deaf", [&](ActivityContext&) {
+      while (!may_end) std::this_thread::yield();
+      ended = true;
+      return 1;
+    });
+    rt.start();
+    EXPECT_EQ(rt.client().start("hasty", "h").result<int>(kSoon).error().type, "attempt_timeout");
+    EXPECT_TRUE(lines->wait_for("activity goes on after its grace"));
+    EXPECT_FALSE(rt.drain(kSoon));
+    EXPECT_FALSE(rt.drain(kSoon)) << "the answer stays what it was";
+  }
+  may_end = true;
+  while (!ended) std::this_thread::yield();
+}
+
+TEST_F(RuntimeTest, ASecondStopWaitsForTheFirst) {
+  std::atomic<bool> begun{false};
+  std::atomic<bool> may_end{false};
+  std::atomic<bool> ended{false};
+  RuntimeOptions options = quiet();
+  options.cancel_grace = kSoon;
+  Runtime rt(store, options);
+  rt.orchestration("hello", hello);
+  rt.activity("greet", [&](ActivityContext&, std::string who) {
+    begun = true;
+    while (!may_end) std::this_thread::sleep_for(1ms);
+    ended = true;
+    return who;
+  });
+  rt.start();
+  rt.client().start("hello", "h", "Ada");
+  while (!begun) std::this_thread::yield();
+  std::thread first([&] { rt.stop(); });
+  const auto is_stopping = [&] {
+    try {
+      rt.renew_session("none");
+      return false;
+    } catch (const std::logic_error&) {
+      return true;
+    }
+  };
+  while (!is_stopping()) std::this_thread::yield();
+  std::atomic<bool> asked{false};
+  std::thread second([&] {
+    asked = true;
+    rt.stop();
+    EXPECT_TRUE(ended) << "it returned while the first was still under way";
+  });
+  while (!asked) std::this_thread::yield();
+  may_end = true;
+  first.join();
+  second.join();
+}
+
+TEST_F(RuntimeTest, AnActivityMayWaitForTheHookOfASessionThatItAcquires) {
+  std::promise<void> told;
+  std::promise<void> let_go;
+  Runtime rt(store, quiet());
+  rt.on_session_acquired([&](const SessionNotice&) { told.set_value(); });
+  rt.on_session_released([&](const SessionNotice&) { let_go.set_value(); });
+  rt.orchestration("calls",
+                   [](Context& ctx) -> Task<bool> { co_return co_await ctx.activity<bool>("verbs"); });
+  rt.activity("verbs", [&](ActivityContext&) {
+    rt.acquire_session("s");
+    const bool came = told.get_future().wait_for(kSoon) == std::future_status::ready;
+    rt.close_session("s");
+    return came && let_go.get_future().wait_for(kSoon) == std::future_status::ready;
+  });
+  rt.start();
+  EXPECT_TRUE(rt.client().start("calls", "c").wait<bool>(3 * kSoon));
 }
 
 TEST_F(RuntimeTest, RegistrationAfterStartIsRefused) {

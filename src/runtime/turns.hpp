@@ -47,13 +47,14 @@ class TurnStep {
   bool fetch_alone();
   void keep_one_suspect(std::vector<store::LockedTurn>& turns);
   void clear_suspect(InstanceKey key);
-  Progress run_batches(std::vector<InstanceCache::Taken>&& taken);
-  void run_and_commit(std::vector<InstanceCache::Taken>&& taken);
-  void run(TurnBatch& batch);
+  Progress run_and_commit(std::vector<InstanceCache::Taken>&& taken);
+  void run_some(TurnBatch& batch);
+  void commit(TurnBatch& batch);
   template <class Code>
   auto watched(TurnBatch& batch, Code code);
   void give_up(TurnBatch& batch);
   bool prepare(TurnBatch& batch, store::TurnCommit& commit);
+  bool drop_unwanted(PreparedTurn& turn);
   bool rebuild(TurnBatch& batch, FirstTurn& first);
   template <class Read>
   bool read_history(const CachedInstance& instance, Read read);
@@ -82,10 +83,11 @@ class TurnStep {
   SessionDesk& sessions_;
   StoreTrouble trouble_;
   std::atomic<bool> wanted_{true};
-  std::atomic<BootTime> due_{BootTime{}};  // when a fetch is worth its while without being asked for
+  std::atomic<BootTime> due_{kLongAgo};  // when a fetch is worth its while without being asked for
   TurnWatch watch_;
   std::atomic<int> stuck_{0};
   std::mutex fetching_;
+  std::optional<LockToken> unanswered_;    // of a fetch that may have locked something nobody here knows of
   std::atomic<std::uint64_t> suspect_{0};  // the instance that is run by itself, if any
   // The store's calendar at the last fetch, and when that was: local turns go on from there.
   std::atomic<CalendarTime> calendar_{CalendarTime{}};

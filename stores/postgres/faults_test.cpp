@@ -1,6 +1,7 @@
 // A server that restarts, crashes or keeps others waiting: calls answer `unavailable` for a while, nothing
 // that was answered is lost, and nothing happens twice.
 #include "connection.hpp"
+#include "meanwhile_test.hpp"
 #include "server_test.hpp"
 
 #include <holdfast/fault.hpp>
@@ -60,32 +61,6 @@ StoreResult<InstanceKey> send(Store& store, const ClientMessage& message) {
 }
 
 std::size_t unread(Store& store, const std::string& id) { return store.describe(id)->unread; }
-
-/// Another client of the database, in a transaction.
-class Intruder {
- public:
-  explicit Intruder(const TestSchema& schema) : connection_({.uri = schema.uri(), .schema = schema.name()}) {
-    connection_.run("BEGIN");
-  }
-  void run(const std::string& sql) { connection_.run(sql); }
-  void leave() { connection_.run("ROLLBACK"); }
-
- private:
-  Connection connection_;
-};
-
-/// Until somebody waits for a lock in that schema.
-void until_blocked(const TestSchema& schema) {
-  Connection connection({.uri = schema.uri(), .schema = schema.name()});
-  const Statement waiting{"test.waiting",
-                          "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"};
-  for (int i = 0; i < 2000; ++i) {
-    connection.queue(waiting, Parameters());
-    if (connection.exchange().front().integer(0, 0) > 0) return;
-    std::this_thread::sleep_for(5ms);
-  }
-  ADD_FAILURE() << "nobody waits";
-}
 
 void restart_under_load(const std::string& how) {
   TestServer server("--durable");
@@ -428,6 +403,27 @@ TEST(PostgresFaults, AnotherServerThatTakesOverFreesWhatWasHeld) {
   EXPECT_TRUE(state->instances.front().ready);
   const auto worker = store->join({.node = "b"});
   EXPECT_GT(worker->value, 1'000'000U) << "numbers that may have been given are given no more";
+}
+
+TEST(PostgresFaults, ACrashGivesNoNumberTwiceAlsoWhenNobodyWaitsForTheDisk) {
+  TestServer server("--durable");
+  const TestSchema schema(server);
+  schema.open();
+  schema.run("ALTER SYSTEM SET wal_writer_delay = '10s'");
+  server.restart("fast");
+  const store::WorkerInfo info{.node = "a"};
+  WorkerKey worker{};
+  Generation generation{};
+  {
+    const auto store = schema.open({.wait_for_disk = false});
+    worker = store->join(info).value();
+    generation = store->acquire_session(worker, info.abilities, "gpu", {})->session.generation;
+    server.restart("immediate");
+  }
+  const auto store = schema.open({.wait_for_disk = false});
+  const WorkerKey next = store->join(info).value();
+  EXPECT_GT(next, worker);
+  EXPECT_GT(store->acquire_session(next, info.abilities, "tpu", {})->session.generation, generation);
 }
 
 TEST(PostgresFaults, ASweepWaitsForNobodyWhoWorksInASessionThatIsNotDue) {

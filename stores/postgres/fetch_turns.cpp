@@ -70,13 +70,13 @@ void ask_next_due(WorkingSet& set, const TurnRequest& request, const Held& held,
   Parameters others = for_code(set, *request.code, tx.now);
   others.add_all(held.keys).add_all(held.seen);
   set.ask(sql::kNextTurn, others, [&tx, due_at](const Answer& answer) {
-    if (!answer.is_null(0, 0)) due_at(rules::left(Row(answer, 0).next<BootTime>(), tx.now));
+    if (!answer.is_null(0, 0)) due_at(left(Row(answer, 0).next<BootTime>(), tx.now));
   });
   set.ask(sql::kNextTimer, Parameters(set.ns(), tx.calendar), [&tx, due_at](const Answer& answer) {
-    if (answer.rows() > 0) due_at(rules::left(Row(answer, 0).next<CalendarTime>(), tx.calendar));
+    if (answer.rows() > 0) due_at(left(Row(answer, 0).next<CalendarTime>(), tx.calendar));
   });
   set.ask(sql::kNextDelayed, Parameters(set.ns(), tx.now), [&tx, due_at](const Answer& answer) {
-    if (answer.rows() > 0) due_at(rules::left(Row(answer, 0).next<BootTime>(), tx.now));
+    if (answer.rows() > 0) due_at(left(Row(answer, 0).next<BootTime>(), tx.now));
   });
 }
 
@@ -117,6 +117,11 @@ Duration bring_candidates(WorkingSet& set, const TurnRequest& request) {
     set.ask(sql::kHeldWithNews, Parameters().add_all(held.keys).add_all(held.seen),
             [&](const Answer& answer) { held.with_news = keys_of(answer); });
   }
+  std::vector<InstanceKey> unanswered;
+  if (request.repeated) {
+    set.ask(sql::kInstancesLockedBy, Parameters(set.ns(), request.token, now),
+            [&](const Answer& answer) { unanswered = keys_of(answer); });
+  }
   Parameters ready = for_code(set, *request.code, now);
   ready.add(static_cast<std::int64_t>(request.max + 1));
   // Messages come before the instances are placed: whether one whose lock is over is ready depends on them.
@@ -125,6 +130,8 @@ Duration bring_candidates(WorkingSet& set, const TurnRequest& request) {
     bring_messages(set, held, keys_of(answer));
   });
   set.bring();
+  set.want_free_instances(unanswered);
+  if (set.asked()) set.bring();
   for (const InstanceKey key : held.with_news) {
     if (!set.tx().space.instances.contains(key)) next_due = std::min(next_due, kLookAgain);
   }

@@ -23,6 +23,9 @@
 
 namespace holdfast::postgres_store {
 
+/// What becomes of an item that the database itself refuses.
+StoreError refused(const SqlError& error);
+
 class PostgresStore final : public Store {
  public:
   PostgresStore(std::string_view uri, PostgresOptions options);
@@ -134,7 +137,6 @@ class PostgresStore final : public Store {
   BootTime next_sweep_ = rules::kNever;
   rules::Lapses lapses_{};
   std::atomic<bool> in_doubt_{false};  // a call was answered `unavailable` since the last sweep
-  std::atomic<bool> was_away_{false};  // a connection broke: the next one looks which server answers
 
   std::mutex readers_mutex_{};
   std::condition_variable reader_free_{};

@@ -26,6 +26,10 @@ struct SqlError : std::exception {
   [[nodiscard]] const char* what() const noexcept override { return message.c_str(); }
   /// Without the details of the extended code: SQLITE_IOERR for SQLITE_IOERR_WRITE.
   [[nodiscard]] int primary() const noexcept { return code & 0xff; }
+  /// Also when it is the log's index that could not grow.
+  [[nodiscard]] bool is_disk_full() const noexcept {
+    return primary() == SQLITE_FULL || code == SQLITE_IOERR_SHMSIZE;
+  }
 
   int code;  ///< extended
   std::string message;
@@ -231,6 +235,8 @@ class Connection {
 
   /// Changes when another connection has changed the file, and only then. Exact within a transaction.
   [[nodiscard]] std::int64_t data_version();
+  /// The number of the file's schema (PRAGMA user_version). Exact within a transaction.
+  [[nodiscard]] std::int64_t schema_number();
   /// Throws when the file is no longer where it was opened: whatever is written then goes with this process.
   void require_in_place() const;
   /// Rows that the last statement changed.
@@ -249,6 +255,7 @@ class Connection {
   Statement commit_;
   Statement rollback_;
   Statement data_version_;
+  Statement schema_number_;
 };
 
 }  // namespace holdfast::sqlite_store

@@ -37,7 +37,7 @@ struct Answer {
   }
   void operator()(const store::SetAside& aside) {
     const store::ActivityId& id = activity.id;
-    set_aside(tx, id.instance,
+    set_aside(tx, tx.ns, id.instance,
               "activity " + to_string(id.instance) + "/" + to_string(id.execution) + "/" +
                   to_string(id.event) + " (" + tx.kind(activity.kind).name + ")",
               aside.problem, activity.body);
@@ -107,6 +107,11 @@ StoreResult<void> renew_activity(Transaction& tx, WorkerKey worker, Duration lea
   std::optional<Activity> activity = find_activity(tx, renewal.id);
   if (!activity || renewal.token.empty() || activity->token != renewal.token) {
     return Unexpected(why_not_locked(tx, renewal.id, renewal.token, activity.has_value()));
+  }
+  const bool lapsed = activity->table == ActivityTable::queued || activity->until <= tx.now;
+  if (lapsed && activity->session != 0 && is_full(tx, session_of(tx, activity->session))) {
+    return Unexpected(store_error(StoreError::Kind::lost,
+                                  "its lease was over, and others run in its session in its place"));
   }
   activity->until = later(tx.now, lease);
   if (renewal.progress) activity->progress = *renewal.progress;

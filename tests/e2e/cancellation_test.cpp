@@ -647,20 +647,32 @@ TEST_F(RenewalTest, AStoreThatDoesNotAnswerRenewalsForAWhileCancelsNothing) {
   EXPECT_EQ(log->count("asked to stop"), 0U);
 }
 
-TEST_F(RenewalTest, ALeaseThatCouldNotBeKeptIsLostAndTheActivityIsHandedOutAgain) {
+TEST_F(RenewalTest, ALeaseThatCouldNotBeKeptIsToldAndTheResultCountsWhenNobodyElseHasTheActivity) {
   Deaf deaf("memory.renew_activities");
   const auto rt = start(deaf, {.activity_lease = 200ms}, [&](ActivityContext& ctx) {
-    if (ctx.delivery() > 1) return 40 + ctx.delivery();
     seen.begin();
     wait_for_stop(ctx.stop_token());
     seen.stopped(ctx.instance(), ctx.cancel_reason());
-    return 1;  // nobody hears of it
+    return 40 + ctx.delivery();
   });
   const Run run = client.start("watches", "w");
-  EXPECT_EQ(run.wait<int>(kSoon), 42);
+  EXPECT_EQ(run.wait<int>(kSoon), 41);
   EXPECT_EQ(seen.reason("w"), CancelReason::lease_lost);
   EXPECT_TRUE(run.describe().cancels.empty());
   EXPECT_TRUE(log->wait_for("the lock of an activity could not be kept"));
+}
+
+TEST_F(RenewalTest, AnActivityThatEndsEarlyBecauseItsLeaseWasLostIsRunAgainAndThatCostsNoAttempt) {
+  Deaf deaf("memory.renew_activities");
+  const auto rt = start(deaf, {.activity_lease = 200ms}, [&](ActivityContext& ctx) {
+    if (!seen.has_begun(1)) {
+      seen.begin();
+      wait_for_stop(ctx.stop_token());
+      throw ActivityFailure("stopped", "the lease is over");
+    }
+    return ctx.attempt();
+  });
+  EXPECT_EQ(client.start("watches", "w").wait<int>(kSoon), 1);
 }
 
 }  // namespace
