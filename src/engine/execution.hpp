@@ -70,6 +70,8 @@ class Execution final : private detail::Core {
   [[nodiscard]] const history::Retrying* retrying() const noexcept;
   /// How the next attempt begins. Precondition: retrying().
   [[nodiscard]] history::Started next_attempt(CalendarTime not_before) const;
+  /// Whether an outcome of this operation would be of use.
+  [[nodiscard]] bool awaits(EventId id) const noexcept { return !end_ && open_.find(id) != nullptr; }
   /// What it waits for, in the order of the code.
   [[nodiscard]] std::vector<OpenOperation> open_operations() const;
 

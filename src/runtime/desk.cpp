@@ -394,6 +394,21 @@ void ActivityDesk::settle(std::span<const LocalDone> done) {
   }
 }
 
+// The request to stop them may still be on its way. It is answered here, since it will find nobody.
+void ActivityDesk::drop(std::span<const LocalDone> done) {
+  worker_.counters.answers_refused.add(done.size());
+  std::vector<CallPointer> over;  // let go without the mutex: they may be the last in their session
+  over.reserve(done.size());
+  const std::lock_guard lock(mutex_);
+  for (const LocalDone& one : done) {
+    cache_.activity_settled(one.id.instance);
+    const auto found = calls_.find({one.id, one.token});
+    if (found == calls_.end()) continue;
+    found->second.on_record = true;
+    over.push_back(close(found->first));
+  }
+}
+
 // With the mutex held. The store knows how it ended. Where that was a timeout, its code may go on, and its
 // slot is not free yet.
 ActivityDesk::CallPointer ActivityDesk::close(const Key& key) {

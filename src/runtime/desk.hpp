@@ -68,6 +68,8 @@ class ActivityDesk final : private detail::ActivityHost {
   void give_back_doubtful(const store::TurnCommit& commit);
   /// These ended, and a commit has recorded it.
   void settle(std::span<const LocalDone> done);
+  /// These ended after their instance had dropped them: the store knows them no more.
+  void drop(std::span<const LocalDone> done);
   /// These ended, and the store has to be told, since no turn of this process can.
   void tell_store(std::vector<LocalDone>&& done);
 

@@ -47,13 +47,14 @@ class TurnStep {
   bool fetch_alone();
   void keep_one_suspect(std::vector<store::LockedTurn>& turns);
   void clear_suspect(InstanceKey key);
-  Progress run_batches(std::vector<InstanceCache::Taken>&& taken);
-  void run_and_commit(std::vector<InstanceCache::Taken>&& taken);
-  void run(TurnBatch& batch);
+  Progress run_and_commit(std::vector<InstanceCache::Taken>&& taken);
+  void run_some(TurnBatch& batch);
+  void commit(TurnBatch& batch);
   template <class Code>
   auto watched(TurnBatch& batch, Code code);
   void give_up(TurnBatch& batch);
   bool prepare(TurnBatch& batch, store::TurnCommit& commit);
+  bool drop_unwanted(PreparedTurn& turn);
   bool rebuild(TurnBatch& batch, FirstTurn& first);
   template <class Read>
   bool read_history(const CachedInstance& instance, Read read);

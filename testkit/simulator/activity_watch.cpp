@@ -45,7 +45,7 @@ class ActivityWatch::WatchedCode final : public detail::ActivityCode {
       : watch_(watch), code_(std::move(code)), process_(std::move(process)) {}
 
   void invoke(detail::ActivityTask task, detail::Completion completion) const override {
-    const BootTime deadline = runtime::after(watch_.clock_.boot_now(), task.ctx.time_left());
+    const BootTime deadline = after(watch_.clock_.boot_now(), task.ctx.time_left());
     Before threads(task.threads, [this, &ctx = task.ctx, deadline] {
       if (const Process* const process = process_(); process != nullptr && process->is_at_work())
         watch_.comes_to_its_end(*process, ctx, deadline);
@@ -79,7 +79,7 @@ void ActivityWatch::comes_to_its_end(const Process& process, const ActivityConte
 
 void ActivityWatch::check_told(const Process& process, const ActivityContext& ctx, BootTime limit,
                                std::string_view which) {
-  const BootTime should_know = runtime::after(std::max(limit, process.came_back_at()), kPromptly);
+  const BootTime should_know = after(std::max(limit, process.came_back_at()), kPromptly);
   if (should_know < clock_.boot_now())
     broken_(name_of(ctx) + " goes on in " + process.name() + " long after " + std::string(which) +
             " was over, and was not asked to stop");

@@ -99,7 +99,7 @@ void Process::offer(BootTime now, std::vector<Move>& moves) const {
   if (leaving_ == Leaving::left) return;
   for (std::size_t i = 0; i < threads_.size(); ++i) {
     const Thread& thread = threads_[i];
-    if (!thread.running && (!thread.asleep || poked(thread) || thread.due <= now))
+    if (!thread.running && !thread.ended && (!thread.asleep || poked(thread) || thread.due <= now))
       moves.push_back({Move::Kind::step, i});
   }
   for (std::size_t i = 0; i < arriving_.size(); ++i) {
@@ -120,7 +120,7 @@ BootTime Process::next_due(BootTime now) const {
   consider(executor_.next_due());
   if (leaving_ == Leaving::left) return due;
   for (const Thread& thread : threads_) {
-    if (!thread.running) consider(thread.due);
+    if (!thread.running && !thread.ended) consider(thread.due);
   }
   for (const Arriving& arriving : arriving_) consider(arriving.at);
   if (leaving_ != Leaving::no) consider(leave_by_);
@@ -176,6 +176,9 @@ std::optional<std::string> Process::run_step(Thread& thread) {
   const std::uint64_t calls_before = setup_.store->calls();
   const runtime::Progress progress = node_.run(thread.step);
   thread.running = false;
+  thread.ended = progress.came_back;
+  // Each that is stuck is replaced, also when it has come back in the meantime: then its thread ends.
+  for (std::size_t i = 0; i < progress.stuck.size(); ++i) threads_.push_back({.step = runtime::Step::turns});
   thread.asleep = !progress.progressed;
   thread.due = progress.next_due;
   const bool idle = (progress.progressed || thread.due <= now()) && setup_.store->calls() == calls_before;

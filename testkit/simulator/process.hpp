@@ -13,6 +13,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -108,6 +109,7 @@ class Process {
     runtime::Step step{};
     bool asleep = false;
     bool running = false;
+    bool ended = false;  ///< it was stuck, and another one has its place
     BootTime due = kLongAgo;
     int idle_runs = 0;  ///< in a row that did nothing and wanted to be followed at once
   };
@@ -133,7 +135,7 @@ class Process {
   runtime::Node node_;
   std::unique_ptr<store::Listener> listener_;
   std::uint64_t listens_as_ = 0;
-  std::vector<Thread> threads_;
+  std::deque<Thread> threads_;  // one that runs stays where it is when another is made
   std::vector<Arriving> arriving_;
   BootTime floor_at_ = kLongAgo;
   BootTime paused_until_ = kLongAgo;

@@ -3,12 +3,15 @@
 #include "codec/segment.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <type_traits>
 #include <utility>
 #include <variant>
 
 namespace holdfast::simulator {
 namespace {
+
+using namespace std::chrono_literals;
 
 template <class T, class... Us>
 inline constexpr bool one_of = (std::is_same_v<T, Us> || ...);
@@ -19,6 +22,11 @@ inline constexpr bool waits_for_outcome =
     one_of<T, history::ActivityScheduled, history::TimerStarted, history::EventAwaited,
            history::MessageAwaited, history::ChildStarted, history::DetachedStarted, history::SessionOpened,
            history::SessionClosing, history::SessionEventAwaited, history::ValueRead>;
+
+// No call takes so long, not even one in whose middle others make theirs.
+constexpr Duration kLongLease = 2s;
+// For how long an instance may have messages in the hands of one worker: a turn that blocks has its limit.
+constexpr Duration kPatience = 30s;
 
 std::string in_words(LockToken token) { return to_string(token).substr(0, 6); }
 
@@ -33,6 +41,32 @@ std::string Witness::name(InstanceKey key) const {
 std::string Witness::name(const store::ActivityId& id) const {
   return "activity " + to_string(id.event) + " of execution " + to_string(id.execution) + " of " +
          name(id.instance);
+}
+
+// ---- locks --------------------------------------------------------------------------------------
+
+Witness::Lock Witness::new_lock(LockToken token, WorkerKey worker, Duration lease) const {
+  const BootTime now = clock_.boot_now();
+  return {token, worker, now, lease, after(now, lease)};
+}
+
+// It is handed out, though nobody gave this lock back. Calls take their time, so a short lease may end by
+// itself.
+void Witness::check_lapse(const std::optional<Lock>& lock, const std::string& who) {
+  if (!lock || lock->since <= no_lapses_since_ || lock->lease < kLongLease) return;
+  broken(who + " was left locked by worker " + to_string(lock->worker) +
+         ", and waited for the end of the lease");
+}
+
+void Witness::check_progress(Instance& instance, const store::InstanceRow& row, bool pending) {
+  const BootTime now = clock_.boot_now();
+  const bool waits = pending && row.ready && row.lease_left > Duration::zero() && now >= progress_since_;
+  if (!waits) return instance.waiting.reset();
+  const bool same =
+      instance.waiting && instance.waiting->stamp == row.stamp && instance.waiting->token == row.token;
+  if (!same) instance.waiting = {row.stamp, row.token, now};
+  if (now - instance.waiting->since > kPatience)
+    broken(name(row.view.key) + " has messages, and the worker that holds it does nothing with them");
 }
 
 // ---- turns --------------------------------------------------------------------------------------
@@ -73,6 +107,8 @@ void Witness::take(Instance& instance, const store::TurnRequest& request, const 
   } else if (instance.lock && instance.lock->until > now) {
     broken(name(turn.key) + " was handed out while worker " + to_string(instance.lock->worker) +
            " holds its lock " + in_words(instance.lock->token));
+  } else {
+    check_lapse(instance.lock, name(turn.key));
   }
   if (turn.stamp != instance.stamp) broken(name(turn.key) + " was handed out with a stamp that nobody wrote");
   if (turn.execution != instance.execution)
@@ -83,7 +119,7 @@ void Witness::take(Instance& instance, const store::TurnRequest& request, const 
       broken("message " + to_string(message.id) + " of " + name(turn.key) +
              " was handed out after it was consumed");
   }
-  instance.lock = Lock{turn.token, request.worker, after(now, request.lease)};
+  instance.lock = new_lock(turn.token, request.worker, request.lease);
 }
 
 void Witness::committed(const store::CommitRequest& request, const store::TurnCommit& commit,
@@ -194,8 +230,7 @@ void Witness::schedule(const store::CommitRequest& request, const store::TurnCom
     const std::optional<store::LockedActivity>& locked = answer.handed_off[i];
     if (!locked) continue;
     if (!wanted.hand_off) broken(name(id) + " was handed off though nobody wished it");
-    hand_out(*locked,
-             {commit.activity_token, request.worker, after(clock_.boot_now(), request.activity_lease)});
+    hand_out(*locked, new_lock(commit.activity_token, request.worker, request.activity_lease));
   }
 }
 
@@ -209,7 +244,7 @@ void Witness::fetched(const store::ActivityRequest& request, const store::Fetche
     }
   }
   for (const store::LockedActivity& locked : answer.activities)
-    hand_out(locked, {request.token, request.worker, after(clock_.boot_now(), request.lease)});
+    hand_out(locked, new_lock(request.token, request.worker, request.lease));
 }
 
 void Witness::hand_out(const store::LockedActivity& locked, const Lock& lock) {
@@ -220,6 +255,7 @@ void Witness::hand_out(const store::LockedActivity& locked, const Lock& lock) {
   if (activity.lock && activity.lock->until > clock_.boot_now())
     broken(name(locked.id) + " was handed out while worker " + to_string(activity.lock->worker) +
            " holds its lock");
+  check_lapse(activity.lock, name(locked.id));
   ++activity.delivery;
   if (locked.attempt != activity.attempt || locked.delivery != activity.delivery)
     broken(name(locked.id) + " was handed out as attempt " + std::to_string(locked.attempt) + ", delivery " +
@@ -342,7 +378,7 @@ void Witness::swept(const store::Swept& answer) {
 void Witness::inspect(const store::StoreState& state) {
   std::set<InstanceKey> running;
   for (const store::InstanceRow& row : state.instances) {
-    const Instance& instance = this->instance(row.view.key);
+    Instance& instance = this->instance(row.view.key);
     const std::string who = name(row.view.key);
     const bool ended = store::has_ended(row.view.status);
     if (!ended) running.insert(row.view.key);
@@ -355,6 +391,7 @@ void Witness::inspect(const store::StoreState& state) {
     if (pending && !row.ready && row.view.status == store::InstanceStatus::running &&
         instance.not_before <= clock_.boot_now())
       broken(who + " has messages and is not ready: it is stranded");
+    check_progress(instance, row, pending && !ended);
     if (ended && !row.timers.empty()) broken(who + " has ended and still has timers");
     for (const store::Message& message : row.messages) {
       if (instance.consumed.contains(message.id))

@@ -8,6 +8,7 @@
 #include <holdfast/ids.hpp>
 #include <holdfast/store.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -55,6 +56,12 @@ class Witness {
   /// Whether the same worker had it right before, in the delivery before, and could not think that it was
   /// another that took it.
   [[nodiscard]] bool was_taken_again(const ActivityContext& running) const;
+  /// From here on, whoever has locked something and lives gives it back: nobody waits for a lease to end.
+  void expect_no_lapses() { no_lapses_since_ = std::min(no_lapses_since_, clock_.boot_now()); }
+  /// A worker died or was taken for gone, and what it had locked waits.
+  void allow_lapses() { no_lapses_since_ = BootTime::max(); }
+  /// From here on, whoever holds an instance that has something to do does it.
+  void expect_progress() { progress_since_ = std::min(progress_since_, clock_.boot_now()); }
 
   /// Compares the whole store with what was heard.
   void inspect(const store::StoreState& state);
@@ -68,12 +75,21 @@ class Witness {
   struct Lock {
     LockToken token{};
     WorkerKey worker{};
+    BootTime since = kLongAgo;
+    Duration lease{};
     BootTime until = kLongAgo;
+  };
+  /// An instance that has something to do, in these hands.
+  struct Waiting {
+    TurnStamp stamp{};
+    LockToken token{};
+    BootTime since = kLongAgo;
   };
   struct Instance {
     std::string id{};
     std::optional<Lock> lock{};
     BootTime not_before = kLongAgo;  ///< a release asked for a delay
+    std::optional<Waiting> waiting{};
     TurnStamp stamp{};
     bool ended = false;
     ExecutionNumber execution{1};
@@ -100,6 +116,9 @@ class Witness {
 
   void broken(std::string what) { broken_(std::move(what)); }
   Instance& instance(InstanceKey key) { return instances_[key]; }
+  [[nodiscard]] Lock new_lock(LockToken token, WorkerKey worker, Duration lease) const;
+  void check_lapse(const std::optional<Lock>& lock, const std::string& who);
+  void check_progress(Instance& instance, const store::InstanceRow& row, bool pending);
   [[nodiscard]] std::string name(InstanceKey key) const;
   [[nodiscard]] std::string name(const store::ActivityId& id) const;
   void take(Instance& instance, const store::TurnRequest& request, const store::LockedTurn& turn);
@@ -124,6 +143,8 @@ class Witness {
   std::function<void(std::string)> broken_;
   std::map<InstanceKey, Instance> instances_;
   std::map<store::ActivityId, Activity> activities_;
+  BootTime no_lapses_since_ = BootTime::max();
+  BootTime progress_since_ = BootTime::max();
   std::uint64_t changes_ = 0;
   std::uint64_t turns_ = 0;
 };

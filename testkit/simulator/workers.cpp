@@ -27,7 +27,7 @@ void World::draw_options(Slot& slot) {
   RuntimeOptions& options = slot.options;
   options.queues = {"*"};
   options.activity_slots = 4;
-  options.poison_after = 1000;
+  options.poison_after = options_.poison_after;
   options.logger = logger_;
   options.metrics = metrics_;
   slot.keeps_name = dice_.one_in(2);
@@ -38,6 +38,7 @@ void World::draw_options(Slot& slot) {
   options.instance_lease = dice_.between(500ms, 5s);
   options.hold_instances = dice_.pick<Duration>({0ms, 10ms, 100ms, 400ms});
   options.cancel_grace = dice_.between(100ms, 10s);
+  options.turn_time_limit = dice_.pick<Duration>({10s, 1s});
   options.worker_stale_after = dice_.between(6s, 60s);
   options.cached_instances = dice_.pick<std::size_t>({1, 3, 10'000});
   options.cache_idle = dice_.pick<Duration>({500ms, 10s, 10min});
@@ -118,6 +119,7 @@ void World::kill(Process& process, std::string_view why) {
   if (process.is_dead()) return;
   note(process.name() + " dies " + std::string(why));
   process.kill();
+  witness_.allow_lapses();
   if (!process.in_use() && dice_.one_in(2)) process.finish_unheard(1 + dice_.below(3));
 }
 
@@ -232,6 +234,8 @@ void World::calm_down() {
     process->pause(kLongAgo);
     if (slot_of(*process) == nullptr) kill(*process, "since it was replaced");
   }
+  witness_.expect_progress();
+  witness_.expect_no_lapses();
 }
 
 }  // namespace holdfast::simulator

@@ -122,6 +122,8 @@ testing::SimulationReport World::report() const {
 void World::run() {
   make_slots(options_.workers);
   set_hazards();
+  if (profile_.keeps_going()) witness_.expect_progress();
+  if (profile_.loses_no_locks()) witness_.expect_no_lapses();
   loop_since_ = now();
   const BootTime trouble_ends = now() + options_.trouble;
   while (!over() && now() < trouble_ends && !all_ended()) {
@@ -284,7 +286,9 @@ void World::happen(const Choice& choice) {
     case Choice::Kind::process: {
       Process& process = *processes_[choice.index];
       if (tells_) note(process.describe(choice.move));
+      Process* const outer = std::exchange(current_, &process);
       if (auto complaint = process.make(choice.move)) fail(*std::move(complaint));
+      current_ = outer;
       break;
     }
     case Choice::Kind::client: {
@@ -415,6 +419,28 @@ void World::pass_time(Duration least) {
   }
   --depth_;
   if (over()) throw std::runtime_error("the run is over");
+}
+
+// Not while a call is under way: it would take as long, and its caller would be the one that blocks.
+void World::block(Duration time) {
+  if (calm_ || over() || depth_ > blocked_) return;
+  ++faults_;
+  note("code of an orchestration blocks for " + in_seconds(time));
+  ++blocked_;
+  pass_time(time);
+  --blocked_;
+}
+
+void World::kill_current() {
+  if (calm_ || current_ == nullptr) return;
+  ++faults_;
+  kill(*current_, "in the code of an orchestration");
+}
+
+bool World::refuses_item() {
+  if (over() || !dice_.one_in(profile_.refuse_item_in)) return false;
+  ++faults_;
+  return true;
 }
 
 Fault World::choose(FaultyStore& /*handle*/) {

@@ -57,6 +57,10 @@ class World : private CallGuard {
   void fail(std::string what);
   Dice& scenario_dice() noexcept { return scenario_dice_; }
   [[nodiscard]] Duration age() const { return clock_.boot_now() - began_; }
+  /// Code of an orchestration blocks its thread: the others go on.
+  void block(Duration time);
+  /// The process whose code runs now dies with it.
+  void kill_current();
   /// Past all faults.
   [[nodiscard]] Store& plain_store() const noexcept { return *plain_store_; }
 
@@ -107,6 +111,7 @@ class World : private CallGuard {
   // CallGuard
   void around(FaultyStore& handle) override;
   Fault choose(FaultyStore& handle) override;
+  bool refuses_item() override;
   void tell(const FaultyStore& handle, std::string_view call, const std::string& what) override;
   [[nodiscard]] bool tells() const noexcept override { return tells_; }
   [[nodiscard]] Witness& witness() noexcept override { return witness_; }
@@ -187,8 +192,10 @@ class World : private CallGuard {
   std::uint64_t newest_build_ = 1;
   std::uint64_t processes_made_ = 0;
   bool calm_ = false;
-  bool closing_ = false;  // no process is started any more
-  int depth_ = 0;         // steps inside of calls of steps
+  bool closing_ = false;        // no process is started any more
+  int depth_ = 0;               // steps inside of calls of steps
+  int blocked_ = 0;             // of those, inside of code that blocks
+  Process* current_ = nullptr;  // whose move is made now
 
   std::uint64_t steps_ = 0;
   std::uint64_t calls_ = 0;

@@ -96,7 +96,9 @@ void everything(Simulation& sim) {
                                   worker_sessions,
                                   aborted_sessions,
                                   closed_sessions,
-                                  listeners};
+                                  listeners,
+                                  leftovers,
+                                  blocked_turns};
   // Few kinds at once keep a failure readable; over many seeds they all meet.
   const std::size_t kinds = 1 + sim.draw(8);
   std::set<std::size_t> chosen;

@@ -99,6 +99,11 @@ void side_effects(const Shared& shared);
 void queues(const Shared& shared);
 void heartbeats(const Shared& shared);
 void oversized_ones(const Shared& shared);
+// Activities that are dropped while they end; turns that block; one that kills its workers beside them, which
+// needs a low `poison_after` and no other kills.
+void leftovers(const Shared& shared);
+void blocked_turns(const Shared& shared);
+void suspects_beside_blocked_turns(const Shared& shared);
 // Time, events and messages.
 void timers(const Shared& shared);
 void approvals(const Shared& shared);
