@@ -156,7 +156,8 @@ class Store {
 
   /// Keeps locks for `lease` from now on. An activity of a session's current generation extends the session's
   /// lease too. Turns: `lost`. Activities: `gone` or `lost`. Only these mean that the lock is no longer the
-  /// caller's.
+  /// caller's. A lease that was over begins again if nobody has taken it since; an activity of a session
+  /// whose concurrency limit was reached by others meanwhile is `lost`.
   virtual std::vector<StoreResult<void>> renew_turns(WorkerKey worker, Duration lease,
                                                      std::span<const store::TurnRenewal> turns) = 0;
   virtual std::vector<StoreResult<void>> renew_activities(
