@@ -23,7 +23,8 @@ void SessionWitness::refreshed(WorkerKey worker, const StoreResult<void>& answer
   SignsOfLife& signs = signs_of_life_[worker];
   const bool is_gone = !answer && answer.error().kind == StoreError::Kind::not_found;
   const bool waited = clock_.boot_now() - signs.last_try > stale_after_ / 3;
-  if (is_gone && stale_after_ != never && !signs.had_pause && !waited)
+  const bool replaced = newest_[node_of(worker)] != worker;  // what it says is no sign of life any more
+  if (is_gone && stale_after_ != never && !signs.had_pause && !waited && !replaced)
     broken_("worker " + to_string(worker) + " was taken for gone, and was never silent for long");
   if (answer) signs = {.last_try = clock_.boot_now()};
 }
