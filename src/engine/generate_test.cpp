@@ -174,6 +174,12 @@ class Generator {
         node.parts.push_back(with_operation(K::start));
         step.parts[0].parts.insert(step.parts[0].parts.begin(), Node{K::await_slot, 0, 0, {}});
       }
+      if (step.kind == K::await_shared && chance(2)) {
+        // Somebody else waits for the same, in a shield.
+        node.parts.push_back(with_operation(K::share, step.a));
+        const Node inside{K::shield, 0, 0, {Node{K::await_shared, step.a, 0, {}}}};
+        node.parts.push_back({K::detach_task, 0, 0, {inside}});
+      }
       if (step.kind == K::close_session) node.parts.push_back({K::open_session, 0, 0, {}});
       if (step.kind == K::get_value && chance(2)) node.parts.push_back({K::set_value, step.a, 0, {}});
       if (step.kind == K::get_value && chance(2)) node.parts.push_back({K::clear_value, step.a, 0, {}});
