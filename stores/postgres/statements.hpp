@@ -672,10 +672,14 @@ inline constexpr Statement kDropRemains{
 inline constexpr Statement kDropEmptyRemains{
     "postgres.drop_empty_remains",
     "DELETE FROM remains AS r WHERE NOT EXISTS (SELECT 1 FROM history AS h WHERE h.key = r.key)"};
+/// Who is connected is read once per transaction: it must not be older than the rows.
+inline constexpr Statement kSeeConnections{"postgres.see_connections", "SELECT pg_stat_clear_snapshot()"};
+/// By the backend that it was registered with: who registers anew at this moment stays.
 inline constexpr Statement kForgetListeners{
     "postgres.forget_listeners",
-    "DELETE FROM listeners AS l WHERE NOT EXISTS (SELECT 1 FROM pg_stat_activity AS a"
-    " WHERE a.pid = l.backend)"};
+    "DELETE FROM listeners AS l USING (SELECT o.id, o.backend FROM listeners AS o WHERE NOT EXISTS"
+    " (SELECT 1 FROM pg_stat_activity AS a WHERE a.pid = o.backend) FOR UPDATE OF o SKIP LOCKED) AS gone"
+    " WHERE l.id = gone.id AND l.backend = gone.backend"};
 inline constexpr Statement kAnyRemains{"postgres.any_remains", "SELECT 1 FROM remains LIMIT 1"};
 
 }  // namespace holdfast::postgres_store::sql

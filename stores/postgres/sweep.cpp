@@ -129,6 +129,7 @@ Swept sweep(WorkingSet& set, const SweepRequest& request, rules::Lapses& lapses)
   remains.drop(sql::kDropCancels, sql::kNextCancel, {}, swept.remains_removed);
   remains.due(sql::kNextOverdue);
   remains.drop_history();
+  set.ask(sql::kSeeConnections, Parameters());
   set.ask(sql::kForgetListeners, Parameters());
   set.bring();
   const BootTime next = std::min(by_rules, remains.next());

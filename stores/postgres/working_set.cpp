@@ -41,7 +41,7 @@ void WorkingSet::queue(const Statement& statement, const Parameters& parameters,
 
 void WorkingSet::bring() {
   const std::vector<Take> takes = std::exchange(takes_, {});
-  const std::vector<Answer> answers = link_.connection.exchange(takes.size() - std::exchange(optional_, 0));
+  const std::vector<Answer> answers = link_.connection.exchange(std::exchange(optional_, 0));
   for (std::size_t i = 0; i < answers.size(); ++i) {
     if (takes[i]) takes[i](answers[i]);
   }
