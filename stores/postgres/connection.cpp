@@ -32,9 +32,9 @@ std::string quoted(std::string_view name) {
   return text + '"';
 }
 
-bool SqlError::is_passing() const noexcept {
-  return state == "40001" || state == "40P01" || state == "55P03";
-}
+bool SqlError::is_passing() const noexcept { return state == "40001" || state == "40P01"; }
+
+bool SqlError::is_locked() const noexcept { return state == "55P03"; }
 
 bool SqlError::is_about_values() const noexcept {
   return state.starts_with("22") || state.starts_with("23") || state.starts_with("54");

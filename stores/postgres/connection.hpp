@@ -31,9 +31,10 @@ struct SqlError : std::runtime_error {
       : std::runtime_error(message), state(std::move(sql_state)) {}
   std::string state;
 
-  /// The same transaction may succeed when it is tried again: deadlocks, locks that did not
-  /// become free, and what could not be serialised.
+  /// The same transaction may succeed when it is tried again: deadlocks, and what could not be serialised.
   [[nodiscard]] bool is_passing() const noexcept;
+  /// Somebody else has locked what it needs.
+  [[nodiscard]] bool is_locked() const noexcept;
   /// It depends on what was asked for: others are not concerned.
   [[nodiscard]] bool is_about_values() const noexcept;
 };

@@ -15,8 +15,7 @@ BootTime before(BootTime now, Duration kept) {
   return kept >= now.time_since_epoch() ? BootTime{} : now - kept;
 }
 
-/// Of the sessions only those that something may be done with; instances first: whoever answers an activity
-/// locks them in this order, too.
+/// Of the sessions only those that something may be done with.
 class Due {
  public:
   Due(WorkingSet& set, const SweepRequest& request) : set_(set), request_(request) {}
@@ -30,8 +29,8 @@ class Due {
              [&](const Answer& answer) { take_ids(answer); });
     set_.want_all_workers();
     set_.bring();
-    set_.want_instances(instances_);
     set_.want_sessions(sessions_);
+    set_.want_instances(instances_);
     set_.want_activities(activities_);
     if (set_.asked()) set_.bring();
   }

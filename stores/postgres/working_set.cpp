@@ -95,12 +95,12 @@ void Needs::add_locks(const Needs& more) {
   activities.insert(more.activities.begin(), more.activities.end());
 }
 
-// Names, instances, sessions, activities: who locks in another order may have to do it all again.
 void WorkingSet::bring_needed() {
   const Needs needs = std::exchange(needs_, {});
   const auto list = [](const auto& set) { return std::vector(set.begin(), set.end()); };
   for (const WorkerKey worker : needs.workers) want_worker(worker);
   want_names(list(needs.reserved));
+  want_sessions(list(needs.sessions), list(needs.activities), list(needs.ending));
   std::vector<std::string> names = list(needs.names);
   names.insert(names.end(), needs.reserved.begin(), needs.reserved.end());
   want_instances(list(needs.instances), names);
@@ -109,10 +109,8 @@ void WorkingSet::bring_needed() {
   std::set<InstanceKey> timers = needs.timers;
   timers.insert(needs.ending.begin(), needs.ending.end());
   want_timers(list(timers));
-  want_sessions(list(needs.sessions));
   want_sessions_of(list(needs.ending));
-  want_activities_of(list(needs.ending));
-  want_activities(list(needs.activities));
+  want_activities(list(needs.activities), list(needs.ending));
   want_requests(needs.requests);
   if (needs.urgent) want_waiting_above(0);
   bring();

@@ -113,7 +113,10 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   Needs& need() noexcept { return needs_; }
   /// All that was waited for to be locked so far, in whatever order.
   [[nodiscard]] const Needs& waited_for() const noexcept { return waited_for_; }
-  /// Brings what is needed, in the order in which everybody locks.
+  /// Brings what is needed, in the order in which everybody locks: ids that may be new; sessions by id, with
+  /// their activities; instances by key; activities by key. Whoever locks an activity of a session has locked
+  /// the session, so these need no order of their own. (A worker's row is locked before all that, by who
+  /// claims sessions for it.)
   void bring_needed();
 
   void want_instances(std::vector<InstanceKey> keys, std::vector<std::string> names = {});
@@ -125,10 +128,14 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void want_messages_after(const std::vector<std::pair<InstanceKey, MessageId>>& wanted);
   void want_timers(const std::vector<InstanceKey>& keys);
   void want_delayed(const std::vector<InstanceKey>& keys);
-  void want_activities(const std::vector<store::ActivityId>& ids);
-  void want_activities_of(const std::vector<InstanceKey>& keys);
+  void want_activities(const std::vector<store::ActivityId>& ids,
+                       const std::vector<InstanceKey>& all_of = {});
   void want_sessions_of(const std::vector<InstanceKey>& keys);
   void want_sessions(const std::vector<std::string>& ids);
+  /// Those named; those that the activities belong to; and those that instances which end have opened, or
+  /// have activities in.
+  void want_sessions(const std::vector<std::string>& ids, const std::vector<store::ActivityId>& activities,
+                     const std::vector<InstanceKey>& ending);
   void want_free_sessions(const std::vector<std::string>& ids);
   void want_stopping(const std::vector<std::string>& sessions);
   void want_names(const std::vector<std::string>& names);
@@ -245,7 +252,8 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   const Kind& kind(std::int32_t number);
   std::int32_t kind_number(const Kind& kind);
 
-  void take_sessions(const Answer& answer);
+  /// Answers which are new.
+  std::vector<std::string> take_sessions(const Answer& answer);
   void take_watches(const Answer& answer);
   void take_early(const Answer& answer);
 
