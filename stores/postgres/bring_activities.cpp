@@ -256,14 +256,21 @@ void WorkingSet::session(std::string_view id) {
   if (asked()) bring();
 }
 
-void WorkingSet::owned(WorkerKey worker) {
-  if (knows_everything_ || !asked_owned_.insert(worker).second) return;
-  std::vector<std::string> ids;
-  ask_now(sql::kOwnedBy, Parameters(ns(), worker), [&](const Answer& answer) {
-    for (int i = 0; i < answer.rows(); ++i) ids.emplace_back(answer.bytes(i, 0));
+// Those in the space may have been changed already. Once more of them are there, fewer are elsewhere.
+rules::HeldElsewhere WorkingSet::held_elsewhere(WorkerKey worker) {
+  if (knows_everything_) return {};
+  const auto [place, is_new] = held_elsewhere_.try_emplace(worker);
+  auto& [sessions_known, held] = place->second;
+  if (!is_new && sessions_known == read_sessions_.size()) return held;
+  sessions_known = read_sessions_.size();
+  std::vector<std::string> here;
+  for (const auto& [id, session] : read_sessions_) here.push_back(id);
+  ask_now(sql::kHeldElsewhere, Parameters(ns(), worker, tx().now).add_all(here), [&](const Answer& answer) {
+    Row row(answer, 0);
+    held.count = row.next<std::uint32_t>();
+    held.first_end = row.next<std::optional<BootTime>>().value_or(rules::kNever);
   });
-  want_sessions(ids);
-  if (asked()) bring();
+  return held;
 }
 
 void WorkingSet::take_watches(const Answer& answer) {

@@ -27,6 +27,12 @@ StoreResult<store::FetchedTurns> fetch_turns(WorkingSet& set, const store::TurnR
                                              LookAgain& look_again);
 StoreResult<store::FetchedActivities> fetch_activities(WorkingSet& set, const store::ActivityRequest& request,
                                                        LookAgain& look_again);
+/// Some of those that are parked, by key.
+struct WokenSlice {
+  std::uint64_t woken = 0;
+  std::optional<InstanceKey> last{};  ///< the next slice begins after it, if there is one
+};
+WokenSlice wake_parked(WorkingSet& set, const store::Code& code, InstanceKey after);
 store::Swept sweep(WorkingSet& set, const store::SweepRequest& request, rules::Lapses& lapses);
 
 StoreResult<std::uint64_t> prune_executions(WorkingSet& set, std::string_view instance, std::uint64_t keep);

@@ -93,9 +93,10 @@ inline constexpr Statement kReadChildren{"postgres.read_children",
 inline constexpr Statement kReadAllInstances{"postgres.read_all_instances",
                                              "SELECT " HOLDFAST_INSTANCE_COLUMNS
                                              " FROM instances AS i WHERE i.ns = $1"};
-inline constexpr Statement kParked{
-    "postgres.parked", "SELECT " HOLDFAST_INSTANCE_COLUMNS
-                       " FROM instances AS i WHERE i.ns = $1 AND i.status = 2 ORDER BY i.key FOR UPDATE"};
+inline constexpr Statement kParked{"postgres.parked",
+                                   "SELECT " HOLDFAST_INSTANCE_COLUMNS
+                                   " FROM instances AS i WHERE i.ns = $1 AND i.status = 2 AND i.key > $2"
+                                   " ORDER BY i.key LIMIT $3 FOR UPDATE"};
 inline constexpr Statement kListed{
     "postgres.listed",
     "SELECT " HOLDFAST_INSTANCE_COLUMNS
@@ -496,8 +497,11 @@ inline constexpr Statement kReserveSessions{"postgres.reserve_sessions",
 inline constexpr Statement kSessionsAfter{
     "postgres.sessions_after", "SELECT id FROM sessions WHERE ns = $1 AND id > $2 ORDER BY id LIMIT $3"};
 inline constexpr Statement kSessionIds{"postgres.session_ids", "SELECT id FROM sessions WHERE ns = $1"};
-inline constexpr Statement kOwnedBy{
-    "postgres.owned_by", "SELECT id FROM sessions WHERE ns = $1 AND worker = $2 AND ended IS NULL"};
+/// Of one worker, without those named: how many it holds, and when the first lease of them ends.
+inline constexpr Statement kHeldElsewhere{
+    "postgres.held_elsewhere",
+    "SELECT count(*)::integer, min(lease_until) FROM sessions WHERE ns = $1 AND worker = $2 AND ended IS NULL"
+    " AND lease_until > $3 AND id <> ALL($4::text[])"};
 inline constexpr Statement kOwnedByNode{
     "postgres.owned_by_node",
     "SELECT id FROM sessions WHERE ns = $1 AND worker <> 0 AND ended IS NULL AND owner = $2"};

@@ -151,8 +151,15 @@ StoreResult<std::vector<store::Segment>> PostgresStore::read_history(InstanceKey
 }
 
 StoreResult<std::uint64_t> PostgresStore::wake_parked(const store::Code& code) {
-  return write<std::uint64_t>([&](WorkingSet& set) { return rules::wake_parked(set.tx(), code); },
-                              Place::last);
+  std::uint64_t woken = 0;
+  for (std::optional<InstanceKey> after = InstanceKey{}; after;) {
+    const auto slice = write<WokenSlice>(
+        [&](WorkingSet& set) { return postgres_store::wake_parked(set, code, *after); }, Place::last);
+    if (!slice) return Unexpected(slice.error());
+    woken += slice->woken;
+    after = slice->last;
+  }
+  return woken;
 }
 
 // ---- activities ----------------------------------------------------------------------------------

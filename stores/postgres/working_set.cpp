@@ -387,7 +387,7 @@ void WorkingSet::clear() {
   read_sessions_.clear();
   asked_watchers_.clear();
   asked_stopping_.clear();
-  asked_owned_.clear();
+  held_elsewhere_.clear();
   asked_workers_.clear();
   read_workers_.clear();
   read_cancels_.clear();

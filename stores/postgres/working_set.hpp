@@ -122,6 +122,8 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void want_instances(std::vector<InstanceKey> keys, std::vector<std::string> names = {});
   /// Only those that nobody else has locked.
   void want_free_instances(const std::vector<InstanceKey>& keys);
+  /// Those that are parked, by key.
+  void want_parked(InstanceKey after, std::size_t limit);
   /// Those of them that did not come are left alone.
   void leave(const std::vector<InstanceKey>& keys) { asked_instances_.insert(keys.begin(), keys.end()); }
   void want_unread(const std::map<InstanceKey, MessageId>& seen);
@@ -179,7 +181,6 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void instance(std::string_view id) override;
   void reserve(std::string_view id) override;
   std::string name_of(InstanceKey key) override;
-  void parked() override;
   void unread(rules::Instance& instance) override;
   void messages_after(rules::Instance& instance, MessageId seen) override;
   void message(rules::Instance& instance, MessageId id) override;
@@ -194,7 +195,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void waiting_above(int priority) override;
   void cancel(const store::ActivityId& id, LockToken token) override;
   void session(std::string_view id) override;
-  void owned(WorkerKey worker) override;
+  rules::HeldElsewhere held_elsewhere(WorkerKey worker) override;
   void watchers(const std::string& session) override;
   void stopping(const std::string& session) override;
   void worker(WorkerKey key) override;
@@ -293,7 +294,8 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   rules::ByName<rules::Session> read_sessions_{};
   std::set<std::string, std::less<>> asked_watchers_{};
   std::set<std::string, std::less<>> asked_stopping_{};
-  std::set<WorkerKey> asked_owned_{};
+  /// With how many sessions were in the space when it was asked for.
+  std::map<WorkerKey, std::pair<std::size_t, rules::HeldElsewhere>> held_elsewhere_{};
   std::set<WorkerKey> asked_workers_{};
   std::map<WorkerKey, rules::Worker> read_workers_{};
   std::map<std::pair<store::ActivityId, LockToken>, store::CancelRecord::State> read_cancels_{};
