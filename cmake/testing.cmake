@@ -21,6 +21,13 @@ function(holdfast_test_options target)
   target_precompile_headers(${target} REUSE_FROM holdfast_test_pch)
 endfunction()
 
+# What is put in front of the command of a test, so that it is ended when it hangs: tests/watch. A test has two minutes, or
+# what it declares; sanitizers and a busy machine make it slower.
+set(HOLDFAST_WATCH watch 120)
+if(HOLDFAST_SANITIZER)
+  set(HOLDFAST_WATCH watch 400)
+endif()
+
 # holdfast_test(<binary> [EVERY_COMPILER] SOURCES <file>... [LIBRARIES <target>...] [SHARDS <n>] [NEEDS_POSTGRES] [SANITIZED <filter>])
 # EVERY_COMPILER: also built and run by the presets that check another compiler.
 # SHARDS: in so many entries, for what mostly waits.
@@ -44,8 +51,9 @@ function(holdfast_test name)
       set(entry "${name} ${shard} of ${ARG_SHARDS}")
     endif()
     math(EXPR index "${shard} - 1")
-    add_test(NAME "${entry}" COMMAND ${name} --gtest_brief=0 WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
-    set_tests_properties("${entry}" PROPERTIES LABELS "${folder}" TIMEOUT 900
+    add_test(NAME "${entry}" COMMAND ${HOLDFAST_WATCH} "$<TARGET_FILE:${name}>" --gtest_brief=0
+      WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+    set_tests_properties("${entry}" PROPERTIES LABELS "${folder}" TIMEOUT 1800
       ENVIRONMENT "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${index}")
     if(HOLDFAST_SANITIZER AND ARG_SANITIZED)
       set_property(TEST "${entry}" APPEND PROPERTY ENVIRONMENT "GTEST_FILTER=${ARG_SANITIZED}")

@@ -117,6 +117,7 @@ class ClientError : public Error {
     conflict,    ///< the id is taken by something else
     not_found,   ///< there is nothing with that id
     invalid,     ///< the request itself is wrong
+    damaged,     ///< what the store has of it can't be read any more
     unavailable  ///< the store can't be reached now; the same call may succeed later
   };
   ClientError(Kind kind, std::string message);
@@ -134,6 +135,10 @@ class StoreOpenError : public Error {
     newer,          ///< written by a newer version of Holdfast
     corrupt,        ///< the file is damaged
     read_only,      ///< it can't be written
+    invalid,        ///< what names the store can't be understood: a malformed URI, an impossible schema
+    no_database,    ///< the server has no database of that name
+    no_access,      ///< the role doesn't exist, its password is wrong, or the server doesn't let it in
+    no_schema,      ///< the schema doesn't exist, and the role may not make it
     no_directory,   ///< the folder doesn't exist
     network_mount,  ///< locks and shared memory don't work there
     disk_full,

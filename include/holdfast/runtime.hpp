@@ -91,6 +91,9 @@ struct RuntimeOptions {
   /// opened, or given a policy, after its end.
   Duration session_state_retention = std::chrono::hours(24);
   Duration session_record_retention = std::chrono::hours(24);
+  /// How long the id of a client's request is known after it took effect, or after the instance that it
+  /// started is gone: repeated within it, the request answers the same and does nothing.
+  Duration request_retention = std::chrono::hours(24);
 
   /// Where it writes what happens; empty: stderr, from `info` on.
   std::shared_ptr<Logger> logger{};
@@ -180,7 +183,9 @@ class Runtime {
   /// options that don't go together, ClientError when the store can't be reached.
   void start();
   /// Takes nothing new, lets what runs finish until `deadline` has passed, then asks it to stop; gives back
-  /// all locks. True when everything had finished by itself.
+  /// all locks. True when everything had finished by itself, and no thread is left behind: code that ignores
+  /// its stop token, or a turn that does not end, goes on in one. Called again, also by another thread while
+  /// the first call is under way, it returns when that one has, with the same answer.
   bool drain(Duration deadline);
   /// drain() with the cancel grace.
   void stop();

@@ -195,9 +195,10 @@ class Store {
 
   // ---- clients --------------------------------------------------------------------------------
 
-  /// Starts instances. For an id that exists: the same request, or the same fingerprint and `never`, answers
-  /// the key that is there; else `conflict`, unless `reuse` allows a new life. Early deliveries for the id
-  /// become its messages.
+  /// Starts instances. A request that took effect answers the key that it made, also when that life has ended
+  /// or is gone (then for `request_retention`, see sweep()). For an id that exists, the same fingerprint and
+  /// `never` answers the key that is there; else `conflict`, unless `reuse` allows a new life. Early
+  /// deliveries for the id become its messages.
   virtual std::vector<StoreResult<store::StartAnswer>> start(
       std::span<const store::StartRequest> requests) = 0;
   /// Sends control messages and deliveries. Key 0: kept for an instance that doesn't exist yet. `not_found`
@@ -227,9 +228,11 @@ class Store {
 
   /// Does what is due and nobody else does: fails items past their deadlines, expires sessions, declares
   /// `fail` sessions lost, removes stale workers, old records, early deliveries past their time and the
-  /// remains of deleted instances; repairs. Any worker may call it at any time. A `fail` session is declared
-  /// lost only when sweeps of this handle saw it lapsed for half its lease, without any call of the handle
-  /// being answered `unavailable` in between.
+  /// remains of deleted instances; repairs. Any worker may call it at any time, and is never removed by its own
+  /// sweep. Others may be as late as the sweep itself, after an outage of the store: so a worker is removed, and
+  /// a `fail` session declared lost, only when sweeps of this handle saw it overdue for half of
+  /// `worker_stale_after`, or of its lease. What they saw counts no more when a call of the handle was answered
+  /// `unavailable`, or when there was no sweep for the whole of that time.
   virtual StoreResult<store::Swept> sweep(const store::SweepRequest& request) = 0;
 
   /// A listener for `mask`; `worker` says whose cancels it wants (0: nobody's).

@@ -39,6 +39,8 @@ constexpr std::string_view client_error_type(ClientError::Kind kind) {
       return "not_found";
     case ClientError::Kind::invalid:
       return "invalid";
+    case ClientError::Kind::damaged:
+      return "damaged";
     case ClientError::Kind::unavailable:
       break;
   }

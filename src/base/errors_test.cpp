@@ -68,6 +68,9 @@ TEST(Errors, OnlyAnUnavailableStoreIsWorthTryingAgain) {
   EXPECT_FALSE(conflict.failure().retryable);
   EXPECT_EQ(conflict.failure().type, "conflict");
   EXPECT_EQ(conflict.kind(), ClientError::Kind::conflict);
+  const ClientError damaged(ClientError::Kind::damaged, "a row can't be read");
+  EXPECT_FALSE(damaged.failure().retryable);
+  EXPECT_EQ(damaged.failure().type, "damaged");
 }
 
 TEST(Errors, AnActivityFailureCarriesTypeAndDetails) {

@@ -1,6 +1,7 @@
 // ClientCore: what all copies of a Client and its Runs share.
 #pragma once
 
+#include "base/moments.hpp"
 #include "client/watcher.hpp"
 
 #include <holdfast/client.hpp>
@@ -33,12 +34,12 @@ class ClientCore {
   /// What is asked must be safe to repeat: reads, and what carries a request id.
   template <class Ask>
   auto call(Ask ask) -> typename std::invoke_result_t<Ask>::value_type {
-    const BootTime give_up = store_->clock().boot_now() + options_.retry_for;
+    const BootTime give_up = after(store_->clock().boot_now(), options_.retry_for);
     for (std::chrono::milliseconds pause{10};; pause = std::min(pause * 2, std::chrono::milliseconds(500))) {
       auto answer = ask();
       if (answer) return std::move(answer).value();
       const bool again = answer.error().kind == StoreError::Kind::unavailable &&
-                         store_->clock().boot_now() + pause < give_up;
+                         after(store_->clock().boot_now(), pause) < give_up;
       if (!again) refuse(answer.error());
       sleep(pause);
     }

@@ -24,6 +24,8 @@ void ClientCore::refuse(const StoreError& error) {
       throw ClientError(Kind::not_found, error.message);
     case StoreError::Kind::invalid:
       throw ClientError(Kind::invalid, error.message);
+    case StoreError::Kind::damaged:
+      throw ClientError(Kind::damaged, error.message);
     case StoreError::Kind::lost:
     case StoreError::Kind::superseded:
     case StoreError::Kind::unavailable:

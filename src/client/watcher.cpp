@@ -1,5 +1,7 @@
 #include "client/watcher.hpp"
 
+#include "base/waiting.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <iterator>
@@ -38,10 +40,7 @@ std::optional<store::InstanceView> Watcher::wait(
 // False when the time is up.
 bool Watcher::wait(Waiter& waiter, Duration timeout) {
   std::unique_lock lock(waiter.mutex);
-  const auto done = [&] { return waiter.done; };
-  if (timeout != never) return waiter.changed.wait_for(lock, timeout, done);
-  waiter.changed.wait(lock, done);
-  return true;
+  return wait_for(waiter.changed, lock, timeout, [&] { return waiter.done; });
 }
 
 void Watcher::add(InstanceKey key, const std::shared_ptr<Waiter>& waiter) {

@@ -1,5 +1,6 @@
 #include "engine/execution.hpp"
 
+#include "base/moments.hpp"
 #include "engine/cancels.hpp"
 #include "engine/matching.hpp"
 
@@ -134,8 +135,7 @@ OpState* Execution::start(detail::Described described) {
 void Execution::complete_description(Description& description) {
   Operation& operation = description.operation;
   if (auto* timer = std::get_if<detail::TimerStarted>(&operation); timer != nullptr && description.delay) {
-    const Duration room = CalendarTime::max() - std::max(now_, CalendarTime{});
-    timer->due = now_ + std::min(std::max(*description.delay, Duration::zero()), room);
+    timer->due = after(now_, std::max(*description.delay, Duration::zero()));
   } else if (auto* child = std::get_if<detail::ChildStarted>(&operation);
              child != nullptr && child->id.empty()) {
     const std::uint64_t high = random();

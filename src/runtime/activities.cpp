@@ -1,6 +1,8 @@
 #include "runtime/activities.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -92,32 +94,54 @@ void FetchStep::put_back_suspects(std::vector<store::LockedActivity>& activities
 }
 
 Progress AnswerStep::step() {
-  if (worker_.now() < not_before_) return {false, not_before_};
   std::vector<store::ActivityResult> answers = desk_.take_answers();
-  if (answers.empty()) return {};
-  auto results = worker_.store->finish_activities(answers);
-  std::vector<store::ActivityResult> again;
+  std::vector<BackOff> back_offs(answers.size());
+  take_due(answers, back_offs);
+  if (answers.empty()) return {false, next_due()};
+  const auto results = worker_.store->finish_activities(answers);
   std::vector<store::ActivityResult> put_back;
+  const StoreError* trouble = nullptr;
   for (std::size_t i = 0; i < answers.size(); ++i) {
-    if (!results[i] && results[i].error().kind == StoreError::Kind::unavailable) {
-      not_before_ = trouble_.failed("answer activities", results[i].error());
-      again.push_back(std::move(answers[i]));
+    const StoreResult<void>& result = results[i];
+    if (!result && result.error().kind == StoreError::Kind::unavailable) {
+      trouble = &result.error();
+      const Duration pause = back_offs[i].next();
+      refused_.push_back({std::move(answers[i]), back_offs[i], after(worker_.now(), pause)});
       continue;
     }
-    trouble_.worked();
-    if (!results[i] && results[i].error().kind == StoreError::Kind::lost && requires_save(answers[i])) {
+    if (!result && result.error().kind == StoreError::Kind::lost && requires_save(answers[i])) {
       // Its session is another's by now, so what it changed is lost: it runs again, with the new owner.
       put_back.push_back({answers[i].id, answers[i].token, store::PutBack{}, std::move(answers[i].progress)});
       continue;
     }
-    if (!results[i]) worker_.counters.answers_refused.add();
-    desk_.answered(answers[i], results[i].has_value());
+    if (!result) {
+      worker_.counters.answers_refused.add();
+      worker_.note_damage("answer activities", result.error());
+    }
+    desk_.answered(answers[i], result.has_value());
   }
+  if (trouble != nullptr) trouble_.failed("answer activities", *trouble);
+  if (refused_.empty()) trouble_.worked();
   const bool more = !put_back.empty();
   if (more) desk_.give_back(std::move(put_back));
-  const bool trouble = !again.empty();
-  if (trouble) desk_.give_back(std::move(again));
-  return {!trouble || more, trouble ? not_before_ : BootTime::max()};
+  return {more, next_due()};
+}
+
+// Adds those whose pause is over.
+void AnswerStep::take_due(std::vector<store::ActivityResult>& answers, std::vector<BackOff>& back_offs) {
+  const BootTime now = worker_.now();
+  std::erase_if(refused_, [&](Refused& one) {
+    if (one.due > now) return false;
+    answers.push_back(std::move(one.answer));
+    back_offs.push_back(one.back_off);
+    return true;
+  });
+}
+
+BootTime AnswerStep::next_due() const {
+  BootTime due = BootTime::max();
+  for (const Refused& one : refused_) due = std::min(due, one.due);
+  return due;
 }
 
 }  // namespace holdfast::runtime

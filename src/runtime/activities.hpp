@@ -28,10 +28,11 @@ class FetchStep {
   SessionDesk& sessions_;
   StoreTrouble trouble_;
   std::atomic<bool> wanted_{true};
-  BootTime due_{};
+  BootTime due_ = kLongAgo;
 };
 
 /// Sends the answers that queued up since the last call: threads that run activities never wait for a commit.
+/// One that the store could not take is tried again after a pause of its own; the others don't wait for it.
 /// One thread at a time.
 class AnswerStep {
  public:
@@ -40,10 +41,20 @@ class AnswerStep {
   Progress step();
 
  private:
+  /// An answer that the store could not take.
+  struct Refused {
+    store::ActivityResult answer{};
+    BackOff back_off{};
+    BootTime due{};
+  };
+
+  void take_due(std::vector<store::ActivityResult>& answers, std::vector<BackOff>& back_offs);
+  [[nodiscard]] BootTime next_due() const;
+
   Worker& worker_;
   ActivityDesk& desk_;
   StoreTrouble trouble_;
-  BootTime not_before_{};
+  std::vector<Refused> refused_;
 };
 
 }  // namespace holdfast::runtime

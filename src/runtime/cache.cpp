@@ -9,9 +9,10 @@
 namespace holdfast::runtime {
 
 void InstanceCache::add(store::LockedTurn&& turn) {
+  LetGo let_go;
   const std::lock_guard lock(mutex_);
-  add_locked(std::move(turn));
-  evict_over_capacity();
+  add_locked(std::move(turn), let_go);
+  evict_over_capacity(let_go);
 }
 
 bool InstanceCache::add_done(LocalDone&& done) {
@@ -51,8 +52,8 @@ bool InstanceCache::has_ready() const {
 }
 
 void InstanceCache::begin_execution(CachedInstance& instance, std::string version) {
+  instance.frame.reset();  // the caller's, and without the lock: see LetGo
   const std::lock_guard lock(mutex_);
-  instance.frame.reset();
   instance.waits.reset();
   instance.given = {};
   instance.code.version = std::move(version);
@@ -60,6 +61,7 @@ void InstanceCache::begin_execution(CachedInstance& instance, std::string versio
 }
 
 std::vector<LocalDone> InstanceCache::put_back(CachedInstance& instance, bool still_held) {
+  LetGo let_go;
   const std::lock_guard lock(mutex_);
   instance.busy = false;
   instance.idle_since = clock_.boot_now();
@@ -73,21 +75,22 @@ std::vector<LocalDone> InstanceCache::put_back(CachedInstance& instance, bool st
   held_.erase(instance.key);
   instance.inbox.clear();
   std::vector<LocalDone> done = take_done(instance);
-  if (next) add_locked(std::move(*next));
+  if (next) add_locked(std::move(*next), let_go);
   return done;
 }
 
 std::vector<LocalDone> InstanceCache::drop(CachedInstance& instance) {
-  Abandoned dropped;  // its frame is code of the user: destroyed without the lock
+  Abandoned dropped;
   return abandon(instance, dropped);
 }
 
 std::vector<LocalDone> InstanceCache::abandon(CachedInstance& instance, Abandoned& abandoned) {
+  LetGo let_go;
   const std::lock_guard lock(mutex_);
   const std::unique_ptr<store::LockedTurn> next = std::move(instance.next);
   std::vector<LocalDone> done = take_done(instance);
   abandoned = extract(instances_.find(instance.key));
-  if (next) add_locked(std::move(*next));
+  if (next) add_locked(std::move(*next), let_go);
   return done;
 }
 
@@ -133,6 +136,7 @@ InstanceCache::Released InstanceCache::release_idle(Duration hold) {
 }
 
 std::vector<LocalDone> InstanceCache::lost(InstanceKey key, LockToken token) {
+  Abandoned dropped;
   const std::lock_guard lock(mutex_);
   const auto found = held_.find(key);
   if (found == held_.end() || found->second->token != token) return {};
@@ -142,18 +146,19 @@ std::vector<LocalDone> InstanceCache::lost(InstanceKey key, LockToken token) {
     instance.held = false;
     held_.erase(found);
   } else {
-    erase(instances_.find(key));
+    dropped = extract(instances_.find(key));
   }
   return done;
 }
 
 void InstanceCache::evict_idle(Duration idle) {
+  LetGo let_go;
   const std::lock_guard lock(mutex_);
   const BootTime now = clock_.boot_now();
   while (!recent_.empty()) {
     const auto it = instances_.find(recent_.front());
     if (it->second.busy || it->second.held || after(it->second.idle_since, idle) > now) return;
-    erase(it);
+    let_go.instances.push_back(extract(it));
   }
 }
 
@@ -193,7 +198,7 @@ std::size_t InstanceCache::held_count() const {
 
 // ---- with the mutex held ------------------------------------------------------------------------
 
-void InstanceCache::add_locked(store::LockedTurn&& turn) {
+void InstanceCache::add_locked(store::LockedTurn&& turn, LetGo& let_go) {
   auto [it, is_new] = instances_.try_emplace(turn.key);
   CachedInstance& instance = it->second;
   if (is_new) {
@@ -208,7 +213,7 @@ void InstanceCache::add_locked(store::LockedTurn&& turn) {
     instance.next = std::make_unique<store::LockedTurn>(std::move(turn));
     return;
   } else {
-    begin_lock(instance, turn);
+    begin_lock(instance, turn, let_go);
   }
   for (store::Message& message : turn.messages) {
     if (message.id <= instance.fetched) continue;
@@ -219,7 +224,7 @@ void InstanceCache::add_locked(store::LockedTurn&& turn) {
 }
 
 // A frame that is valid for the store's stamp has been given what came before.
-void InstanceCache::begin_lock(CachedInstance& instance, store::LockedTurn& turn) {
+void InstanceCache::begin_lock(CachedInstance& instance, store::LockedTurn& turn, LetGo& let_go) {
   instance.id = std::move(turn.instance);
   instance.held = true;
   instance.token = turn.token;
@@ -227,7 +232,7 @@ void InstanceCache::begin_lock(CachedInstance& instance, store::LockedTurn& turn
   instance.inbox.clear();
   const bool valid = instance.frame && instance.stamp == turn.stamp && instance.execution == turn.execution;
   if (!valid) {
-    instance.frame.reset();
+    if (instance.frame) let_go.frames.push_back(std::move(instance.frame));
     instance.waits.reset();
     instance.given = {};
   }
@@ -250,8 +255,6 @@ void InstanceCache::touch(CachedInstance& instance) {
   recent_.splice(recent_.end(), recent_, instance.recent);
 }
 
-void InstanceCache::erase(Map::iterator it) { static_cast<void>(extract(it)); }
-
 InstanceCache::Abandoned InstanceCache::extract(Map::iterator it) {
   held_.erase(it->first);
   recent_.erase(it->second.recent);
@@ -259,11 +262,11 @@ InstanceCache::Abandoned InstanceCache::extract(Map::iterator it) {
 }
 
 // Those that are locked stay, whatever their number: their locks are bounded by what was fetched.
-void InstanceCache::evict_over_capacity() {
+void InstanceCache::evict_over_capacity(LetGo& let_go) {
   auto it = recent_.begin();
   while (instances_.size() > capacity_ && it != recent_.end()) {
     const auto found = instances_.find(*it++);
-    if (!found->second.busy && !found->second.held) erase(found);
+    if (!found->second.busy && !found->second.held) let_go.instances.push_back(extract(found));
   }
 }
 

@@ -127,13 +127,18 @@ class InstanceCache {
 
  private:
   using Map = std::map<InstanceKey, CachedInstance>;
-  void add_locked(store::LockedTurn&& turn);
-  void begin_lock(CachedInstance& instance, store::LockedTurn& turn);
+  /// What is let go of. Frames are code of the user, whose destructors may do anything: made before the mutex
+  /// is locked, it is destroyed after it was unlocked.
+  struct LetGo {
+    std::vector<Abandoned> instances{};
+    std::vector<std::unique_ptr<engine::Execution>> frames{};
+  };
+  void add_locked(store::LockedTurn&& turn, LetGo& let_go);
+  void begin_lock(CachedInstance& instance, store::LockedTurn& turn, LetGo& let_go);
   void list(CachedInstance& instance);
   void touch(CachedInstance& instance);
-  void erase(Map::iterator it);
   Abandoned extract(Map::iterator it);
-  void evict_over_capacity();
+  void evict_over_capacity(LetGo& let_go);
   static std::vector<LocalDone> take_done(CachedInstance& instance);
 
   const std::size_t capacity_;

@@ -1,12 +1,12 @@
 // ActivityCall: one attempt of an activity that this worker has in its hands.
 #pragma once
 
+#include "base/moments.hpp"
 #include "runtime/executor.hpp"
 #include "runtime/registry.hpp"
 #include "runtime/session_stay.hpp"
 
 #include <holdfast/cancel_reason.hpp>
-#include <holdfast/clock.hpp>
 #include <holdfast/detail/activity_code.hpp>
 #include <holdfast/detail/operation.hpp>
 #include <holdfast/ids.hpp>
@@ -111,8 +111,7 @@ class ActivityCall {
 
  private:
   static BootTime deadline_of(const ActivityScheduled& scheduled, BootTime started) {
-    const Duration limit = scheduled.settings->timeout.value_or(never);
-    return limit > BootTime::max() - started ? BootTime::max() : started + limit;
+    return after(started, scheduled.settings->timeout.value_or(never));
   }
 
   const store::LockedActivity locked_;

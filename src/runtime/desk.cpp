@@ -13,6 +13,9 @@ namespace holdfast::runtime {
 
 namespace {
 
+// An attempt that could not have the state of its session, since the store did not answer, is tried again
+// after this.
+constexpr Duration kStoreMayAnswer = std::chrono::milliseconds(100);
 // A coroutine that was told to end needs no more than a moment for it, unless it ignores that.
 constexpr Duration kMomentToEnd = std::chrono::seconds(1);
 
@@ -170,7 +173,7 @@ void ActivityDesk::run(store::LockedActivity&& locked, LockToken token, BootTime
   std::unique_ptr<SessionStay> stay = locked.session ? sessions_.enter(locked, asked) : nullptr;
   if (locked.session && !stay) {
     log(*worker_.logger, LogLevel::warn,
-        "activity is not begun: the lease of its session was over before it could be",
+        "activity is not begun: the lease of its session was over before it could be, or it is just leaving",
         {{"instance", locked.instance}, {"activity", locked.name}, {"session", locked.session->hold.id}});
     leave_slot();
     return queue({locked.id, token, store::PutBack{}});
@@ -246,9 +249,14 @@ void ActivityDesk::conclude(const detail::ActivityCall& call, Result<Payload> re
                             std::optional<store::SessionSave> save, bool still_runs) {
   const std::optional<std::string> abort =
       call.stay() != nullptr ? call.stay()->abort_reason() : std::nullopt;
-  if (!result && !abort && call.reason() == CancelReason::worker_stopping) {
-    // The attempt was not given its time.
-    return queue({call.id(), call.token(), store::PutBack{}, call.own_progress()});
+  if (!result && !abort) {
+    // Code that still runs may still ask for the state of its session.
+    const bool unanswered = !still_runs && call.stay() != nullptr && call.stay()->unanswered();
+    // The attempt was not given its time, or not what it needs.
+    if (unanswered || call.reason() == CancelReason::worker_stopping) {
+      const store::PutBack put_back{unanswered ? kStoreMayAnswer : Duration::zero()};
+      return queue({call.id(), call.token(), put_back, call.own_progress()});
+    }
   }
   if (result && call.too_large(*result)) {
     result = Unexpected(detail::payload_too_large("the result", result->bytes.size(), call.payload_limit()));
@@ -578,7 +586,7 @@ std::optional<BootTime> ActivityDesk::suspect_since() const {
   std::optional<BootTime> since;
   for (const auto& [key, entry] : calls_) {
     if (!entry.gone && worker_.is_suspect(entry.call->locked().delivery))
-      since = std::max(since.value_or(BootTime{}), entry.call->started());
+      since = std::max(since.value_or(kLongAgo), entry.call->started());
   }
   return since;
 }

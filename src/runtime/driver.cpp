@@ -1,5 +1,7 @@
 #include "runtime/driver.hpp"
 
+#include "base/waiting.hpp"
+
 #include <algorithm>
 #include <chrono>
 
@@ -41,17 +43,17 @@ std::size_t Driver::stop() {
     if (listener_) listener_->interrupt();
   }
   Signal& turns = signal_of(Step::turns);
-  std::vector<std::thread::id> stuck;
+  StuckThreads stuck;
   {
     const std::lock_guard lock(turns.mutex);
     stuck = turns.stuck;
   }
   const std::lock_guard lock(threads_mutex_);
   for (std::thread& thread : threads_) {
-    if (std::ranges::find(stuck, thread.get_id()) == stuck.end()) {
-      thread.join();
-    } else {
+    if (stuck.contains(thread.get_id())) {
       thread.detach();
+    } else {
+      thread.join();
     }
   }
   threads_.clear();
@@ -81,7 +83,7 @@ void Driver::replace(const std::shared_ptr<Node>& node, const std::vector<std::t
   for (const std::thread::id id : stuck) {
     if (is_own(id)) make_thread(node, Step::turns);
     const std::lock_guard lock(signal.mutex);
-    signal.stuck.push_back(id);
+    signal.stuck.given_up(id);
   }
   signal.changed.notify_all();
 }
@@ -110,10 +112,8 @@ bool Driver::wait_to_begin(Signal& signal) {
     if (wanted(signal)) {
       if (begin(signal)) return true;
       signal.changed.wait(lock);  // whoever ends first looks again
-    } else if (signal.due == BootTime::max()) {
-      signal.changed.wait(lock);
     } else {
-      signal.changed.wait_for(lock, signal.due - clock_.boot_now());
+      wait_for(signal.changed, lock, left(signal.due, clock_.boot_now()));
     }
   }
   return false;
@@ -132,7 +132,7 @@ bool Driver::begin(Signal& signal) {
 void Driver::end(Signal& signal, const Progress& progress) {
   const std::lock_guard lock(signal.mutex);
   --signal.running;
-  if (progress.came_back) std::erase(signal.stuck, std::this_thread::get_id());
+  if (progress.came_back) signal.stuck.came_back(std::this_thread::get_id());
   signal.poked = signal.poked || progress.progressed;
   const bool earlier = progress.next_due < signal.due;
   if (earlier) signal.due = progress.next_due;

@@ -4,6 +4,7 @@
 
 #include "runtime/node.hpp"
 #include "runtime/steps.hpp"
+#include "runtime/stuck_threads.hpp"
 
 #include <algorithm>
 #include <array>
@@ -40,12 +41,12 @@ class Driver : public std::enable_shared_from_this<Driver> {
   struct Signal {
     std::mutex mutex{};
     std::condition_variable changed{};
-    bool poked = false;  ///< and nobody has begun since
-    BootTime due{};      ///< nobody needs to begin before, unless poked
+    bool poked = false;       ///< and nobody has begun since
+    BootTime due = kLongAgo;  ///< nobody needs to begin before, unless poked
     std::size_t running = 0;
-    std::size_t allowed = 1;               ///< to run at once, besides those that are stuck
-    std::vector<std::thread::id> stuck{};  ///< of those that run: given up
-    bool ended = false;                    ///< nobody begins any more
+    std::size_t allowed = 1;  ///< to run at once, besides those that are stuck
+    StuckThreads stuck{};     ///< of those that run
+    bool ended = false;       ///< nobody begins any more
   };
 
   Signal& signal_of(Step step) { return signals_[static_cast<std::size_t>(step)]; }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <utility>
 
 namespace holdfast::runtime {
 
@@ -10,6 +11,9 @@ class Executor {
  public:
   virtual ~Executor() = default;
   virtual void post(std::function<void()> work) = 0;
+  /// The same for what the code of an activity may wait for: it begins also when the calling thread, which
+  /// may be running that code, does not come back.
+  virtual void post_apart(std::function<void()> work) { post(std::move(work)); }
   /// Whether what it runs may wait for something else that it runs.
   [[nodiscard]] virtual bool may_wait() const noexcept { return true; }
 };

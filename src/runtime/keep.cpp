@@ -38,6 +38,7 @@ Progress KeepStep::step() {
 
 bool KeepStep::failed(std::string_view what, const StoreError& error) {
   worker_.note_standing(error, WorkerKey{worker_.key});  // only this step joins again
+  worker_.note_damage(what, error);
   if (error.kind != StoreError::Kind::unavailable) return false;
   retry_due_ = std::min(retry_due_, trouble_.failed(what, error));
   return true;
@@ -176,20 +177,34 @@ void KeepStep::acknowledge() {
     failed("acknowledge", answer.error());
 }
 
-void KeepStep::refresh() {
-  refresh_due_ = after(worker_.now(), worker_.options.worker_stale_after / 4);
+// False when the store has not heard of it.
+bool KeepStep::refresh() {
+  const BootTime asked = worker_.now();
+  refresh_due_ = after(asked, worker_.options.worker_stale_after / 4);
   const auto answer = worker_.store->refresh(WorkerKey{worker_.key}, !worker_.accepting);
-  if (answer) return trouble_.worked();
+  if (answer) {
+    trouble_.worked();
+    worker_.heard_of_at = asked;
+    return true;
+  }
   if (failed("refresh", answer.error())) refresh_due_ = retry_due_;
+  return false;
 }
 
 void KeepStep::sweep() {
   const BootTime asked = worker_.now();
+  // Whoever has not been heard of for long may be the first that a sweep takes for gone.
+  const BootTime known_well_until = after(worker_.heard_of_at.load(), worker_.options.worker_stale_after / 2);
+  if (asked >= known_well_until && !refresh()) {
+    sweep_due_ = std::min(refresh_due_, after(asked, 1s));
+    return;
+  }
   const auto swept =
       worker_.store->sweep({.worker = WorkerKey{worker_.key},
                             .worker_stale_after = worker_.options.worker_stale_after,
                             .session_state_retention = worker_.options.session_state_retention,
-                            .session_record_retention = worker_.options.session_record_retention});
+                            .session_record_retention = worker_.options.session_record_retention,
+                            .request_retention = worker_.options.request_retention});
   if (!swept) {
     sweep_due_ = after(asked, 1s);
     failed("sweep", swept.error());

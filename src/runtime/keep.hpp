@@ -47,7 +47,7 @@ class KeepStep {
   void wake_parked();
   void look_for_cancels();
   void acknowledge();
-  void refresh();
+  bool refresh();
   void sweep();
   bool failed(std::string_view what, const StoreError& error);
 
@@ -64,8 +64,8 @@ class KeepStep {
   std::atomic<bool> refresh_wanted_{true};
   BootTime activities_due_{BootTime::max()};
   BootTime turns_due_{BootTime::max()};
-  BootTime refresh_due_{};
-  BootTime sweep_due_{};
+  BootTime refresh_due_ = kLongAgo;
+  BootTime sweep_due_ = kLongAgo;
   BootTime retry_due_{BootTime::max()};
 };
 

@@ -45,20 +45,20 @@ StoreResult<void> Node::register_worker() {
                                .slots = static_cast<std::uint32_t>(worker_.slots),
                                .abilities = worker_.abilities,
                                .code = worker_.code};
+  const BootTime asked = worker_.now();
   auto key = worker_.store->join(info);
   join_in_doubt_ = !key && key.error().kind == StoreError::Kind::unavailable;
   if (!key) return Unexpected(std::move(key).error());
   worker_.key = key->value;
+  worker_.heard_of_at = asked;
   return {};
 }
 
 Progress Node::run(Step step) {
   if (step == Step::answers) return answers_.step();
   if (step == Step::keep) return keep();
-  ++bringing_work_;
-  const Progress progress = step == Step::turns ? turns_.step() : fetch_.step();
-  --bringing_work_;
-  return progress;
+  const InProgress in_progress(bringing_work_);
+  return step == Step::turns ? turns_.step() : fetch_.step();
 }
 
 Progress Node::keep() {

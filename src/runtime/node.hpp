@@ -65,6 +65,18 @@ class Node {
   [[nodiscard]] const Worker& worker() const noexcept { return worker_; }
 
  private:
+  /// Counts what runs, for as long as it does.
+  class InProgress {
+   public:
+    explicit InProgress(std::atomic<int>& count) : count_(count) { ++count_; }
+    ~InProgress() { --count_; }
+    InProgress(const InProgress&) = delete;
+    InProgress& operator=(const InProgress&) = delete;
+
+   private:
+    std::atomic<int>& count_;
+  };
+
   StoreResult<void> register_worker();
   Progress keep();
   void check_standing();
@@ -81,7 +93,7 @@ class Node {
   FetchStep fetch_;
   AnswerStep answers_;
   KeepStep keep_;
-  std::atomic<int> bringing_work_{0};  // steps that run and may have more in hand afterwards
+  std::atomic<int> bringing_work_{0};  // steps and verbs that run and may have more in hand afterwards
   bool said_superseded_ = false;       // of the keep step alone
   bool join_in_doubt_ = false;         // likewise, once it has joined: whether the last try took effect
 };

@@ -51,6 +51,10 @@ TEST(RuntimeOptions, ValuesThatDontGoTogetherAreBothNamed) {
 TEST(RuntimeOptions, ZeroIsRefusedWhereItMakesNoSense) {
   EXPECT_EQ(complaint({.activity_lease = 0s}), "holdfast: activity_lease is 0 ms, and must be above zero");
   EXPECT_EQ(complaint({.turn_threads = 0}), "holdfast: turn_threads is 0, and must be at least 1");
+  EXPECT_EQ(complaint({.turn_time_limit = 0s}), "holdfast: turn_time_limit is 0 ms, and must be above zero");
+  EXPECT_EQ(complaint({.turn_time_limit = -1s}),
+            "holdfast: turn_time_limit is -1000 ms, and must be above zero");
+  EXPECT_EQ(complaint({.turn_time_limit = never}), "fine");
 }
 
 TEST(RuntimeOptions, QueuesAndCapabilitiesAreNames) {

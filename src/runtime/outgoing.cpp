@@ -1,5 +1,6 @@
 #include "runtime/outgoing.hpp"
 
+#include "base/moments.hpp"
 #include "client/bodies.hpp"
 
 #include <holdfast/codec.hpp>
@@ -179,7 +180,8 @@ class Builder {
     if (left != never) left -= std::min(left, around_.now - retrying->first_start);
     const std::optional<Duration> delay = around_.back_off(*retrying, failure, left);
     if (!delay) return false;
-    bodies::Start start{.started = instance_.frame->next_attempt(around_.random(), around_.now + *delay)};
+    bodies::Start start{.started =
+                            instance_.frame->next_attempt(around_.random(), after(around_.now, *delay))};
     commit_.end = store::NextExecution{start.started.version, bodies::to_bytes(start)};
     return true;
   }

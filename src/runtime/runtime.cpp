@@ -7,6 +7,9 @@
 #include <holdfast/runtime.hpp>
 
 #include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -24,15 +27,41 @@ class Runtime::Impl {
     if (options.node_id.empty()) options.node_id = to_string(random_token<NodeToken>(system_random()));
   }
 
+  enum class Phase : std::uint8_t { made, started, stopping, stopped };
+
+  [[nodiscard]] Phase phase() const {
+    const std::lock_guard lock(mutex_);
+    return phase_;
+  }
+  /// It has started, or a drain has come to its end.
+  void enter(Phase phase) {
+    const std::lock_guard lock(mutex_);
+    phase_ = phase;
+    changed_.notify_all();
+  }
+  /// True for the first who stops it. Others wait until that one has.
+  bool begin_to_stop() {
+    std::unique_lock lock(mutex_);
+    if (phase_ == Phase::started) {
+      phase_ = Phase::stopping;
+      return true;
+    }
+    changed_.wait(lock, [this] { return phase_ != Phase::stopping; });
+    return false;
+  }
+  /// Lets it come to its end. True when nothing is left, and everything had ended by itself.
+  bool run_down(Duration deadline);
+
   void require_not_started(std::string_view what, std::string_view name) const {
-    if (!started) return;
+    if (phase() == Phase::made) return;
     throw std::logic_error(std::string(what) + " '" + std::string(name) +
                            "' is registered after start(): register everything first");
   }
 
   [[nodiscard]] runtime::Node& started_node() const {
-    if (!started || stopped)
-      throw std::logic_error("holdfast: sessions are held by a runtime that has started");
+    if (phase() != Phase::started)
+      throw std::logic_error(
+          "holdfast: sessions are held by a runtime that has started, and was not stopped");
     return *node;
   }
 
@@ -40,11 +69,15 @@ class Runtime::Impl {
   RuntimeOptions options;
   runtime::Registry registry;
   Client client;
-  bool started = false;
-  bool stopped = false;
+  bool ended_by_itself = true;  ///< what the drain said; true before the first
   std::shared_ptr<runtime::Driver> driver;
   std::shared_ptr<runtime::ThreadPool> pool;
   std::shared_ptr<runtime::Node> node;
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  Phase phase_ = Phase::made;
 };
 
 Runtime::Runtime(std::shared_ptr<Store> store, RuntimeOptions options) {
@@ -86,7 +119,7 @@ Runtime& Runtime::on_session_released(SessionHook hook) {
 
 void Runtime::start() {
   Impl& impl = *impl_;
-  if (impl.started) throw std::logic_error("holdfast: a Runtime is started once");
+  if (impl.phase() != Impl::Phase::made) throw std::logic_error("holdfast: a Runtime is started once");
   runtime::check_options(impl.options);
   impl.driver = std::make_shared<runtime::Driver>(impl.store->clock(), impl.options.max_abandoned);
   const auto node = std::make_shared<std::weak_ptr<runtime::Node>>();
@@ -113,40 +146,46 @@ void Runtime::start() {
     throw ClientError(ClientError::Kind::unavailable,
                       "the runtime could not join: " + joined.error().message);
   }
-  impl.started = true;
+  impl.enter(Impl::Phase::started);
   impl.driver->start(impl.node, impl.options.turn_threads);
 }
 
 bool Runtime::drain(Duration deadline) {
-  Impl& impl = *impl_;
-  if (!impl.started || std::exchange(impl.stopped, true)) return true;
-  const Clock& clock = impl.store->clock();
-  impl.node->stop_accepting();
+  if (impl_->begin_to_stop()) {
+    impl_->ended_by_itself = impl_->run_down(deadline);
+    impl_->enter(Impl::Phase::stopped);
+  }
+  return impl_->ended_by_itself;
+}
+
+bool Runtime::Impl::run_down(Duration deadline) {
+  const Clock& clock = store->clock();
+  node->stop_accepting();
   // Asked once: a step that finds nothing to do makes it look busy again for a moment.
   const auto quiet_by = [&](BootTime time) {
-    while (!impl.node->quiet()) {
+    while (!node->quiet()) {
       if (clock.boot_now() >= time) return false;
       std::this_thread::sleep_for(1ms);
     }
     return true;
   };
-  const bool by_itself = quiet_by(runtime::after(clock.boot_now(), deadline));
+  const bool by_itself = quiet_by(after(clock.boot_now(), deadline));
   if (!by_itself) {
-    impl.node->stop_activities();
-    quiet_by(runtime::after(clock.boot_now(), impl.options.cancel_grace));
+    node->stop_activities();
+    quiet_by(after(clock.boot_now(), options.cancel_grace));
     // Then coroutines are ended, which takes a moment, and those that go on all the same are given up.
-    const BootTime given_up = runtime::after(clock.boot_now(), 2s);
-    while (impl.node->settling() && clock.boot_now() < given_up) std::this_thread::sleep_for(1ms);
+    const BootTime given_up = after(clock.boot_now(), 2s);
+    while (node->settling() && clock.boot_now() < given_up) std::this_thread::sleep_for(1ms);
   }
-  const std::size_t stuck = impl.driver->stop();
-  impl.node->leave();
+  const std::size_t stuck = driver->stop();
+  node->leave();
   // Threads whose code has just returned are on their way; those of code that ignores a stop are not.
-  const std::size_t left = impl.pool->stop(impl.node->slots_in_use() == 0 ? 1s : 0s);
+  const std::size_t left = pool->stop(node->slots_in_use() == 0 ? 1s : 0s);
   if (stuck + left > 0) {
-    log(*impl.node->worker().logger, LogLevel::error,
+    log(*node->worker().logger, LogLevel::error,
         "code does not come to its end; its threads are left to themselves", {{"count", stuck + left}});
   }
-  return by_itself;
+  return by_itself && stuck + left == 0;
 }
 
 void Runtime::stop() { drain(impl_->options.cancel_grace); }

@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <mutex>
 #include <set>
 #include <string>
@@ -562,6 +563,90 @@ TEST_F(RuntimeTest, StopDoesNotWaitForCodeThatIgnoresIt) {
   EXPECT_FALSE(ended);
   may_end = true;
   while (!ended) std::this_thread::yield();
+}
+
+TEST_F(RuntimeTest, ADrainThatLeavesAThreadBehindSaysSo) {
+  std::atomic<bool> may_end{false};
+  std::atomic<bool> ended{false};
+  {
+    const auto lines = std::make_shared<Lines>();
+    RuntimeOptions options = quiet();
+    options.logger = lines;
+    options.cancel_grace = 10ms;
+    Runtime rt(store, options);
+    rt.orchestration("hasty", [](Context& ctx) -> Task<int> {
+      co_return co_await ctx.activity<int>("deaf", {.timeout = 10ms, .retry = {.max_attempts = 1}});
+    });
+    rt.activity("deaf", [&](ActivityContext&) {
+      while (!may_end) std::this_thread::yield();
+      ended = true;
+      return 1;
+    });
+    rt.start();
+    EXPECT_EQ(rt.client().start("hasty", "h").result<int>(kSoon).error().type, "attempt_timeout");
+    EXPECT_TRUE(lines->wait_for("activity goes on after its grace"));
+    EXPECT_FALSE(rt.drain(kSoon));
+    EXPECT_FALSE(rt.drain(kSoon)) << "the answer stays what it was";
+  }
+  may_end = true;
+  while (!ended) std::this_thread::yield();
+}
+
+TEST_F(RuntimeTest, ASecondStopWaitsForTheFirst) {
+  std::atomic<bool> begun{false};
+  std::atomic<bool> may_end{false};
+  std::atomic<bool> ended{false};
+  RuntimeOptions options = quiet();
+  options.cancel_grace = kSoon;
+  Runtime rt(store, options);
+  rt.orchestration("hello", hello);
+  rt.activity("greet", [&](ActivityContext&, std::string who) {
+    begun = true;
+    while (!may_end) std::this_thread::sleep_for(1ms);
+    ended = true;
+    return who;
+  });
+  rt.start();
+  rt.client().start("hello", "h", "Ada");
+  while (!begun) std::this_thread::yield();
+  std::thread first([&] { rt.stop(); });
+  const auto is_stopping = [&] {
+    try {
+      rt.renew_session("none");
+      return false;
+    } catch (const std::logic_error&) {
+      return true;
+    }
+  };
+  while (!is_stopping()) std::this_thread::yield();
+  std::atomic<bool> asked{false};
+  std::thread second([&] {
+    asked = true;
+    rt.stop();
+    EXPECT_TRUE(ended) << "it returned while the first was still under way";
+  });
+  while (!asked) std::this_thread::yield();
+  may_end = true;
+  first.join();
+  second.join();
+}
+
+TEST_F(RuntimeTest, AnActivityMayWaitForTheHookOfASessionThatItAcquires) {
+  std::promise<void> told;
+  std::promise<void> let_go;
+  Runtime rt(store, quiet());
+  rt.on_session_acquired([&](const SessionNotice&) { told.set_value(); });
+  rt.on_session_released([&](const SessionNotice&) { let_go.set_value(); });
+  rt.orchestration("calls",
+                   [](Context& ctx) -> Task<bool> { co_return co_await ctx.activity<bool>("verbs"); });
+  rt.activity("verbs", [&](ActivityContext&) {
+    rt.acquire_session("s");
+    const bool came = told.get_future().wait_for(kSoon) == std::future_status::ready;
+    rt.close_session("s");
+    return came && let_go.get_future().wait_for(kSoon) == std::future_status::ready;
+  });
+  rt.start();
+  EXPECT_TRUE(rt.client().start("calls", "c").wait<bool>(3 * kSoon));
 }
 
 TEST_F(RuntimeTest, RegistrationAfterStartIsRefused) {

@@ -9,27 +9,6 @@ namespace holdfast::runtime {
 
 using store::SessionReason;
 
-namespace {
-
-using namespace std::chrono_literals;
-
-// When the store would not let a session go, how long until it is asked again.
-constexpr Duration kPause = 100ms;
-
-Duration quiet_for(BootTime since, int activities, BootTime now) {
-  return activities > 0 ? Duration::zero() : std::max(now - since, Duration::zero());
-}
-
-// One for each reason, of which there are few; never one for each session.
-void count_as_left(Metrics& metrics, SessionReason reason) {
-  metrics
-      .counter("holdfast_sessions_left_total", "Sessions that have left a worker, by the reason.",
-               {{"reason", std::string(to_string(reason))}})
-      .add();
-}
-
-}  // namespace
-
 // ---- coming -------------------------------------------------------------------------------------
 
 void SessionDesk::granted(const store::SessionGrant& grant, BootTime asked) {
@@ -42,8 +21,9 @@ std::unique_ptr<SessionStay> SessionDesk::enter(const store::LockedActivity& loc
   const std::lock_guard lock(mutex_);
   const HeldPointer held = take_up(grant, asked);
   // The answer to its lock came late, or it waited for long: another worker may have the session by now.
-  const bool is_held = held->hold == grant.hold && !held->lapsed && held->lease_until > worker_.now();
-  if (!is_held) return nullptr;
+  if (held->hold != grant.hold || !is_held(*held)) return nullptr;
+  // What it would change is not in what goes to the next owner.
+  if (held->leaving && held->leaving->asked) return nullptr;
   ++held->activities;
   stop_leaving(*held);
   held->refused = false;
@@ -109,9 +89,11 @@ SessionDesk::HeldPointer SessionDesk::add(const store::SessionGrant& grant, Boot
   return held;
 }
 
-// With the mutex held. Nobody else had it in between: what is in memory is still true.
+// With the mutex held. Nobody else had it in between: what is in memory is still true. If it was about to
+// leave, it did, before this.
 void SessionDesk::claim_again(const HeldPointer& pointer, const store::SessionGrant& grant, BootTime asked) {
   Held& held = *pointer;
+  stop_leaving(held);
   held.hold = grant.hold;
   held.lease = grant.lease;
   held.asked = asked;
@@ -146,7 +128,10 @@ void SessionDesk::acquired(const store::Acquired& acquired, BootTime asked) {
   const std::lock_guard lock(mutex_);
   const auto found = books_.find(view.id);
   if (found != books_.end() && found->second->hold == grant.hold) {
-    found->second->lease_until = std::max(found->second->lease_until, after(asked, view.lease_left));
+    Held& held = *found->second;
+    held.lease_until = std::max(held.lease_until, after(asked, view.lease_left));
+    held.lapsed = false;  // the store says that it is this worker's
+    show(held);
     rest_from_now(found->second);
     return;
   }
@@ -162,12 +147,44 @@ void SessionDesk::acquired(const store::Acquired& acquired, BootTime asked) {
   add(grant, asked, SessionReason::acquired);
 }
 
+// ---- what verbs ask for -------------------------------------------------------------------------
+
+void SessionDesk::wish(const std::string& id) {
+  std::unique_lock lock(mutex_);
+  wishes_.insert(id);
+  const auto is_released = [&] {
+    const auto found = books_.find(id);
+    return found == books_.end() || !found->second->leaving || !found->second->leaving->asked;
+  };
+  released_.wait(lock, is_released);
+  if (const auto found = books_.find(id); found != books_.end()) stop_leaving(*found->second);
+}
+
+void SessionDesk::end_wish(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  wishes_.erase(wishes_.find(id));
+  const auto found = books_.find(id);
+  if (found == books_.end()) return;
+  look_by(found->second, leaves_at(*found->second));
+  worker_.keep_by(worker_.accepting ? leaves_at(*found->second) : worker_.now());
+}
+
+void SessionDesk::renewed_by_request(const store::SessionHold& hold, BootTime asked) {
+  renewed(hold, asked);
+  const std::lock_guard lock(mutex_);
+  if (const HeldPointer held = find_current(hold)) rest_from_now(held);
+}
+
+// With the mutex held. Past its lease somebody else may have it; and when the store has not heard of this
+// worker for long, others may take it for gone, and with it all that it holds.
+bool SessionDesk::is_held(const Held& held) const {
+  return !held.lapsed && std::min(held.lease_until, worker_.known_until()) > worker_.now();
+}
+
 bool SessionDesk::holds(std::string_view id) const {
   const std::lock_guard lock(mutex_);
   const auto found = books_.find(id);
-  if (found == books_.end()) return false;
-  const Held& held = *found->second;
-  return !held.lapsed && !held.leaving && held.lease_until > worker_.now();
+  return found != books_.end() && !found->second->leaving && is_held(*found->second);
 }
 
 std::optional<store::SessionHold> SessionDesk::find(std::string_view id) const {
@@ -204,8 +221,8 @@ std::vector<store::SessionRenewal> SessionDesk::renewals() {
   const BootTime now = worker_.now();
   std::vector<store::SessionRenewal> list;
   for (const auto& [id, held] : books_) {
-    if (held->lapsed) continue;
-    list.push_back({held->hold, quiet_for(held->quiet_since, held->activities, now)});
+    if (held->lapsed || held->renew_not_before > now) continue;
+    list.push_back({held->hold, quiet_for(*held, now)});
   }
   std::ranges::sort(list, {},
                     [](const store::SessionRenewal& one) -> const std::string& { return one.hold.id; });
@@ -218,15 +235,19 @@ BootTime SessionDesk::renewal_due() {
   if (renewal_due_) return *renewal_due_;
   BootTime due = BootTime::max();
   for (const auto& [id, held] : books_) {
-    if (!held->lapsed) due = std::min(due, after(held->asked, held->lease / 3));
+    if (!held->lapsed) due = std::min(due, renewal_due_of(*held));
   }
   renewal_due_ = due;
   return due;
 }
 
+BootTime SessionDesk::renewal_due_of(const Held& held) {
+  return std::max(after(held.asked, held.lease / 3), held.renew_not_before);
+}
+
 // With the mutex held. It has a new lease.
 void SessionDesk::note_lease(const Held& held) {
-  if (renewal_due_) renewal_due_ = std::min(*renewal_due_, after(held.asked, held.lease / 3));
+  if (renewal_due_) renewal_due_ = std::min(*renewal_due_, renewal_due_of(held));
   overdue_from_ = std::min(overdue_from_, held.lease_until);
 }
 
@@ -235,9 +256,16 @@ void SessionDesk::renewed(const store::SessionHold& hold, BootTime asked) {
   const HeldPointer held = find_current(hold);
   if (!held) return;
   held->asked = asked;
+  held->renew_not_before = kLongAgo;
   held->lease_until = std::max(held->lease_until, after(asked, held->lease));
   held->said_overdue = false;
   overdue_from_ = std::min(overdue_from_, held->lease_until);
+  renewal_due_.reset();
+}
+
+void SessionDesk::not_renewed(const store::SessionHold& hold, BootTime retry_at) {
+  const std::lock_guard lock(mutex_);
+  if (const HeldPointer held = find_current(hold)) held->renew_not_before = retry_at;
   renewal_due_.reset();
 }
 
@@ -279,58 +307,9 @@ void SessionDesk::note_overdue() {
   }
 }
 
-// ---- leaving ------------------------------------------------------------------------------------
-
-void SessionDesk::want_hand_over(std::span<const store::SessionHold> holds) {
-  if (holds.empty()) return;
+std::size_t SessionDesk::size() const {
   const std::lock_guard lock(mutex_);
-  for (const store::SessionHold& hold : holds) {
-    const HeldPointer held = find_current(hold);
-    if (!held) continue;
-    held->hand_over = true;
-    if (held->activities == 0) look_by(held, leaves_at(*held));
-  }
-  worker_.poke(Step::keep);
-}
-
-void SessionDesk::want_hand_over(const store::SessionHold& unused) {
-  const std::lock_guard lock(mutex_);
-  const HeldPointer held = find_current(unused);
-  if (!held || held->activities > 0) return;
-  held->hand_over = true;
-  look_by(held, leaves_at(*held));
-  worker_.poke(Step::keep);
-}
-
-// ---- the agenda, with the mutex held ------------------------------------------------------------
-
-// When it may leave, if it stays at rest.
-BootTime SessionDesk::leaves_at(const Held& held) const {
-  return std::max(held.hand_over ? BootTime{} : after(held.quiet_since, held.idle_timeout), held.not_before);
-}
-
-void SessionDesk::look_by(const HeldPointer& held, BootTime time) {
-  if (time >= held->look_at) return;
-  take_off_agenda(*held);
-  held->look_at = time;
-  agenda_.emplace(std::pair(time, held->number), held);
-}
-
-void SessionDesk::take_off_agenda(Held& held) {
-  if (held.look_at != BootTime::max()) agenda_.erase({held.look_at, held.number});
-  held.look_at = BootTime::max();
-}
-
-void SessionDesk::rest_from_now(const HeldPointer& held) {
-  held->quiet_since = worker_.now();
-  by_rest_.splice(by_rest_.end(), by_rest_, held->place);
-}
-
-void SessionDesk::stop_leaving(Held& held) {
-  if (!held.leaving) return;
-  held.leaving.reset();
-  leaving_.erase(held.number);
-  show(held);
+  return books_.size();
 }
 
 // ---- figures, with the mutex held ---------------------------------------------------------------
@@ -347,185 +326,6 @@ void SessionDesk::show(Held& held, Gauge* state) const {
   if (held.shown_in != nullptr) held.shown_in->add(-1);
   if (state != nullptr) state->add(1);
   held.shown_in = state;
-}
-
-// ---- who leaves ---------------------------------------------------------------------------------
-
-void SessionDesk::want_room(BootTime asked) {
-  const std::lock_guard lock(mutex_);
-  room_wanted_at_ = asked;
-  room_wanted_until_ = after(worker_.now(), kWish);
-}
-
-// With the mutex held. One place made is enough until somebody has looked whether it is.
-bool SessionDesk::is_room_wanted() const {
-  return room_wanted_until_ > worker_.now() && room_wanted_at_ >= room_made_at_;
-}
-
-void SessionDesk::choose_leavers(bool draining) {
-  const std::lock_guard lock(mutex_);
-  const BootTime now = worker_.now();
-  if (draining) {
-    for (const auto& [id, held] : books_) {
-      if (is_at_rest(*held) && held->not_before <= now) begin_to_leave(held, SessionReason::drained);
-    }
-  }
-  while (!agenda_.empty() && agenda_.begin()->first.first <= now) {
-    const HeldPointer held = agenda_.begin()->second;
-    take_off_agenda(*held);
-    if (!is_at_rest(*held)) continue;  // it is put here again when it comes to rest
-    if (const BootTime due = leaves_at(*held); due > now) {
-      look_by(held, due);
-    } else {
-      begin_to_leave(held, held->hand_over ? SessionReason::handed_over : SessionReason::idle);
-    }
-  }
-  if (!is_room_wanted()) return;
-  // One at a time: what waits may fit into its place.
-  const HeldPointer held = longest_quiet();
-  if (!held) return;
-  room_wanted_until_ = BootTime{};
-  begin_to_leave(held, SessionReason::displaced);
-}
-
-bool SessionDesk::is_at_rest(const Held& held) {
-  return held.activities == 0 && !held.leaving && !held.lapsed;
-}
-
-// With the mutex held. Null when one leaves already, or none can.
-SessionDesk::HeldPointer SessionDesk::longest_quiet() const {
-  if (!leaving_.empty()) return nullptr;
-  const BootTime now = worker_.now();
-  const auto longest = std::ranges::find_if(by_rest_, [&](const Held* held) {
-    return is_at_rest(*held) && !held->fails && held->not_before <= now;
-  });
-  return longest == by_rest_.end() ? nullptr : books_.find((*longest)->hold.id)->second;
-}
-
-// With the mutex held.
-void SessionDesk::begin_to_leave(const HeldPointer& held, SessionReason reason) {
-  const bool nothing_to_save = held->memory->is_empty();
-  held->leaving = Leaving{.reason = reason, .ready = nothing_to_save};
-  leaving_.emplace(held->number, held);
-  show(*held);
-  if (!nothing_to_save) run([this, held] { save(held); });
-}
-
-// In a thread of activities: to save may take long, and others wait for the keep step.
-void SessionDesk::save(const HeldPointer& held) {
-  std::shared_ptr<SessionMemory> memory;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!held->leaving) return;  // it has work again, or has left
-    memory = held->memory;
-  }
-  std::optional<std::string> bytes;
-  std::string problem;
-  try {
-    bytes = memory->save_all(held->fails);
-  } catch (const std::exception& e) {
-    problem = e.what();
-  } catch (...) {
-    problem = "unknown";
-  }
-  if (!problem.empty()) {
-    log(*worker_.logger, LogLevel::error, "the state of a session could not be saved",
-        {{"session", held->hold.id}, {"error", problem}});
-  }
-  const std::lock_guard lock(mutex_);
-  if (!held->leaving) return;
-  if (!problem.empty() && worker_.accepting) {
-    stop_leaving(*held);  // it stays, with what it has in memory
-    rest_from_now(held);
-    return look_by(held, leaves_at(*held));
-  }
-  held->leaving->ready = true;
-  if (bytes) held->leaving->save = store::SessionSave{*std::move(bytes)};
-  worker_.poke(Step::keep);
-}
-
-std::vector<store::SessionRelease> SessionDesk::releases() const {
-  const std::lock_guard lock(mutex_);
-  std::vector<store::SessionRelease> list;
-  for (const auto& [number, held] : leaving_) {
-    if (held->leaving->ready) list.push_back({held->hold, held->leaving->reason, held->leaving->save});
-  }
-  std::ranges::sort(list, {},
-                    [](const store::SessionRelease& one) -> const std::string& { return one.hold.id; });
-  return list;
-}
-
-void SessionDesk::stays(const store::SessionHold& hold) {
-  const std::lock_guard lock(mutex_);
-  const HeldPointer held = find_current(hold);
-  if (!held) return;
-  const bool displaced = held->leaving && held->leaving->reason == SessionReason::displaced;
-  stop_leaving(*held);
-  held->hand_over = false;
-  held->refused = true;
-  rest_from_now(held);  // what is queued or backs off is activity
-  held->not_before = after(worker_.now(), kPause);
-  look_by(held, leaves_at(*held));
-  if (displaced) room_wanted_until_ = after(worker_.now(), kWish);  // of another one
-}
-
-void SessionDesk::left(const store::SessionHold& hold, SessionReason reason) {
-  const std::lock_guard lock(mutex_);
-  if (const HeldPointer held = find_current(hold)) leave(held, reason);
-}
-
-void SessionDesk::all_left(SessionReason reason) {
-  const std::lock_guard lock(mutex_);
-  while (!books_.empty()) {
-    const HeldPointer held = books_.begin()->second;
-    leave(held, reason);
-  }
-}
-
-// With the mutex held. Its memory lives on for as long as activities are in it.
-void SessionDesk::leave(const HeldPointer& held, SessionReason reason) {
-  const auto found = books_.find(held->hold.id);
-  if (found == books_.end() || found->second != held) return;
-  take_off_agenda(*held);
-  by_rest_.erase(held->place);
-  stop_leaving(*held);
-  show(*held, nullptr);
-  books_.erase(found);
-  room_made_at_ = worker_.now();
-  held->memory.reset();
-  worker_.counters.sessions_held.add(-1);
-  count_as_left(*worker_.metrics, reason);
-  const Duration quiet = quiet_for(held->quiet_since, held->activities, worker_.now());
-  log(*worker_.logger, LogLevel::info, "a session has left this worker",
-      {{"session", held->hold.id},
-       {"generation", held->hold.generation.value},
-       {"reason", to_string(reason)},
-       {"quiet_ms", std::chrono::duration_cast<std::chrono::milliseconds>(quiet).count()}});
-  tell(worker_.registry.hooks().released, {held->hold.id, held->hold.generation, reason, {}});
-}
-
-std::vector<store::SessionHold> SessionDesk::unmovable(Which which) const {
-  const std::lock_guard lock(mutex_);
-  std::vector<store::SessionHold> list;
-  for (const auto& [id, held] : books_) {
-    if (held->fails && (which == Which::all || held->refused)) list.push_back(held->hold);
-  }
-  return list;
-}
-
-BootTime SessionDesk::next_due() const {
-  const std::lock_guard lock(mutex_);
-  BootTime due = agenda_.empty() ? BootTime::max() : agenda_.begin()->first.first;
-  if (worker_.accepting) return due;
-  for (const auto& [id, held] : books_) {
-    if (is_at_rest(*held)) due = std::min(due, held->not_before);
-  }
-  return due;
-}
-
-std::size_t SessionDesk::size() const {
-  const std::lock_guard lock(mutex_);
-  return books_.size();
 }
 
 // ---- code of the user ---------------------------------------------------------------------------
@@ -561,7 +361,7 @@ void SessionDesk::tell_next() {
 
 void SessionDesk::run(std::function<void()> job) {
   ++*jobs_;
-  executor_.post([job = std::move(job), jobs = jobs_, owner = owner_.lock()] {
+  executor_.post_apart([job = std::move(job), jobs = jobs_, owner = owner_.lock()] {
     job();
     --*jobs;
   });
@@ -571,21 +371,18 @@ void SessionDesk::run(std::function<void()> job) {
 SessionMemory::Dispose SessionDesk::disposer() {
   return [&executor = executor_, jobs = jobs_](std::shared_ptr<void> states) {
     ++*jobs;
-    executor.post([states = std::move(states), jobs]() mutable {
+    executor.post_apart([states = std::move(states), jobs]() mutable {
       states.reset();
       --*jobs;
     });
   };
 }
 
-std::optional<std::string> SessionDesk::read_saved(const std::string& id) const {
+StoreResult<std::optional<std::string>> SessionDesk::read_saved(const std::string& id) const {
   auto view = worker_.store->session(id);
   if (view) return std::move(view->saved);
   if (view.error().kind == StoreError::Kind::not_found) return std::nullopt;
-  throw Error(Failure{
-      .category = Category::store,
-      .type = "store_unavailable",
-      .message = "the saved state of session '" + id + "' could not be read: " + view.error().message});
+  return Unexpected(std::move(view).error());
 }
 
 }  // namespace holdfast::runtime

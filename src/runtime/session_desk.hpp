@@ -11,8 +11,10 @@
 #include <holdfast/store/activities.hpp>
 #include <holdfast/store/sessions.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -22,6 +24,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -56,10 +59,26 @@ class SessionDesk {
   /// time before that was asked for.
   void granted(const store::SessionGrant& grant, BootTime asked);
   /// An activity that was locked is about to run. Null when it must not: the lease of its session was over
-  /// before it could begin.
+  /// before it could begin, or the session is just being released, with what was saved before.
   std::unique_ptr<SessionStay> enter(const store::LockedActivity& locked, BootTime asked);
   /// acquire_session was answered: it is this worker's.
   void acquired(const store::Acquired& acquired, BootTime asked);
+
+  /// What acquires or renews a session has this meanwhile: it stays here, and comes back if it was about to
+  /// leave. A release that is under way is waited for: the store is asked after it.
+  class Wish {
+   public:
+    Wish(SessionDesk& desk, std::string_view id) : desk_(desk), id_(id) { desk_.wish(id_); }
+    ~Wish() { desk_.end_wish(id_); }
+    Wish(const Wish&) = delete;
+    Wish& operator=(const Wish&) = delete;
+
+   private:
+    SessionDesk& desk_;
+    const std::string id_;
+  };
+  /// Somebody has asked for it to be renewed, and the store has done so: it is not idle.
+  void renewed_by_request(const store::SessionHold& hold, BootTime asked);
 
   /// Whether a turn may wish to run an activity of this session here.
   [[nodiscard]] bool holds(std::string_view id) const;
@@ -73,6 +92,8 @@ class SessionDesk {
   /// last time.
   [[nodiscard]] BootTime renewal_due();
   void renewed(const store::SessionHold& hold, BootTime asked);
+  /// The store did not answer for this one; it is asked again then.
+  void not_renewed(const store::SessionHold& hold, BootTime retry_at);
   /// Its lease is over, and the store does not renew it.
   void lapsed(const store::SessionHold& hold);
   /// Those whose lease is over: somebody else may have them by now.
@@ -91,8 +112,10 @@ class SessionDesk {
   void want_hand_over(const store::SessionHold& unused);
   /// Those that are to leave now begin to be saved.
   void choose_leavers(bool draining);
-  /// Those that are saved, or have nothing to save; by id.
-  [[nodiscard]] std::vector<store::SessionRelease> releases() const;
+  /// Those that are saved, or have nothing to save; by id. Each is answered by one of those below.
+  [[nodiscard]] std::vector<store::SessionRelease> releases();
+  /// The store did not answer for this one; it is asked again then.
+  void not_released(const store::SessionHold& hold, BootTime retry_at);
   /// The store won't let it go: something of it is queued or runs, or its state can't be saved.
   void stays(const store::SessionHold& hold);
   /// It is no longer this worker's.
@@ -115,7 +138,10 @@ class SessionDesk {
 
   struct Leaving {
     store::SessionReason reason{};
-    bool ready = false;  ///< saved, or nothing to save
+    std::uint64_t number = 0;      ///< here; never given twice
+    bool ready = false;            ///< saved, or nothing to save
+    bool asked = false;            ///< the store is about to answer whether it may go
+    BootTime retry_at = kLongAgo;  ///< is the store asked again
     std::optional<store::SessionSave> save{};
   };
   struct Held;
@@ -127,6 +153,7 @@ class SessionDesk {
     std::uint64_t number = 0;  ///< here; never given twice
     Duration lease{};          ///< its length
     BootTime asked{};          ///< when it was claimed or renewed last
+    BootTime renew_not_before = kLongAgo;
     BootTime lease_until{};
     Duration idle_timeout = never;
     bool fails = false;  ///< under `fail`: nobody else may claim it
@@ -139,7 +166,8 @@ class SessionDesk {
     bool hand_over = false;
     bool refused = false;  ///< the store would not let it go
     std::optional<Leaving> leaving{};
-    BootTime not_before{};               ///< is it tried again to let it go
+    bool saving = false;                 ///< a thread saves it, for whichever leaving is the newest
+    BootTime not_before = kLongAgo;      ///< is it tried again to let it go
     BootTime look_at = BootTime::max();  ///< its place in the agenda; max: it has none
     Gauge* shown_in = nullptr;           ///< where its state is counted
     std::list<Held*>::iterator place{};  ///< in the order of rest
@@ -153,11 +181,18 @@ class SessionDesk {
   HeldPointer take_up(const store::SessionGrant& grant, BootTime asked);
   HeldPointer add(const store::SessionGrant& grant, BootTime asked, store::SessionReason reason);
   void claim_again(const HeldPointer& held, const store::SessionGrant& grant, BootTime asked);
+  [[nodiscard]] static Duration quiet_for(const Held& held, BootTime now) {
+    return held.activities > 0 ? Duration::zero() : std::max(now - held.quiet_since, Duration::zero());
+  }
+  void wish(const std::string& id);
+  void end_wish(const std::string& id);
+  [[nodiscard]] bool is_held(const Held& held) const;
+  [[nodiscard]] static BootTime renewal_due_of(const Held& held);
   void note_lease(const Held& held);
   void keep_in_time(const Held& held);
   void end_stay(const HeldPointer& held, bool aborted);
   [[nodiscard]] HeldPointer find_current(const store::SessionHold& hold) const;
-  [[nodiscard]] static bool is_at_rest(const Held& held);
+  [[nodiscard]] bool may_leave(const Held& held) const;
   [[nodiscard]] bool is_room_wanted() const;
   [[nodiscard]] HeldPointer longest_quiet() const;
   void rest_from_now(const HeldPointer& held);
@@ -165,32 +200,43 @@ class SessionDesk {
   void look_by(const HeldPointer& held, BootTime time);
   void take_off_agenda(Held& held);
   void stop_leaving(Held& held);
+  void come_back(const HeldPointer& held, BootTime not_before);
   void show(Held& held, Gauge* state) const;
   void show(Held& held) const;
   void begin_to_leave(const HeldPointer& held, store::SessionReason reason);
   void save(const HeldPointer& held);
+  struct Saved {
+    std::optional<std::string> bytes{};
+    std::string problem{};
+    bool unanswered = false;  ///< the store did not say what it has
+  };
+  [[nodiscard]] Saved save(SessionMemory& memory, const store::SessionHold& hold, bool all_or_nothing) const;
+  void saved(const HeldPointer& held, Saved result);
   void leave(const HeldPointer& held, store::SessionReason reason);
   void tell(const SessionHook& hook, SessionNotice notice);
   void tell_next();
   void run(std::function<void()> job);
   [[nodiscard]] SessionMemory::Dispose disposer();
-  std::optional<std::string> read_saved(const std::string& id) const;
+  [[nodiscard]] StoreResult<std::optional<std::string>> read_saved(const std::string& id) const;
 
   Worker& worker_;
   Executor& executor_;
   std::weak_ptr<const void> owner_;
   mutable std::mutex mutex_;
   Books books_;
+  std::multiset<std::string, std::less<>> wishes_;  // ids that verbs are asking the store for
+  std::condition_variable released_;                // or not: the store has answered
   std::uint64_t last_number_ = 0;
+  std::uint64_t last_leaving_ = 0;
   // Those at rest, not later than they have to leave; some may work again by then.
   Agenda agenda_;
   std::list<Held*> by_rest_;                      // all, by the time when they came to rest last
   std::map<std::uint64_t, HeldPointer> leaving_;  // all that leave, by number
   std::optional<BootTime> renewal_due_;           // not later than it is; unknown after renewals
   BootTime overdue_from_ = BootTime::max();       // no lease is over before that
-  BootTime room_wanted_until_{};
-  BootTime room_wanted_at_{};
-  BootTime room_made_at_{};  // when one left last: who asked before that could not know
+  BootTime room_wanted_until_ = kLongAgo;
+  BootTime room_wanted_at_ = kLongAgo;
+  BootTime room_made_at_ = kLongAgo;  // when one left last: who asked before that could not know
   // Posted, and not yet done; what destroys states may outlive the desk.
   std::shared_ptr<std::atomic<int>> jobs_ = std::make_shared<std::atomic<int>>(0);
   std::deque<std::function<void()>> notices_;  // for hooks, one after the other

@@ -15,6 +15,8 @@ using namespace std::chrono_literals;
 
 // While this worker drains, how often it looks whether a session that it can't hand over has been closed.
 constexpr Duration kDrainLook = 100ms;
+// How long until a renewal is tried again that was refused, and neither for its session nor for the store.
+constexpr Duration kRefusedPause = 1s;
 // How often it looks whether somebody else has claimed a session whose lease is over.
 constexpr Duration kLapsedLook = 1s;
 
@@ -37,7 +39,6 @@ SessionKeeper::Done SessionKeeper::step() {
   Done done;
   if (sessions_.size() == 0) return done;
   const BootTime now = worker_.now();
-  if (now < not_before_) return {.next_due = not_before_};
   const bool draining = !worker_.accepting;
   const auto renewal_due = [&] {
     const BootTime due = sessions_.renewal_due();
@@ -46,20 +47,29 @@ SessionKeeper::Done SessionKeeper::step() {
   if (now >= renewal_due()) renew(now);
   sessions_.note_overdue();
   if (now >= look_due_) look_after_lapsed(now);
-  if (giving_up_) fail_unmovable(SessionDesk::Which::refused);
+  if (giving_up_ && now >= fail_due_) fail_unmovable(SessionDesk::Which::refused);
   sessions_.choose_leavers(draining);
   const bool made_room = release();
   done.fetch = draining ? sessions_.has_unmovable() : made_room;
-  if (sessions_.size() > 0)
-    done.next_due = std::max(not_before_, std::min({renewal_due(), look_due_, sessions_.next_due()}));
+  if (sessions_.size() == 0) return done;
+  done.next_due = std::min({renewal_due(), look_due_, sessions_.next_due()});
+  if (fail_due_ > now) done.next_due = std::min(done.next_due, fail_due_);
   return done;
 }
 
-bool SessionKeeper::failed(std::string_view what, const StoreError& error) {
-  worker_.note_standing(error, WorkerKey{worker_.key});
-  if (error.kind != StoreError::Kind::unavailable) return false;
-  not_before_ = trouble_.failed(what, error);
-  return true;
+// When those are asked for again that the store did not answer for. However many they are, the pause grows
+// once: it is one call that failed. The others don't wait with them.
+BootTime SessionKeeper::retry_time(StoreTrouble& trouble, std::string_view what, const Answers& answers) {
+  const StoreError* unanswered = nullptr;
+  for (const StoreResult<void>& answer : answers) {
+    if (answer) continue;
+    worker_.note_standing(answer.error(), WorkerKey{worker_.key});
+    worker_.note_damage(what, answer.error());
+    if (answer.error().kind == StoreError::Kind::unavailable) unanswered = &answer.error();
+  }
+  if (unanswered != nullptr) return trouble.failed(what, *unanswered);
+  trouble.worked();
+  return kLongAgo;
 }
 
 // One call for all of them. A store that doesn't answer is asked again, also when the leases are over:
@@ -68,23 +78,28 @@ void SessionKeeper::renew(BootTime now) {
   const std::vector<store::SessionRenewal> renewals = sessions_.renewals();
   last_renewal_ = now;
   if (renewals.empty()) return;
-  const auto answers = worker_.store->renew_sessions(WorkerKey{worker_.key}, renewals);
+  const Answers answers = worker_.store->renew_sessions(WorkerKey{worker_.key}, renewals);
+  const BootTime retry_at = retry_time(renewing_, "renew sessions", answers);
   std::size_t count = 0;
   for (std::size_t i = 0; i < renewals.size(); ++i) {
     const store::SessionHold& hold = renewals[i].hold;
     if (answers[i]) {
       sessions_.renewed(hold, now);
       ++count;
-    } else if (failed("renew sessions", answers[i].error())) {
       continue;
-    } else if (answers[i].error().kind == StoreError::Kind::gone) {
-      sessions_.left(hold, reason_of(answers[i].error().reason));
-    } else if (answers[i].error().kind == StoreError::Kind::lost) {
+    }
+    const StoreError& error = answers[i].error();
+    if (error.kind == StoreError::Kind::unavailable) {
+      sessions_.not_renewed(hold, retry_at);
+    } else if (error.kind == StoreError::Kind::gone) {
+      sessions_.left(hold, reason_of(error.reason));
+    } else if (error.kind == StoreError::Kind::lost) {
       sessions_.lapsed(hold);
-      look_due_ = {};
+      look_due_ = kLongAgo;
+    } else {
+      sessions_.not_renewed(hold, after(now, kRefusedPause));  // it is not about the session
     }
   }
-  if (count > 0) trouble_.worked();
   log(*worker_.logger, LogLevel::debug, "sessions renewed", {{"count", count}, {"of", renewals.size()}});
 }
 
@@ -94,7 +109,11 @@ void SessionKeeper::look_after_lapsed(BootTime now) {
   look_due_ = lapsed.empty() ? BootTime::max() : after(now, kLapsedLook);
   for (const store::SessionHold& hold : lapsed) {
     const auto view = worker_.store->session(hold.id);
-    if (!view && failed("read a session", view.error())) return;
+    if (!view && view.error().kind == StoreError::Kind::unavailable) {
+      look_due_ = others_.failed("read a session", view.error());
+      return;
+    }
+    others_.worked();
     const bool same = view && view->generation == hold.generation;
     const bool waits = same && view->state == store::SessionState::lapsed && worker_.accepting;
     if (!waits) sessions_.left(hold, same ? view->reason : SessionReason::owner_lost);
@@ -105,22 +124,26 @@ void SessionKeeper::look_after_lapsed(BootTime now) {
 bool SessionKeeper::release() {
   const std::vector<store::SessionRelease> releases = sessions_.releases();
   if (releases.empty()) return false;
-  const auto answers = worker_.store->release_sessions(WorkerKey{worker_.key}, releases);
+  const Answers answers = worker_.store->release_sessions(WorkerKey{worker_.key}, releases);
+  const BootTime retry_at = retry_time(releasing_, "release sessions", answers);
   bool made_room = false;
   for (std::size_t i = 0; i < releases.size(); ++i) {
     const store::SessionHold& hold = releases[i].hold;
     if (answers[i]) {
       sessions_.left(hold, releases[i].reason);
       made_room = true;
-    } else if (failed("release sessions", answers[i].error())) {
       continue;
-    } else if (answers[i].error().kind == StoreError::Kind::conflict) {
+    }
+    const StoreError& error = answers[i].error();
+    if (error.kind == StoreError::Kind::unavailable) {
+      sessions_.not_released(hold, retry_at);
+    } else if (error.kind == StoreError::Kind::conflict) {
       sessions_.stays(hold);
-    } else if (answers[i].error().kind == StoreError::Kind::gone) {
-      sessions_.left(hold, reason_of(answers[i].error().reason));
+    } else if (error.kind == StoreError::Kind::gone) {
+      sessions_.left(hold, reason_of(error.reason));
     } else {
       sessions_.lapsed(hold);
-      look_due_ = {};
+      look_due_ = kLongAgo;
     }
   }
   return made_room;
@@ -130,7 +153,8 @@ void SessionKeeper::fail_unmovable(SessionDesk::Which which) {
   for (const store::SessionHold& hold : sessions_.unmovable(which)) {
     const auto answer =
         worker_.store->fail_session(WorkerKey{worker_.key}, hold, SessionReason::drain_deadline);
-    if (!answer && failed("give up a session", answer.error())) return;
+    fail_due_ = retry_time(others_, "give up a session", {answer});
+    if (fail_due_ != kLongAgo) return;
     sessions_.left(hold, SessionReason::drain_deadline);
   }
 }

@@ -7,6 +7,8 @@
 #include <holdfast/store/sessions.hpp>
 
 #include <atomic>
+#include <string_view>
+#include <vector>
 
 namespace holdfast::runtime {
 
@@ -14,7 +16,7 @@ namespace holdfast::runtime {
 class SessionKeeper {
  public:
   SessionKeeper(Worker& worker, SessionDesk& sessions)
-      : worker_(worker), sessions_(sessions), trouble_(worker) {}
+      : worker_(worker), sessions_(sessions), renewing_(worker), releasing_(worker), others_(worker) {}
 
   struct Done {
     BootTime next_due = BootTime::max();
@@ -31,15 +33,18 @@ class SessionKeeper {
   void look_after_lapsed(BootTime now);
   bool release();
   void fail_unmovable(SessionDesk::Which which);
-  bool failed(std::string_view what, const StoreError& error);
+  using Answers = std::vector<StoreResult<void>>;
+  BootTime retry_time(StoreTrouble& trouble, std::string_view what, const Answers& answers);
 
   Worker& worker_;
   SessionDesk& sessions_;
-  StoreTrouble trouble_;
+  StoreTrouble renewing_;
+  StoreTrouble releasing_;
+  StoreTrouble others_;
   std::atomic<bool> giving_up_{false};
-  BootTime last_renewal_{};
-  BootTime not_before_{};  // is the store asked again
-  BootTime look_due_{};    // at those that have lapsed
+  BootTime last_renewal_ = kLongAgo;
+  BootTime look_due_ = kLongAgo;  // at those that have lapsed
+  BootTime fail_due_ = kLongAgo;  // those that can't be handed over, once there is no more time
 };
 
 }  // namespace holdfast::runtime

@@ -3,6 +3,8 @@
 #include "client/bodies.hpp"
 
 #include <algorithm>
+#include <exception>
+#include <iterator>
 #include <utility>
 
 namespace holdfast::runtime {
@@ -19,6 +21,31 @@ SavedStates read_saved_states(const std::string& bytes) {
   return *std::move(saved);
 }
 
+namespace {
+
+/// Without the mutex for as long as it lives.
+class Unlocked {
+ public:
+  explicit Unlocked(std::unique_lock<std::mutex>& lock) : lock_(lock) { lock_.unlock(); }
+  ~Unlocked() { lock_.lock(); }
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
+
+ private:
+  std::unique_lock<std::mutex>& lock_;
+};
+
+void put(SavedStates& saved, const std::string& name, Payload state) {
+  const auto found = std::ranges::find(saved.parts, name, &SavedStates::Part::name);
+  if (found != saved.parts.end()) {
+    found->state = std::move(state);
+  } else {
+    saved.parts.push_back({name, std::move(state)});
+  }
+}
+
+}  // namespace
+
 SessionMemory::SessionMemory(std::string id, std::optional<std::optional<std::string>> saved, ReadSaved read,
                              Dispose dispose)
     : id_(std::move(id)),
@@ -34,56 +61,98 @@ SessionMemory::~SessionMemory() {
 
 void* SessionMemory::state(const detail::SessionStateCode& code, Generation generation, Use& use,
                            const std::stop_token& stop, bool may_wait) {
-  std::unique_lock lock(mutex_);
-  if (!code.is_concurrent() && !use.alone) {
-    wait_until_free(lock, stop, may_wait);
-    taken_ = use.alone = true;
+  Lock lock(mutex_);
+  if (!may_wait && !is_free(code, use)) {
+    throw ActivityFailure("state_busy", "another activity has the state of session '" + id_ + "'");
   }
-  if (code.saved_with_each_activity()) use.to_be_recorded = true;
-  changed_.wait(lock, [this] { return !making_; });
-  return find_or_make(lock, code, generation);
+  if (!changed_.wait(lock, stop, [&] { return is_free(code, use); })) {
+    throw ActivityFailure(
+        "stopped", "the activity was asked to stop while it waited for the state of session '" + id_ + "'");
+  }
+  return use_state(lock, code, generation, use);
 }
 
 void* SessionMemory::state(const detail::SessionStateCode& code, Generation generation, Use& use,
                            std::function<void()> when_free) {
-  std::unique_lock lock(mutex_);
-  const bool needs_it_alone = !code.is_concurrent() && !use.alone;
-  if (making_ || (needs_it_alone && taken_)) {
-    waiting_.push_back(std::move(when_free));
-    return nullptr;
-  }
-  if (needs_it_alone) taken_ = use.alone = true;
-  if (code.saved_with_each_activity()) use.to_be_recorded = true;
-  return find_or_make(lock, code, generation);
+  Lock lock(mutex_);
+  if (is_free(code, use)) return use_state(lock, code, generation, use);
+  waiting_.push_back(std::move(when_free));
+  return nullptr;
 }
 
-// Nobody else makes one.
-void* SessionMemory::find_or_make(std::unique_lock<std::mutex>& lock, const detail::SessionStateCode& code,
-                                  Generation generation) {
-  if (const auto found = states_.find(&code); found != states_.end()) return found->second.get();
+bool SessionMemory::is_free(const detail::SessionStateCode& code, const Use& use) const {
+  return !making_ && (!taken_ || use.alone || code.is_concurrent());
+}
 
+void* SessionMemory::use_state(Lock& lock, const detail::SessionStateCode& code, Generation generation,
+                               Use& use) {
+  if (!code.is_concurrent()) taken_ = use.alone = true;
+  if (code.saved_with_each_activity()) use.to_be_recorded = true;
+  return find_or_make(lock, code, generation, use);
+}
+
+void* SessionMemory::find_or_make(Lock& lock, const detail::SessionStateCode& code, Generation generation,
+                                  Use& use) {
+  if (const auto found = states_.find(&code); found != states_.end()) return found->second.get();
   making_ = true;
-  lock.unlock();
   std::shared_ptr<void> made;
+  std::exception_ptr problem;
   try {
-    SessionStart start{.id = id_, .generation = generation};
-    for (const SavedStates::Part& part : saved_states().parts) {
-      if (part.name == code.name()) start.last_saved = part.state;
-    }
-    made = code.make(start);
+    made = make(lock, code, generation);
+  } catch (const NoAnswer&) {
+    use.unanswered = true;
+    problem = std::current_exception();
   } catch (...) {
-    lock.lock();
-    making_ = false;
-    lock.unlock();
-    tell_changed();
-    throw;
+    problem = std::current_exception();
   }
-  lock.lock();
   making_ = false;
-  void* const state = (states_[&code] = std::move(made)).get();
+  void* const state = made.get();
+  if (!problem) states_[&code] = std::move(made);
   lock.unlock();
   tell_changed();
+  if (problem) std::rethrow_exception(problem);
   return state;
+}
+
+std::shared_ptr<void> SessionMemory::make(Lock& lock, const detail::SessionStateCode& code,
+                                          Generation generation) {
+  const std::shared_ptr<const SavedStates> saved = saved_states(lock);
+  const Unlocked unlocked(lock);
+  SessionStart start{.id = id_, .generation = generation};
+  for (const SavedStates::Part& part : saved->parts) {
+    if (part.name == code.name()) start.last_saved = part.state;
+  }
+  return code.make(start);
+}
+
+// What the store has, as one that nobody changes any more. It is read by whoever makes a state or saves all
+// of them, so by one at a time; and nobody saves meanwhile, since who has a state to save knows what it was
+// made from.
+std::shared_ptr<const SavedStates> SessionMemory::saved_states(Lock& lock) {
+  if (saved_) return saved_;
+  if (!saved_bytes_) {
+    std::optional<std::string> bytes;
+    {
+      const Unlocked unlocked(lock);
+      bytes = ask_store();
+    }
+    saved_bytes_ = std::move(bytes);
+  }
+  saved_ =
+      std::make_shared<const SavedStates>(*saved_bytes_ ? read_saved_states(**saved_bytes_) : SavedStates{});
+  saved_bytes_.reset();
+  return saved_;
+}
+
+std::optional<std::string> SessionMemory::ask_store() const {
+  auto bytes = read_();
+  if (bytes) return *std::move(bytes);
+  const StoreError& error = bytes.error();
+  Failure failure{.category = Category::store,
+                  .type = "store_" + std::string(to_string(error.kind)),
+                  .message = "the saved state of session '" + id_ + "' could not be read: " + error.message};
+  if (error.kind == StoreError::Kind::unavailable) throw NoAnswer(std::move(failure));
+  throw Error(std::move(failure));
 }
 
 // Without the mutex.
@@ -97,34 +166,6 @@ void SessionMemory::tell_changed() {
   for (const auto& one : waiting) one();
 }
 
-void SessionMemory::wait_until_free(std::unique_lock<std::mutex>& lock, const std::stop_token& stop,
-                                    bool may_wait) {
-  if (!may_wait && taken_) {
-    throw ActivityFailure("state_busy", "another activity has the state of session '" + id_ + "'");
-  }
-  if (changed_.wait(lock, stop, [this] { return !taken_; })) return;
-  throw ActivityFailure(
-      "stopped", "the activity was asked to stop while it waited for the state of session '" + id_ + "'");
-}
-
-// Only whoever is alone, makes a state or saves all of them calls this: one thread at a time.
-SavedStates& SessionMemory::saved_states() {
-  if (saved_) return *saved_;
-  if (!saved_bytes_) saved_bytes_ = read_();
-  saved_ = *saved_bytes_ ? read_saved_states(**saved_bytes_) : SavedStates{};
-  saved_bytes_.reset();
-  return *saved_;
-}
-
-void SessionMemory::put(SavedStates& saved, const std::string& name, Payload state) {
-  const auto found = std::ranges::find(saved.parts, name, &SavedStates::Part::name);
-  if (found != saved.parts.end()) {
-    found->state = std::move(state);
-  } else {
-    saved.parts.push_back({name, std::move(state)});
-  }
-}
-
 // ---- the end of an activity ---------------------------------------------------------------------
 
 std::optional<std::string> SessionMemory::end_of_code(Use& use, bool succeeded) {
@@ -133,13 +174,21 @@ std::optional<std::string> SessionMemory::end_of_code(Use& use, bool succeeded) 
     return std::nullopt;
   }
   if (!succeeded) return std::nullopt;
-  // It is alone: states that are saved with activities are not concurrent.
-  SavedStates saved = saved_states();
-  for (const auto& [code, state] : states_) {
-    if (code->saved_with_each_activity()) put(saved, code->name(), code->save(state.get()));
-  }
-  use.save = to_bytes(saved);
-  return use.save;
+  // It is alone: states that are saved with activities are not concurrent. Others may be made meanwhile.
+  Lock lock(mutex_);
+  use.save = save(lock, &detail::SessionStateCode::saved_with_each_activity);
+  return to_bytes(*use.save);
+}
+
+// What the store has, with these states as they are now.
+std::shared_ptr<const SavedStates> SessionMemory::save(Lock& lock, Choice chosen) {
+  SavedStates saved = *saved_states(lock);
+  std::vector<States::value_type> states;
+  std::ranges::copy_if(states_, std::back_inserter(states),
+                       [&](const auto& entry) { return (entry.first->*chosen)(); });
+  const Unlocked unlocked(lock);
+  for (const auto& [code, state] : states) put(saved, code->name(), code->save(state.get()));
+  return std::make_shared<const SavedStates>(std::move(saved));
 }
 
 void SessionMemory::end_of_use(Use& use, bool recorded) {
@@ -147,17 +196,16 @@ void SessionMemory::end_of_use(Use& use, bool recorded) {
   States undone;
   {
     const std::lock_guard lock(mutex_);
-    if (use.to_be_recorded && recorded && use.save) {
-      saved_.reset();
-      saved_bytes_ = std::optional(std::move(*use.save));
-    } else if (use.to_be_recorded) {
-      // What it changed never happened; or did, and nobody told: the store knows.
+    if (use.to_be_recorded && !(recorded && use.save)) {
+      // What it changed never happened; or did, and nobody told.
       for (auto it = states_.begin(); it != states_.end();) {
         const auto next = std::next(it);
         if (it->first->saved_with_each_activity()) undone.insert(states_.extract(it));
         it = next;
       }
-      saved_.reset();
+    }
+    if (use.save) {
+      saved_ = recorded ? std::move(use.save) : nullptr;  // else the store knows
       saved_bytes_.reset();
     }
     taken_ = false;
@@ -175,7 +223,7 @@ bool SessionMemory::is_empty() const {
 
 void SessionMemory::set_busy(bool busy) {
   {
-    std::unique_lock lock(mutex_);
+    Lock lock(mutex_);
     if (busy) changed_.wait(lock, [this] { return !taken_ && !making_; });
     taken_ = making_ = busy;
   }
@@ -189,14 +237,11 @@ std::optional<std::string> SessionMemory::save_all(bool all_or_nothing) {
     ~Free() { memory.set_busy(false); }
   };
   const Free free{*this};
+  Lock lock(mutex_);
   const auto is_saved = [](const auto& entry) { return entry.first->is_saved(); };
   if (std::ranges::none_of(states_, is_saved)) return std::nullopt;
   if (all_or_nothing && !std::ranges::all_of(states_, is_saved)) return std::nullopt;
-  SavedStates saved = saved_states();
-  for (const auto& [code, state] : states_) {
-    if (code->is_saved()) put(saved, code->name(), code->save(state.get()));
-  }
-  return to_bytes(saved);
+  return to_bytes(*save(lock, &detail::SessionStateCode::is_saved));
 }
 
 }  // namespace holdfast::runtime

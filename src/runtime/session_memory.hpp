@@ -1,9 +1,11 @@
 // SessionMemory: the states of one session that this process has in memory.
 #pragma once
 
+#include <holdfast/errors.hpp>
 #include <holdfast/ids.hpp>
 #include <holdfast/payload.hpp>
 #include <holdfast/session_state.hpp>
+#include <holdfast/store/error.hpp>
 
 #include <condition_variable>
 #include <functional>
@@ -31,12 +33,19 @@ std::string to_bytes(const SavedStates& saved);
 /// Throws DecodeError.
 SavedStates read_saved_states(const std::string& bytes);
 
+/// The store did not say what is saved. It may the next time.
+class NoAnswer final : public Error {
+ public:
+  using Error::Error;
+};
+
 /// Shared by the books of sessions and the activities that run in this one; destroyed with its states when
-/// the last of them lets go. Thread-safe. Code of the user is called without a lock held.
+/// the last of them lets go. Thread-safe. Code of the user and the store are called without a lock held, so
+/// what they are given is taken along: an activity may end while another one makes a state.
 class SessionMemory {
  public:
-  /// Reads what is saved in the store, for the case that nobody here knows. Throws Error when it can't.
-  using ReadSaved = std::function<std::optional<std::string>()>;
+  /// Reads what is saved in the store, for the case that nobody here knows.
+  using ReadSaved = std::function<StoreResult<std::optional<std::string>>()>;
   /// Lets go of states, where code of the user may run.
   using Dispose = std::function<void(std::shared_ptr<void>)>;
   /// `saved`: what the claim gave; nothing: it has to be read.
@@ -48,9 +57,10 @@ class SessionMemory {
 
   /// One activity's use of it, from its first look at a state to its end.
   struct Use {
-    bool alone = false;                 ///< it has the states to itself
-    bool to_be_recorded = false;        ///< it used a state that is saved with it
-    std::optional<std::string> save{};  ///< what goes with its completion
+    bool alone = false;                         ///< it has the states to itself
+    bool to_be_recorded = false;                ///< it used a state that is saved with it
+    bool unanswered = false;                    ///< a state could not be made, since the store did not answer
+    std::shared_ptr<const SavedStates> save{};  ///< what goes with its completion
   };
 
   /// The state of this kind, made if need be. See SessionState::in().
@@ -75,14 +85,20 @@ class SessionMemory {
 
  private:
   using States = std::map<const detail::SessionStateCode*, std::shared_ptr<void>>;
+  using Lock = std::unique_lock<std::mutex>;
 
-  void wait_until_free(std::unique_lock<std::mutex>& lock, const std::stop_token& stop, bool may_wait);
-  void* find_or_make(std::unique_lock<std::mutex>& lock, const detail::SessionStateCode& code,
-                     Generation generation);
+  // All of these with the mutex held, but for tell_changed() and set_busy(). Those that get the lock give it
+  // up meanwhile, and have it again when they return or throw.
+  [[nodiscard]] bool is_free(const detail::SessionStateCode& code, const Use& use) const;
+  void* use_state(Lock& lock, const detail::SessionStateCode& code, Generation generation, Use& use);
+  void* find_or_make(Lock& lock, const detail::SessionStateCode& code, Generation generation, Use& use);
+  std::shared_ptr<void> make(Lock& lock, const detail::SessionStateCode& code, Generation generation);
+  std::shared_ptr<const SavedStates> saved_states(Lock& lock);
+  [[nodiscard]] std::optional<std::string> ask_store() const;
+  using Choice = bool (detail::SessionStateCode::*)() const noexcept;
+  std::shared_ptr<const SavedStates> save(Lock& lock, Choice chosen);
   void tell_changed();
   void set_busy(bool busy);
-  SavedStates& saved_states();
-  static void put(SavedStates& saved, const std::string& name, Payload state);
 
   const std::string id_;
   const ReadSaved read_;
@@ -94,7 +110,7 @@ class SessionMemory {
   std::vector<std::function<void()>> waiting_;  // for `taken_` or `making_` to end, without a thread
   States states_;
   std::optional<std::optional<std::string>> saved_bytes_;  // as they came; until they are needed
-  std::optional<SavedStates> saved_;                       // what the store has, if that is known
+  std::shared_ptr<const SavedStates> saved_;               // what the store has, if that is known
 };
 
 }  // namespace holdfast::runtime

@@ -56,6 +56,8 @@ class SessionStay {
     if (!bytes) return std::nullopt;
     return store::SessionSave{.bytes = *std::move(bytes), .required = true};
   }
+  /// Whether the store did not answer when a state was to be made: that is no fault of the attempt.
+  [[nodiscard]] bool unanswered() const noexcept { return use_.unanswered; }
   /// The store has recorded its outcome, and what came with it.
   void recorded() noexcept { recorded_ = true; }
 

@@ -44,6 +44,8 @@ SessionAcquired Node::acquire_session(const detail::SessionSettings& settings) {
   policy.on_record = true;
   if (const auto problem = problem_of(policy, worker_.options))
     throw std::invalid_argument("holdfast: session '" + settings.id + "': " + *problem);
+  const InProgress in_progress(bringing_work_);
+  const SessionDesk::Wish wish(sessions_, settings.id);
   const BootTime asked = worker_.now();
   const WorkerKey key{worker_.key};
   auto acquired = worker_.store->acquire_session(key, worker_.abilities, settings.id, policy);
@@ -57,13 +59,14 @@ SessionAcquired Node::acquire_session(const detail::SessionSettings& settings) {
 }
 
 SessionOutcome Node::renew_session(std::string_view id) {
+  const SessionDesk::Wish wish(sessions_, id);
   const std::optional<store::SessionHold> hold = sessions_.find(id);
   const BootTime asked = worker_.now();
   if (hold) {
     const store::SessionRenewal renewal{.hold = *hold};
     const auto answer = worker_.store->renew_sessions(WorkerKey{worker_.key}, {&renewal, 1}).front();
     if (answer) {
-      sessions_.renewed(*hold, asked);
+      sessions_.renewed_by_request(*hold, asked);
       return SessionOutcome::reused;
     }
     if (answer.error().kind == StoreError::Kind::gone) return SessionOutcome::closed;

@@ -2,7 +2,7 @@
 // Threads drive them in production, the simulator does in tests.
 #pragma once
 
-#include <holdfast/clock.hpp>
+#include "base/moments.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -31,10 +31,5 @@ struct Progress {
 
 /// Says that a step has something to do. Any thread; cheap; never blocks.
 using Poke = std::function<void(Step)>;
-
-/// `time` + `by` without overflow: `never` stays never.
-inline BootTime after(BootTime time, std::chrono::microseconds by) {
-  return by > BootTime::max() - time ? BootTime::max() : time + by;
-}
 
 }  // namespace holdfast::runtime

@@ -68,6 +68,12 @@ void ThreadPool::post(std::function<void()> work) {
   if (!is_here() || state_->work.size() > 1) call_one(state_);
 }
 
+void ThreadPool::post_apart(std::function<void()> work) {
+  const std::lock_guard lock(state_->mutex);
+  state_->work.push_back(std::move(work));
+  call_one(state_);
+}
+
 void ThreadPool::ask_for_rest() {
   const std::lock_guard lock(state_->mutex);
   state_->want_rest();

@@ -27,6 +27,7 @@ class ThreadPool final : public Executor {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   void post(std::function<void()> work) override;
+  void post_apart(std::function<void()> work) override;
 
   /// Calls `rest` in one of the threads once no work is left to begin, or after a fraction of a millisecond:
   /// what short work leaves behind is done in one go, by the thread that did the work. Asking again before

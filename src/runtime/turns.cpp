@@ -527,8 +527,11 @@ void TurnStep::give_up(PreparedTurn& turn, const StoreError& error) {
     log(*worker_.logger, LogLevel::debug, "a turn was lost to another worker", {{"instance", instance.id}});
   } else {
     trouble_.failed("commit turns", error);
-    add_doubtful(
-        {.key = instance.key, .token = instance.token, .counts = error.kind == StoreError::Kind::invalid});
+    store::TurnRelease release{.key = instance.key, .token = instance.token};
+    release.counts = error.kind == StoreError::Kind::invalid;
+    // It would fail like this again and again; people have to look at it.
+    if (error.kind == StoreError::Kind::damaged) release.park = error.message;
+    add_doubtful(std::move(release));
     worker_.poke(Step::keep);
   }
   desk_.tell_store(std::move(turn.taken.done));

@@ -79,7 +79,7 @@ class TurnStep {
   SessionDesk& sessions_;
   StoreTrouble trouble_;
   std::atomic<bool> wanted_{true};
-  std::atomic<BootTime> due_{BootTime{}};  // when a fetch is worth its while without being asked for
+  std::atomic<BootTime> due_{kLongAgo};  // when a fetch is worth its while without being asked for
   TurnWatch watch_;
   std::atomic<int> stuck_{0};
   std::mutex fetching_;

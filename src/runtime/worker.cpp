@@ -62,6 +62,7 @@ void check_options(const RuntimeOptions& options) {
   require_positive("instance_lease", options.instance_lease);
   require_positive("session_lease", options.session_lease);
   require_positive("worker_stale_after", options.worker_stale_after);
+  require_positive("turn_time_limit", options.turn_time_limit);
   require(options.turn_threads >= 1, "turn_threads is 0, and must be at least 1");
   require(options.cached_instances >= 1, "cached_instances is 0, and must be at least 1");
   require(options.max_abandoned >= 1, "max_abandoned is 0, and must be at least 1");
@@ -168,6 +169,13 @@ Worker::Worker(std::shared_ptr<Store> store_, RuntimeOptions options_, Registry 
       poke(std::move(poke_)),
       random(random_) {}
 
+void Worker::note_damage(std::string_view what, const StoreError& error) const {
+  if (error.kind != StoreError::Kind::damaged) return;
+  counters.store_errors.add();
+  log(*logger, LogLevel::error, "the store is damaged; what it concerns is given up, the rest goes on",
+      {{"what", what}, {"error", error.message}});
+}
+
 void Worker::note_standing(const StoreError& error, WorkerKey asked_as) {
   if (asked_as.value != key) return;
   const bool news = (error.kind == StoreError::Kind::superseded && !superseded.exchange(true)) ||
@@ -175,24 +183,30 @@ void Worker::note_standing(const StoreError& error, WorkerKey asked_as) {
   if (news) poke(Step::keep);
 }
 
+Duration BackOff::next() noexcept {
+  pause_ = std::clamp<Duration>(pause_ * 2, 5ms, 1s);
+  return pause_;
+}
+
 BootTime StoreTrouble::failed(std::string_view what, const StoreError& error) {
   const std::lock_guard lock(mutex_);
   worker_.counters.store_errors.add();
   const BootTime now = worker_.now();
-  pause_ = std::clamp<std::chrono::microseconds>(pause_ * 2, 5ms, 1s);
+  if (now >= due_) due_ = after(now, back_off_.next());
   if (!said_ || now - last_said_ >= 1s) {
     said_ = true;
     last_said_ = now;
     log(*worker_.logger, LogLevel::warn, "the store could not answer; trying again",
         {{"what", what}, {"kind", to_string(error.kind)}, {"error", error.message}});
   }
-  return now + pause_;
+  return due_;
 }
 
 void StoreTrouble::worked() {
   const std::lock_guard lock(mutex_);
-  if (pause_.count() == 0) return;
-  pause_ = {};
+  if (!back_off_.began()) return;
+  back_off_ = {};
+  due_ = BootTime::min();
   if (std::exchange(said_, false)) log(*worker_.logger, LogLevel::info, "the store answers again");
 }
 

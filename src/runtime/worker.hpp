@@ -76,6 +76,11 @@ struct Worker {
     }
   }
   [[nodiscard]] BootTime now() const noexcept { return store->clock().boot_now(); }
+  /// Until then nobody takes this worker for gone, also if the store hears no more of it. The margin is for
+  /// what begins just before that.
+  [[nodiscard]] BootTime known_until() const {
+    return after(heard_of_at.load(), options.worker_stale_after - options.worker_stale_after / 8);
+  }
   /// Handed out so often that it may be what kills its workers, or was beside it. A process runs one such
   /// activity and one such turn at a time, so that this shows.
   [[nodiscard]] bool is_suspect(std::uint32_t delivery) const noexcept {
@@ -84,6 +89,8 @@ struct Worker {
   /// Notes what an error says about this worker's registration; the keep step acts on it.
   /// `asked_as` is the registration that the call was made under: it may have joined again since.
   void note_standing(const StoreError& error, WorkerKey asked_as);
+  /// Says that something in the store can't be read, if that is what the error is.
+  void note_damage(std::string_view what, const StoreError& error) const;
 
   const std::shared_ptr<Store> store;
   const RuntimeOptions options;
@@ -102,7 +109,9 @@ struct Worker {
   std::atomic<bool> superseded{false};  ///< another process runs under this node's name
   std::atomic<bool> forgotten{false};   ///< the store has removed the registration: join again
 
-  std::atomic<BootTime> keep_due{BootTime{}};  ///< when the keep step runs next
+  /// When it asked the store for the last sign of life that counts.
+  std::atomic<BootTime> heard_of_at{kLongAgo};
+  std::atomic<BootTime> keep_due{kLongAgo};  ///< when the keep step runs next
 
   std::mutex random_mutex;
   Random& random;
@@ -114,18 +123,30 @@ void check_options(const RuntimeOptions& options);
 /// naming both values; nothing when it could not.
 std::optional<std::string> problem_of(const store::SessionPolicy& policy, const RuntimeOptions& options);
 
+/// Pauses between tries of what fails: each is longer than the one before, up to a second.
+class BackOff {
+ public:
+  Duration next() noexcept;
+  [[nodiscard]] bool began() const noexcept { return pause_ > Duration::zero(); }
+
+ private:
+  Duration pause_{};
+};
+
 /// Says in the log that the store refused something, at most once per second for each worker step.
 class StoreTrouble {
  public:
   explicit StoreTrouble(Worker& worker) : worker_(worker) {}
-  /// Notes the error and returns when to try again: with growing pauses while it lasts.
+  /// Notes the error and returns when to try again: with growing pauses while it lasts. All that fails before
+  /// that moment is one failure, however many items a call has.
   BootTime failed(std::string_view what, const StoreError& error);
   void worked();
 
  private:
   Worker& worker_;
   std::mutex mutex_;
-  std::chrono::microseconds pause_{0};
+  BackOff back_off_;
+  BootTime due_ = BootTime::min();  // when to try again
   BootTime last_said_{};
   bool said_ = false;
 };

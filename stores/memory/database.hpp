@@ -51,6 +51,9 @@ class MemoryDatabase {
   std::mutex mutex{};  ///< of everything in it
   memory_store::Counters counters{};
   std::map<std::string, memory_store::Namespace> namespaces{};
+  /// Where lease time begins on the clock of the first store: an hour before, so that no moment of it is
+  /// zero.
+  std::optional<BootTime> began{};
   /// Lease time never steps, not even between stores with clocks of their own.
   BootTime latest{};
 };

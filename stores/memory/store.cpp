@@ -23,6 +23,7 @@ MemoryStore::MemoryStore(MemoryOptions options)
       faults_(options.faults),
       bus_(clock_) {
   const std::lock_guard lock(database_->mutex);
+  if (!database_->began) database_->began = clock_.boot_now() - std::chrono::hours(1);
   namespace_ = &database_->namespaces[ns_];
   namespace_->buses.push_back(&bus_);
 }
@@ -39,7 +40,7 @@ std::unique_ptr<Listener> MemoryStore::listen(WorkMask mask, WorkerKey worker) {
 }
 
 Transaction MemoryStore::begin_transaction() {
-  database_->latest = std::max(database_->latest, clock_.boot_now());
+  database_->latest = std::max(database_->latest, BootTime(clock_.boot_now() - *database_->began));
   Transaction tx{.space = namespace_->space,
                  .rows = *namespace_,
                  .numbers = database_->counters,

@@ -1,6 +1,5 @@
 // Activities and sessions on the way into the space.
 #include "contract/rows.hpp"
-#include "damaged_row.hpp"
 #include "statements.hpp"
 #include "stores/rules/placing.hpp"
 #include "working_set.hpp"
@@ -35,9 +34,13 @@ void WorkingSet::take_activities(const Answer& answer, bool locked) {
       }
     }
     if (read_activities_.contains(activity.id) || space_.activities.contains(activity.id)) continue;
-    const Kind& what = kind(row.next<std::int32_t>());
-    activity.name = what.name;
-    activity.queue = what.queue;
+    const Kind* const what = kind(row.next<std::int32_t>());
+    if (what != nullptr) {
+      activity.name = what->name;
+      activity.queue = what->queue;
+    } else {
+      unreadable_activities_.insert(activity.id);
+    }
     activity.priority = -row.next<int>();
     if (row.next<bool>()) activity.own_queue = activity.queue;
     activity.start_within = row.next<std::optional<Duration>>().value_or(never);
@@ -216,7 +219,8 @@ std::vector<std::string> WorkingSet::take_sessions(const Answer& answer) {
     Row row(answer, i);
     Session session;
     session.id = row.next<std::string>();
-    if (!store::from_bytes(row.next<std::string>(), session.policy)) damaged("session " + session.id);
+    auto policy = row.next<std::string>();
+    const bool readable = store::from_bytes(policy, session.policy);
     session.ended = row.next<std::optional<store::SessionState>>();
     session.reason = row.next<store::SessionReason>();
     session.note = row.next<std::string>();
@@ -243,6 +247,7 @@ std::vector<std::string> WorkingSet::take_sessions(const Answer& answer) {
     if (read_sessions_.contains(session.id)) continue;
     asked_sessions_.insert(session.id);
     read_sessions_.emplace(session.id, session);
+    if (!readable) set_aside_policy(session, std::move(policy));
     came.push_back(session.id);
     space_.sessions.emplace(session.id, std::move(session));
   }
@@ -299,16 +304,17 @@ void WorkingSet::watchers(const std::string& session) {
       if (instance != space_.instances.end() && known(key).watched.contains(session)) continue;
       if (asked_instances_.contains(key) && instance == space_.instances.end()) continue;
       keys.push_back(key);
-      known(key).watched.insert(session);
-      space_.watchers[session].insert(key);
     }
   });
   want_instances(keys);
   if (asked()) bring();
   for (const InstanceKey key : keys) {
-    if (const auto instance = space_.instances.find(key); instance != space_.instances.end()) {
-      instance->second.watched.insert(session);
-    }
+    // One that was deleted meanwhile watches nothing any more.
+    const auto instance = space_.instances.find(key);
+    if (instance == space_.instances.end()) continue;
+    instance->second.watched.insert(session);
+    known(key).watched.insert(session);
+    space_.watchers[session].insert(key);
   }
 }
 

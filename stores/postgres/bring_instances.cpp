@@ -1,6 +1,5 @@
 // Instances, and what belongs to them, on the way into the space.
 #include "contract/rows.hpp"
-#include "damaged_row.hpp"
 #include "statements.hpp"
 #include "working_set.hpp"
 
@@ -77,9 +76,12 @@ void WorkingSet::take_instances(const Answer& answer) {
     store::InstanceView& view = instance.view;
     view.key = key;
     view.instance = row.next<std::string>();
-    const Route& code = route(row.next<std::int32_t>());
-    view.code = code.code;
-    view.build = code.build;
+    const auto route_number = row.next<std::int32_t>();
+    const Route* const code = route(route_number);
+    if (code != nullptr) {
+      view.code = code->code;
+      view.build = code->build;
+    }
     view.execution = row.next<ExecutionNumber>();
     view.status = row.next<store::InstanceStatus>();
     instance.lock.live = row.next<bool>();
@@ -99,14 +101,15 @@ void WorkingSet::take_instances(const Answer& answer) {
     instance.fingerprint = row.next<Fingerprint>();
     view.parent = row.next<std::optional<InstanceKey>>().value_or(InstanceKey{});
     view.cancel_requested_at = row.next<std::optional<CalendarTime>>();
-    if (const auto waits = row.next<std::optional<std::string>>();
-        waits && !store::from_bytes(*waits, instance.waits)) {
-      damaged("instance " + to_string(key));
-    }
+    auto waits = row.next<std::optional<std::string>>();
+    const bool unreadable = waits && !store::from_bytes(*waits, instance.waits);
+    if (unreadable) instance.waits.clear();
     view.parked_because = row.next<std::optional<std::string>>().value_or("");
     view.output = row.next<std::optional<std::string>>().value_or("");
     space_.keys.emplace(view.instance, key);
     known(key).read = columns(instance);
+    if (unreadable) set_aside_waits(instance, *std::move(waits));
+    if (code == nullptr) set_aside_code(instance, route_number);
     came_instances_.push_back(key);
   }
 }
@@ -138,6 +141,7 @@ void WorkingSet::reserve(std::string_view id) {
   want_names({std::string(id)});
   if (const auto found = asked_names_.find(id); found != asked_names_.end()) asked_names_.erase(found);
   if (const auto found = asked_early_.find(id); found != asked_early_.end()) asked_early_.erase(found);
+  std::erase_if(asked_requests_, [this](RequestId request) { return !read_requests_.contains(request); });
   want_instances({}, {std::string(id)});
   bring();
 }

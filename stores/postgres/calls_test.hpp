@@ -1,7 +1,7 @@
-// What tests of this store call it with, and others who hold locks in the same database.
+// What tests of this store call it with.
 #pragma once
 
-#include "connection.hpp"
+#include "meanwhile_test.hpp"
 #include "server_test.hpp"
 
 #include <holdfast/fault.hpp>
@@ -45,13 +45,6 @@ inline StoreResult<InstanceKey> send(Store& store, const store::ClientMessage& m
 }
 
 inline std::size_t unread(Store& store, const std::string& id) { return store.describe(id)->unread; }
-
-/// One answer of a query.
-inline std::int64_t ask(const TestSchema& schema, const char* sql) {
-  Connection connection({.uri = schema.uri(), .schema = schema.name()});
-  connection.queue({"test.ask", sql}, Parameters());
-  return connection.exchange().front().integer(0, 0);
-}
 
 /// A worker that runs one orchestration and one activity, as a runtime would.
 class TestWorker {
@@ -127,33 +120,6 @@ class TestWorker {
   WorkerKey key{};
   LockToken token{};  ///< of the last fetch
 };
-
-/// Another client of the database, in a transaction.
-class Intruder {
- public:
-  explicit Intruder(const TestSchema& schema) : connection_({.uri = schema.uri(), .schema = schema.name()}) {
-    connection_.run("BEGIN");
-  }
-  void run(const std::string& sql) { connection_.run(sql); }
-  void leave() { connection_.run("ROLLBACK"); }
-
- private:
-  Connection connection_;
-};
-
-/// Until somebody waits for a lock in that schema.
-inline void until_blocked(const TestSchema& schema) {
-  using namespace std::chrono_literals;
-  Connection connection({.uri = schema.uri(), .schema = schema.name()});
-  const Statement waiting{"test.waiting",
-                          "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"};
-  for (int i = 0; i < 2000; ++i) {
-    connection.queue(waiting, Parameters());
-    if (connection.exchange().front().integer(0, 0) > 0) return;
-    std::this_thread::sleep_for(5ms);
-  }
-  ADD_FAILURE() << "nobody waits";
-}
 
 /// Stops whoever comes to a point, once it is told to, until it may go on.
 class Pause final : public FaultPlan {

@@ -1,9 +1,12 @@
 #include "connection.hpp"
 
+#include "uri.hpp"
+
 #include <libpq-fe.h>
 #include <poll.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <utility>
 
@@ -38,6 +41,11 @@ bool SqlError::is_locked() const noexcept { return state == "55P03"; }
 
 bool SqlError::is_about_values() const noexcept {
   return state.starts_with("22") || state.starts_with("23") || state.starts_with("54");
+}
+
+bool SqlError::is_damage() const noexcept {
+  return state.starts_with("XX00") ? state != "XX000"
+                                   : state == "42P01" || state == "42703" || state == "3F000";
 }
 
 // ---- answers -------------------------------------------------------------------------------------
@@ -82,24 +90,71 @@ std::pair<std::uint64_t, std::uint64_t> halves(std::string_view bytes) {
 
 void Connection::Close::operator()(pg_conn* connection) const noexcept { PQfinish(connection); }
 
-// A server that went away without a word must not hold up a call for long: the kernel gives up what is not
-// acknowledged, and next_result() what is not answered. The user's words come last.
+namespace {
+
+/// How libpq is asked. A server that went away without a word must not hold up a call for long: the kernel
+/// gives up what is not acknowledged, and next_result() what is not answered. The user's words come last.
+class Wishes {
+ public:
+  explicit Wishes(const ConnectionSetup& setup)
+      : uri_(setup.uri),
+        patience_(setup.silence.count() > 0 ? std::clamp(ceil<std::chrono::seconds>(setup.silence),
+                                                         std::chrono::seconds(2), kMostPatience)
+                                            : kMostPatience),
+        connect_(std::to_string(patience_.count())),
+        silence_(std::to_string(setup.silence.count())) {}
+
+  [[nodiscard]] const char* const* names() const { return kNames.data(); }
+  [[nodiscard]] const char* const* values() const { return values_.data(); }
+  [[nodiscard]] std::chrono::seconds patience() const { return patience_; }
+
+ private:
+  static constexpr std::chrono::seconds kMostPatience{10};
+  static constexpr std::array<const char*, 9> kNames{
+      "application_name", "keepalives_idle",  "keepalives_interval",
+      "keepalives_count", "tcp_user_timeout", "connect_timeout",
+      "client_encoding",  "dbname",           nullptr};
+  std::string uri_;
+  std::chrono::seconds patience_;
+  std::string connect_;
+  std::string silence_;
+  std::array<const char*, 9> values_{"holdfast",       "10",   "5",          "3",    silence_.c_str(),
+                                     connect_.c_str(), "UTF8", uri_.c_str(), nullptr};
+};
+
+}  // namespace
+
+// libpq tells the state only to those who have asked for it before the server answers, and those have to wait
+// for the answer themselves.
+std::string state_of_refusal(const ConnectionSetup& setup) {
+  const Wishes wishes(setup);
+  const std::unique_ptr<PGconn, decltype(&PQfinish)> attempt(
+      PQconnectStartParams(wishes.names(), wishes.values(), 1), &PQfinish);
+  PQsetErrorVerbosity(attempt.get(), PQERRORS_SQLSTATE);
+  const auto deadline = std::chrono::steady_clock::now() + wishes.patience();
+  PostgresPollingStatusType wants = PGRES_POLLING_WRITING;
+  while (wants == PGRES_POLLING_WRITING || wants == PGRES_POLLING_READING) {
+    pollfd wait{.fd = PQsocket(attempt.get()), .events = POLLIN, .revents = 0};
+    if (wants == PGRES_POLLING_WRITING) wait.events = POLLOUT;
+    const auto left = ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left.count() <= 0 || ::poll(&wait, 1, static_cast<int>(left.count())) <= 0) return "";
+    wants = PQconnectPoll(attempt.get());
+  }
+  if (wants == PGRES_POLLING_OK) return "";
+  if (PQconnectionNeedsPassword(attempt.get()) != 0) return "28P01";
+  constexpr std::size_t kLength = 5;
+  const std::string said = without_newline(PQerrorMessage(attempt.get()));
+  const std::string state = said.size() < kLength ? "" : said.substr(said.size() - kLength);
+  const bool is_state =
+      std::ranges::all_of(state, [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z'); });
+  return is_state ? state : "";
+}
+
 Connection::Connection(const ConnectionSetup& setup) : silence_(setup.silence) {
-  using std::chrono::seconds;
-  const bool bounded = silence_ > std::chrono::milliseconds(0);
-  const seconds connect =
-      bounded ? std::clamp(ceil<seconds>(silence_), seconds(2), seconds(10)) : seconds(10);
-  const std::string connect_text = std::to_string(connect.count());
-  const std::string silence_text = std::to_string(silence_.count());
-  const char* const names[] = {"application_name", "keepalives_idle",  "keepalives_interval",
-                               "keepalives_count", "tcp_user_timeout", "connect_timeout",
-                               "client_encoding",  "dbname",           nullptr};
-  const char* const values[] = {
-      "holdfast",        "10",   "5", "3", silence_text.c_str(), connect_text.c_str(), "UTF8",
-      setup.uri.c_str(), nullptr};
-  connection_.reset(PQconnectdbParams(names, values, 1));
+  const Wishes wishes(setup);
+  connection_.reset(PQconnectdbParams(wishes.names(), wishes.values(), 1));
   if (PQstatus(connection_.get()) != CONNECTION_OK) {
-    throw SqlError("", without_newline(PQerrorMessage(connection_.get())));
+    throw SqlError("", Secrets(setup.uri).hidden_in(without_newline(PQerrorMessage(connection_.get()))));
   }
   PQsetnonblocking(connection_.get(), 1);
   // A library says nothing on stderr. One notice is an answer: who cancels a commit that waits for a standby

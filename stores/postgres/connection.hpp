@@ -31,6 +31,8 @@ struct SqlError : std::runtime_error {
       : std::runtime_error(message), state(std::move(sql_state)) {}
   std::string state;
 
+  /// Something that was there is gone, or can't be read any more: pages, tables, columns.
+  [[nodiscard]] bool is_damage() const noexcept;
   /// The same transaction may succeed when it is tried again: deadlocks, and what could not be serialised.
   [[nodiscard]] bool is_passing() const noexcept;
   /// Somebody else has locked what it needs.
@@ -133,6 +135,9 @@ struct ConnectionSetup {
   /// for ever.
   std::chrono::milliseconds silence{0};
 };
+
+/// The SQLSTATE with which the server refuses a connection; empty when it says nothing, or doesn't refuse.
+std::string state_of_refusal(const ConnectionSetup& setup);
 
 /// One thread at a time.
 class Connection {

@@ -346,6 +346,27 @@ TEST(PostgresFaults, AnotherServerThatTakesOverFreesWhatWasHeld) {
   EXPECT_GT(worker->value, 1'000'000U) << "numbers that may have been given are given no more";
 }
 
+TEST(PostgresFaults, ACrashGivesNoNumberTwiceAlsoWhenNobodyWaitsForTheDisk) {
+  TestServer server("--durable");
+  const TestSchema schema(server);
+  schema.open();
+  schema.run("ALTER SYSTEM SET wal_writer_delay = '10s'");
+  server.restart("fast");
+  const store::WorkerInfo info{.node = "a"};
+  WorkerKey worker{};
+  Generation generation{};
+  {
+    const auto store = schema.open({.wait_for_disk = false});
+    worker = store->join(info).value();
+    generation = store->acquire_session(worker, info.abilities, "gpu", {})->session.generation;
+    server.restart("immediate");
+  }
+  const auto store = schema.open({.wait_for_disk = false});
+  const WorkerKey next = store->join(info).value();
+  EXPECT_GT(next, worker);
+  EXPECT_GT(store->acquire_session(next, info.abilities, "tpu", {})->session.generation, generation);
+}
+
 TEST(PostgresFaults, ASweepWaitsForNobodyWhoWorksInASessionThatIsNotDue) {
   const TestSchema schema;
   const auto store = schema.open();

@@ -83,7 +83,7 @@ void bring_next_due(WorkingSet& set, const ActivityRequest& request, Duration& n
   const BootTime now = set.tx().now;
   const auto earlier = [&next_due, now](const Answer& answer) {
     if (answer.rows() == 0 || answer.is_null(0, 0)) return;
-    next_due = std::min(next_due, rules::left(Row(answer, 0).next<BootTime>(), now));
+    next_due = std::min(next_due, left(Row(answer, 0).next<BootTime>(), now));
   };
   Parameters free(set.ns());
   add_abilities(free, *request.abilities).add(now);

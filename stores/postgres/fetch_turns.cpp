@@ -70,13 +70,13 @@ void ask_next_due(WorkingSet& set, const TurnRequest& request, const Held& held,
   Parameters others = for_code(set, *request.code, tx.now);
   others.add_all(held.keys).add_all(held.seen);
   set.ask(sql::kNextTurn, others, [&tx, due_at](const Answer& answer) {
-    if (!answer.is_null(0, 0)) due_at(rules::left(Row(answer, 0).next<BootTime>(), tx.now));
+    if (!answer.is_null(0, 0)) due_at(left(Row(answer, 0).next<BootTime>(), tx.now));
   });
   set.ask(sql::kNextTimer, Parameters(set.ns(), tx.calendar), [&tx, due_at](const Answer& answer) {
-    if (answer.rows() > 0) due_at(rules::left(Row(answer, 0).next<CalendarTime>(), tx.calendar));
+    if (answer.rows() > 0) due_at(left(Row(answer, 0).next<CalendarTime>(), tx.calendar));
   });
   set.ask(sql::kNextDelayed, Parameters(set.ns(), tx.now), [&tx, due_at](const Answer& answer) {
-    if (answer.rows() > 0) due_at(rules::left(Row(answer, 0).next<BootTime>(), tx.now));
+    if (answer.rows() > 0) due_at(left(Row(answer, 0).next<BootTime>(), tx.now));
   });
 }
 

@@ -1,5 +1,6 @@
 // A group of calls in one transaction: what they need is brought, each is done, what has changed is written,
 // and one commit makes all of it true.
+#include "adopt.hpp"
 #include "statements.hpp"
 #include "store.hpp"
 
@@ -24,6 +25,17 @@ constexpr const char* kLockPatience = "SET lock_timeout = '100ms'";
 constexpr std::chrono::milliseconds kFirstPause(5);
 constexpr std::chrono::milliseconds kLongestPause(100);
 
+/// Who has migrated the schema has another version of this library: what this one would write may mean
+/// something else there by now.
+void refuse_other_version(const std::string& schema, std::int64_t there) {
+  const std::int32_t known = migrations().back().number;
+  if (there == known) return;
+  throw SqlError("",
+                 "the schema '" + schema + "' is of version " + std::to_string(there) +
+                     " by now, and this process knows version " + std::to_string(known) +
+                     ": it does nothing more there; restart it with the library that migrated the schema");
+}
+
 /// An error that doesn't depend on what was asked for: trying the items one by one would not help.
 struct Unavailable {
   StoreError error{};
@@ -34,22 +46,29 @@ struct Locked {};
 
 }  // namespace
 
+StoreError refused(const SqlError& error) {
+  if (error.is_damage()) {
+    return {.kind = StoreError::Kind::damaged,
+            .message = "the database is damaged, restore it from a backup: " + std::string(error.what())};
+  }
+  return {.kind = StoreError::Kind::invalid,
+          .message = "the database refuses it: " + std::string(error.what())};
+}
+
 StoreError PostgresStore::unavailable(std::string why) {
   in_doubt_ = true;
   return {.kind = StoreError::Kind::unavailable, .message = std::move(why)};
 }
 
 std::unique_ptr<Link> PostgresStore::make_link() {
+  auto link = std::make_unique<Link>(setup_, ns_number_, options_.faults);
   // Another server may answer now: what it has to be told comes first.
-  if (was_away_.exchange(false)) {
-    try {
-      open_schema(setup_, options_, migrations());
-    } catch (const StoreOpenError& error) {
-      was_away_ = true;
-      throw SqlError("", error.what());
-    }
+  if (adopt_server(link->connection, options_.logger) &&
+      intern_namespace(link->connection, options_.ns) != ns_number_) {
+    throw SqlError("", "the namespace '" + options_.ns +
+                           "' has another number on the server that has taken over: restart this process");
   }
-  return std::make_unique<Link>(setup_, ns_number_, options_.faults);
+  return link;
 }
 
 Link& PostgresStore::writer() {
@@ -64,7 +83,6 @@ Link& PostgresStore::writer() {
 // One that is of no more use is made again by whoever leads next.
 void PostgresStore::roll_back() {
   if (writer_ && !writer_->connection.rollback()) writer_.reset();
-  if (!writer_) was_away_ = true;
 }
 
 // Whoever has to wait for somebody else's lock does so here, in the thread that called, with nothing in its
@@ -143,8 +161,7 @@ void PostgresStore::commit_alone(const Item& item, Patience patience) {
   } catch (const Unavailable& unavailable) {
     item.call->fail(item.index, unavailable.error);
   } catch (const SqlError& error) {
-    item.call->fail(item.index, {.kind = StoreError::Kind::invalid,
-                                 .message = "the database refuses it: " + std::string(error.what())});
+    item.call->fail(item.index, refused(error));
   } catch (const std::exception& error) {
     item.call->fail(item.index, unavailable(error.what()));
   }
@@ -166,7 +183,7 @@ void PostgresStore::commit(std::span<const Item> items, Patience patience) {
       if (error.is_locked() && std::exchange(in_order, true)) throw Locked{};
       if (error.is_locked()) continue;
       if (error.is_passing() && std::chrono::steady_clock::now() < deadline) continue;
-      if (error.is_about_values()) throw;
+      if (error.is_about_values() || error.is_damage()) throw;
       throw Unavailable{unavailable(error.what())};
     } catch (...) {
       roll_back();
@@ -176,10 +193,10 @@ void PostgresStore::commit(std::span<const Item> items, Patience patience) {
 }
 
 void PostgresStore::begin(WorkingSet& set, const Statement& how) {
-  set.ask(how, Parameters());
-  set.ask(sql::kTime, Parameters(), [&](const Answer& answer) {
+  set.begin(how, [&](const Answer& answer) {
+    refuse_other_version(setup_.schema, answer.integer(0, 3));
     const Moment now = lease_clock_.read(answer);
-    set.begin(now.lease, now.calendar, next_sweep_);
+    set.set_time(now.lease, now.calendar, next_sweep_);
   });
 }
 

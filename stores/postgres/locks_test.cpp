@@ -253,11 +253,10 @@ TEST(PostgresLocks, WhoHasToWaitForALockLetsGoOfWhatOthersLockAfterIt) {
 
 /// How often the server found that transactions waited for each other, when all of them are over.
 std::int64_t deadlocks(const TestSchema& schema) {
-  while (ask(schema,
-             "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'holdfast'"
-             " AND pid <> pg_backend_pid()") > 0) {
+  while (schema.number("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'holdfast'"
+                       " AND pid <> pg_backend_pid()") > 0) {
   }
-  return ask(schema, "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()");
+  return schema.number("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()");
 }
 
 /// One process schedules activities of several instances in one session, another does them.

@@ -79,7 +79,7 @@ TEST(PostgresManyRows, ParkedInstancesAreWokenInSlices) {
   ASSERT_TRUE(woken) << woken.error().message;
   EXPECT_EQ(*woken, kInstances);
   EXPECT_GE(counts.passed("postgres.commit"), 3U) << "in how many transactions";
-  EXPECT_EQ(ask(schema, "SELECT count(*) FROM instances WHERE status = 2"), 0);
+  EXPECT_EQ(schema.number("SELECT count(*) FROM instances WHERE status = 2"), 0);
   EXPECT_EQ(worker.fetch_turns(1000)->turns.size(), kInstances);
 }
 

@@ -1,12 +1,15 @@
 #include "open.hpp"
 
+#include "adopt.hpp"
 #include "schema.hpp"
 #include "statements.hpp"
+#include "uri.hpp"
 
 #include <holdfast/errors.hpp>
 #include <holdfast/log.hpp>
 
 #include <array>
+#include <memory>
 #include <optional>
 
 namespace holdfast::postgres_store {
@@ -22,13 +25,6 @@ constexpr Statement kHasMigrations{
     " AS n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind = 'r'"};
 constexpr Statement kNewest{"open.newest", "SELECT max(number) FROM migrations"};
 constexpr Statement kLock{"open.lock", "SELECT pg_advisory_lock(hashtext('holdfast'), hashtext($1))"};
-/// The server that answers: it is another one after a failover, or when a backup was restored.
-constexpr Statement kServer{
-    "open.server",
-    "SELECT (SELECT system_identifier FROM pg_control_system())::text,"
-    " CASE WHEN pg_is_in_recovery() THEN '' ELSE substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END,"
-    " server, timeline FROM deployment WHERE id = 1"};
-
 /// The first column of the only row.
 std::int64_t number(Connection& connection, const Statement& statement, const Parameters& parameters) {
   connection.queue(statement, parameters);
@@ -57,6 +53,10 @@ void refuse_newer(const std::string& schema, std::int32_t there, std::int32_t kn
                                        ": use a newer library");
 }
 
+/// Every transaction reads this table before it writes anything, and what it finds there stays true until its
+/// end: none is under way while the schema changes, and the next one finds the new number.
+constexpr const char* kHoldOthersOff = "LOCK TABLE deployment IN ACCESS EXCLUSIVE MODE;";
+
 void bring_up_to_date(Connection& connection, const std::string& schema, std::span<const Migration> known) {
   number(connection, kLock, Parameters(schema));
   const std::optional<std::int32_t> there = newest_in(connection, schema);
@@ -65,12 +65,13 @@ void bring_up_to_date(Connection& connection, const std::string& schema, std::sp
     if (!there) connection.run("CREATE SCHEMA IF NOT EXISTS " + quoted(schema));
     for (const Migration& migration : known) {
       if (migration.number <= there.value_or(0)) continue;
-      connection.run("BEGIN;" + std::string(migration.sql) + ";COMMIT");
+      connection.run("BEGIN;" + std::string(there ? kHoldOthersOff : "") + std::string(migration.sql) +
+                     ";COMMIT");
     }
   } catch (const SqlError& error) {
     connection.rollback();
     if (error.state != "42501") throw;
-    throw StoreOpenError(Why::read_only,
+    throw StoreOpenError(there ? Why::read_only : Why::no_schema,
                          "the schema '" + schema + "' has to be " + (there ? "brought up to date" : "made") +
                              ", and this role may not: let one that may run the SQL files that are installed "
                              "with the library (docs/postgres.md)");
@@ -78,36 +79,47 @@ void bring_up_to_date(Connection& connection, const std::string& schema, std::sp
   connection.run("SELECT pg_advisory_unlock_all()");
 }
 
-/// A server that took over from another may have lost the last commits of it. Whatever was held then is free:
-/// locks, sessions; and numbers that may have been given are given no more.
-void adopt_server(Connection& connection, Logger* logger) {
-  connection.queue(kServer, Parameters());
-  const std::vector<Answer> answers = connection.exchange();
-  Row row(answers.front(), 0);
-  const auto server = row.next<std::string>();
-  const auto timeline = row.next<std::string>();
-  const auto known_server = row.next<std::string>();
-  const auto known_timeline = row.next<std::string>();
-  if (timeline.empty() || (server == known_server && timeline == known_timeline)) return;
-  if (!known_server.empty()) {
-    if (logger != nullptr) {
-      log(*logger, LogLevel::warn, "another server has taken over: all locks and sessions are given up",
-          {{"timeline", timeline}, {"before", known_timeline}});
-    }
-    connection.run(std::string(kFailover));
-  }
-  connection.run("UPDATE deployment SET server = '" + server + "', timeline = '" + timeline +
-                 "' WHERE id = 1");
-}
-
+/// What the server said by its SQLSTATE, in words that tell what to do.
 [[noreturn]] void cannot_open(const SqlError& error) {
   const std::string why = error.what();
-  if (error.state.starts_with("3D") || error.state.starts_with("28")) {
-    throw StoreOpenError(Why::not_a_store, "the database can't be opened: " + why);
+  const std::string& state = error.state;
+  if (state == "3D000") {
+    throw StoreOpenError(Why::no_database,
+                         "the server has no such database; create it, or name another one: " + why);
   }
-  if (error.state == "53100") throw StoreOpenError(Why::disk_full, "the server's disk is full: " + why);
-  if (error.state.starts_with("53")) throw StoreOpenError(Why::busy, "the server has no room: " + why);
+  if (state == "28P01") {
+    throw StoreOpenError(Why::no_access, "the server wants another password for this role: " + why);
+  }
+  if (state.starts_with("28")) {
+    throw StoreOpenError(Why::no_access,
+                         "the server does not let this role in; create it, or look into pg_hba.conf: " + why);
+  }
+  if (state == "42501" || state == "42P01") {  // tables in a schema that it may not use are not there
+    throw StoreOpenError(Why::no_access,
+                         "the role lacks a right; docs/postgres.md has those that it needs: " + why);
+  }
+  if (state == "42939") throw StoreOpenError(Why::invalid, "the schema can't have that name: " + why);
+  if (state == "53100") throw StoreOpenError(Why::disk_full, "the server's disk is full: " + why);
+  if (state.starts_with("53")) throw StoreOpenError(Why::busy, "the server has no room: " + why);
   throw StoreOpenError(Why::unavailable, "the server can't be used now: " + why);
+}
+
+/// What makes a server refuse a connection is told apart by asking once more.
+std::unique_ptr<Connection> connect(const ConnectionSetup& setup) {
+  try {
+    return std::make_unique<Connection>(setup);
+  } catch (const SqlError& error) {
+    if (!error.state.empty()) throw;
+    throw SqlError(state_of_refusal(setup), error.what());
+  }
+}
+
+// The server cuts longer names off: two of them could be one.
+void check_schema(const std::string& schema) {
+  constexpr std::size_t kLongest = 63;
+  if (!schema.empty() && schema.size() <= kLongest && schema.find('\0') == std::string::npos) return;
+  throw StoreOpenError(Why::invalid, "PostgresOptions::schema has " + std::to_string(schema.size()) +
+                                         " bytes; a name in PostgreSQL has 1 to " + std::to_string(kLongest));
 }
 
 }  // namespace
@@ -119,6 +131,8 @@ std::span<const Migration> migrations() {
 
 // Statements find their rows by indexes, in the order of their joins, however old the statistics are.
 ConnectionSetup connection_setup(std::string_view uri, const PostgresOptions& options) {
+  check_uri(std::string(uri));
+  check_schema(options.schema);
   return {.uri = std::string(uri),
           .schema = options.schema,
           .settings =
@@ -133,10 +147,15 @@ ConnectionSetup connection_setup(std::string_view uri, const PostgresOptions& op
           .silence = options.timeout + std::chrono::seconds(1)};
 }
 
+std::int32_t intern_namespace(Connection& connection, const std::string& ns) {
+  return static_cast<std::int32_t>(number(connection, sql::kInternNamespace, Parameters(ns)));
+}
+
 std::int32_t open_schema(const ConnectionSetup& setup, const PostgresOptions& options,
                          std::span<const Migration> known) {
   try {
-    Connection connection(setup);
+    const std::unique_ptr<Connection> made = connect(setup);
+    Connection& connection = *made;
     if (number(connection, kVersion, Parameters()) < 150'000) {
       throw StoreOpenError(Why::not_a_store, "the server is older than PostgreSQL 15");
     }
@@ -144,7 +163,7 @@ std::int32_t open_schema(const ConnectionSetup& setup, const PostgresOptions& op
     refuse_newer(setup.schema, newest, known.back().number);
     if (newest < known.back().number) bring_up_to_date(connection, setup.schema, known);
     adopt_server(connection, options.logger);
-    return static_cast<std::int32_t>(number(connection, sql::kInternNamespace, Parameters(options.ns)));
+    return intern_namespace(connection, options.ns);
   } catch (const SqlError& error) {
     cannot_open(error);
   }

@@ -20,11 +20,15 @@ struct Migration {
 /// All of them, in order.
 std::span<const Migration> migrations();
 
+/// Throws StoreOpenError when neither libpq nor the server could do anything with them.
 ConnectionSetup connection_setup(std::string_view uri, const PostgresOptions& options);
 
 /// Brings the schema up to date, under a lock: many processes may start at once. Where the role may not, it
 /// must be up to date. Answers the number of the namespace. Throws StoreOpenError.
 std::int32_t open_schema(const ConnectionSetup& setup, const PostgresOptions& options,
                          std::span<const Migration> known);
+
+/// The number of the namespace, which is given one now if it has none.
+std::int32_t intern_namespace(Connection& connection, const std::string& ns);
 
 }  // namespace holdfast::postgres_store

@@ -1,6 +1,7 @@
 // Opening a schema: made once, brought up to date, refused when it is not ours or too new.
 #include "open.hpp"
 
+#include "meanwhile_test.hpp"
 #include "server_test.hpp"
 
 #include <holdfast/errors.hpp>
@@ -9,6 +10,9 @@
 
 #include <array>
 #include <atomic>
+#include <fstream>
+#include <future>
+#include <sstream>
 #include <thread>
 #include <vector>
 
@@ -40,6 +44,13 @@ store::StartRequest start_of(const std::string& id) {
 bool can_start(Store& store, const std::string& id) {
   const std::array requests{start_of(id)};
   return store.start(requests).front().has_value();
+}
+
+/// As a newer library would.
+std::array<Migration, 2> with_another() {
+  return {migrations().front(), Migration{2,
+                                          "ALTER TABLE instances ADD COLUMN colour text;"
+                                          "INSERT INTO migrations (number) VALUES (2)"}};
 }
 
 TEST(PostgresOpen, ManyProcessesMayStartAtOnce) {
@@ -86,11 +97,8 @@ TEST(PostgresOpen, AnOlderSchemaIsBroughtUpToDateInPlace) {
   const TestSchema schema;
   schema.run("DROP SCHEMA IF EXISTS " + schema.name() + " CASCADE");
   EXPECT_TRUE(can_start(*schema.open(), "order-1"));
-  const std::array plan{migrations().front(), Migration{2,
-                                                        "ALTER TABLE instances ADD COLUMN colour text;"
-                                                        "INSERT INTO migrations (number) VALUES (2)"}};
   const PostgresOptions options{.schema = schema.name()};
-  open_schema(connection_setup(schema.uri(), options), options, plan);
+  open_schema(connection_setup(schema.uri(), options), options, with_another());
   schema.run("SELECT colour FROM instances WHERE name = 'order-1'");
   // What was the newest library a moment ago is too old now.
   EXPECT_EQ(refusal([&] { schema.open(); }), Kind::newer);
@@ -122,7 +130,7 @@ TEST(PostgresOpen, ARoleThatMayNotCreateTablesRunsOnAPreparedSchema) {
   schema.run("DROP SCHEMA IF EXISTS " + schema.name() + " CASCADE");
   const std::string role = "role_of_" + schema.name();
   schema.run("DROP ROLE IF EXISTS " + role + "; CREATE ROLE " + role + " LOGIN");
-  EXPECT_EQ(refusal([&] { open_as(role, schema); }), Kind::read_only);
+  EXPECT_EQ(refusal([&] { open_as(role, schema); }), Kind::no_schema);
   schema.open();
   schema.run("GRANT USAGE ON SCHEMA " + schema.name() + " TO " + role +
              "; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA " + schema.name() + " TO " +
@@ -141,6 +149,123 @@ TEST(PostgresOpen, AServerThatIsNotThereIsNamedWithoutThePassword) {
     EXPECT_EQ(error.kind(), Kind::unavailable);
     EXPECT_EQ(std::string(error.what()).find("secret"), std::string::npos) << error.what();
   }
+}
+
+/// What opening that uri is refused with.
+StoreOpenError refused(const std::string& uri, const PostgresOptions& options = {}) {
+  try {
+    postgres(uri, options);
+  } catch (const StoreOpenError& error) {
+    return error;
+  }
+  throw std::runtime_error("it was opened");
+}
+
+TEST(PostgresOpen, AMissingDatabaseIsNamed) {
+  const TestSchema schema;
+  const StoreOpenError error = refused(schema.uri() + " dbname=nowhere");
+  EXPECT_EQ(error.kind(), Kind::no_database) << error.what();
+  EXPECT_NE(std::string(error.what()).find("\"nowhere\""), std::string::npos) << error.what();
+}
+
+TEST(PostgresOpen, AMissingRoleIsNamed) {
+  const TestSchema schema;
+  const StoreOpenError error = refused(schema.uri() + " user=nobody");
+  EXPECT_EQ(error.kind(), Kind::no_access) << error.what();
+  EXPECT_NE(std::string(error.what()).find("nobody"), std::string::npos) << error.what();
+}
+
+void ask_for_password(TestServer& server, const std::string& role) {
+  const std::string file = server.folder() + "/data/pg_hba.conf";
+  std::ostringstream before;
+  before << std::ifstream(file).rdbuf();
+  std::ofstream(file) << "local all " << role << " scram-sha-256\n" << before.str();
+  server.restart("fast");
+}
+
+TEST(PostgresOpen, AWrongPasswordIsNotShown) {
+  TestServer server;
+  const TestSchema schema(server);
+  const std::string role = "asks_for_password";
+  schema.run("CREATE ROLE " + role + " LOGIN PASSWORD 'right'");
+  ask_for_password(server, role);
+  const std::string wrong = refused(schema.uri() + " user=" + role + " password='wr ong'").what();
+  EXPECT_EQ(refused(schema.uri() + " user=" + role + " password='wr ong'").kind(), Kind::no_access) << wrong;
+  EXPECT_EQ(wrong.find("wr ong"), std::string::npos) << wrong;
+  EXPECT_EQ(refused(schema.uri() + " user=" + role).kind(), Kind::no_access) << "no password at all";
+}
+
+TEST(PostgresOpen, ARoleWithoutRightsOnTheSchemaIsTold) {
+  const TestSchema schema;
+  schema.open();
+  const std::string role = "stranger_of_" + schema.name();
+  schema.run("DROP ROLE IF EXISTS " + role + "; CREATE ROLE " + role + " LOGIN");
+  EXPECT_EQ(refusal([&] { open_as(role, schema); }), Kind::no_access);
+}
+
+TEST(PostgresOpen, ASchemaThatTheServerWouldCutOffIsRefused) {
+  const TestSchema schema;
+  for (const std::string& name : {std::string(), std::string(64, 's')}) {
+    EXPECT_EQ(refused(schema.uri(), {.schema = name}).kind(), Kind::invalid);
+  }
+  EXPECT_EQ(refused(schema.uri(), {.schema = "pg_mine"}).kind(), Kind::invalid);
+}
+
+// ---- the number of the schema --------------------------------------------------------------------
+
+/// FNV-1a.
+std::uint64_t checksum(std::string_view text) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  return hash;
+}
+
+// A schema is known by its number alone: what stands behind a number never changes.
+TEST(PostgresOpen, EveryChangeOfTheSchemaHasANumberOfItsOwn) {
+  const std::array<std::uint64_t, 1> known{0x2a9c835f7e5a606aULL};
+  ASSERT_EQ(migrations().size(), known.size()) << "add the checksum of the new migration here";
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    EXPECT_EQ(migrations()[i].number, static_cast<std::int32_t>(i + 1));
+    EXPECT_EQ(checksum(migrations()[i].sql), known[i])
+        << "migration " << i + 1 << " was changed: there are databases that it has made. Leave it as it was, "
+        << "and write the change as the next migration";
+  }
+}
+
+TEST(PostgresOpen, ARunningProcessNoticesAMigrationAndWritesNothingMore) {
+  const TestSchema schema;
+  schema.run("DROP SCHEMA IF EXISTS " + schema.name() + " CASCADE");
+  const auto store = schema.open();
+  ASSERT_TRUE(can_start(*store, "order-1"));
+  const PostgresOptions options{.schema = schema.name()};
+  open_schema(connection_setup(schema.uri(), options), options, with_another());
+  const auto answer = store->start(std::array{start_of("order-2")}).front();
+  ASSERT_FALSE(answer) << "it writes into a schema that it does not know";
+  EXPECT_EQ(answer.error().kind, StoreError::Kind::unavailable);
+  EXPECT_NE(answer.error().message.find("is of version 2"), std::string::npos) << answer.error().message;
+  EXPECT_FALSE(store->find("order-1"));
+  EXPECT_EQ(schema.number("SELECT count(*) FROM instances"), 1);
+  schema.run("DROP SCHEMA " + schema.name() + " CASCADE");
+}
+
+TEST(PostgresOpen, AMigrationWaitsForTransactionsThatAreUnderWay) {
+  const TestSchema schema;
+  schema.run("DROP SCHEMA IF EXISTS " + schema.name() + " CASCADE");
+  Meanwhile plan;
+  const auto store = schema.open({.faults = &plan});
+  const PostgresOptions options{.schema = schema.name()};
+  std::future<std::int32_t> migrated;
+  plan.at("postgres.insert_instances", [&] {
+    migrated = until_done_or_blocked(schema, [&] {
+      return open_schema(connection_setup(schema.uri(), options), options, with_another());
+    });
+    EXPECT_NE(migrated.wait_for(std::chrono::seconds(0)), std::future_status::ready);
+  });
+  EXPECT_TRUE(can_start(*store, "order-1"));
+  ASSERT_TRUE(plan.happened());
+  EXPECT_GT(migrated.get(), 0);
+  EXPECT_FALSE(can_start(*store, "order-2"));
+  schema.run("DROP SCHEMA " + schema.name() + " CASCADE");
 }
 
 TEST(PostgresOpen, TheDescriptionSaysWhatIsDurable) {

@@ -133,4 +133,10 @@ void TestSchema::run(const std::string& sql) const {
   connection.run(sql);
 }
 
+std::int64_t TestSchema::number(const std::string& query) const {
+  Connection connection({.uri = uri(), .schema = name_});
+  connection.queue({"test.number", query.c_str()}, Parameters());
+  return connection.exchange().front().integer(0, 0);
+}
+
 }  // namespace holdfast::postgres_store

@@ -3,6 +3,7 @@
 
 #include <holdfast/postgres.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -61,6 +62,8 @@ class TestSchema {
   std::shared_ptr<Store> open(PostgresOptions options = {}) const;
   /// Runs statements in it.
   void run(const std::string& sql) const;
+  /// The number that a query answers.
+  [[nodiscard]] std::int64_t number(const std::string& query) const;
 
  private:
   TestServer& server_;

@@ -15,11 +15,12 @@ inline constexpr Statement kCommit{"postgres.commit", "COMMIT"};
 inline constexpr Statement kPatience{"postgres.patience", "SELECT set_config('lock_timeout', $1, true)"};
 inline constexpr Statement kTime{
     "postgres.time",
-    "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, lease_offset, lease_high"
-    " FROM deployment WHERE id = 1"};
+    "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, lease_offset, lease_high,"
+    " (SELECT number FROM migrations ORDER BY number DESC LIMIT 1) FROM deployment WHERE id = 1"};
 inline constexpr Statement kSaveTime{
     "postgres.save_time",
-    "UPDATE deployment SET lease_offset = $1, lease_high = greatest(lease_high, $2) WHERE id = 1"};
+    "UPDATE deployment SET lease_offset = greatest(lease_offset, $1), lease_high = greatest(lease_high, $2)"
+    " WHERE id = 1"};
 /// In a transaction of its own after the commit: who listens is looked for then, and one that comes later
 /// finds what was committed. News may be lost, so it doesn't wait for the disk; and those who notify go one
 /// after the other, so they should not be long.
@@ -33,8 +34,13 @@ inline constexpr Statement kNextInstances{
     "postgres.next_instances", "SELECT nextval('instance_keys') FROM generate_series(1, $1::integer)"};
 inline constexpr Statement kNextMessages{
     "postgres.next_messages", "SELECT nextval('message_ids') FROM generate_series(1, $1::integer)"};
-inline constexpr Statement kNextWorker{"postgres.next_worker", "SELECT nextval('worker_keys')"};
-inline constexpr Statement kNextGeneration{"postgres.next_generation", "SELECT nextval('generations')"};
+// Who holds something under one of these is told apart by it, so a crash of the server must not give it to
+// another: whatever is said of waiting for the disk, these transactions do.
+inline constexpr Statement kNextWorker{
+    "postgres.next_worker", "SELECT nextval('worker_keys'), set_config('synchronous_commit', 'on', true)"};
+inline constexpr Statement kNextGeneration{
+    "postgres.next_generation",
+    "SELECT nextval('generations'), set_config('synchronous_commit', 'on', true)"};
 inline constexpr Statement kInternNamespace{
     "postgres.intern_namespace",
     "INSERT INTO namespaces (name) VALUES ($1)"
@@ -559,6 +565,10 @@ inline constexpr Statement kLockWorker{"postgres.lock_worker",
 inline constexpr Statement kNode{"postgres.node", "SELECT " HOLDFAST_WORKER_COLUMNS
                                                   " FROM workers AS w WHERE w.ns = $1 AND w.node = $2"
                                                   " ORDER BY w.key FOR UPDATE"};
+inline constexpr Statement kStaleWorkers{"postgres.stale_workers",
+                                         "SELECT " HOLDFAST_WORKER_COLUMNS
+                                         " FROM workers AS w WHERE w.ns = $1 AND w.seen <= $2"
+                                         " ORDER BY w.key FOR UPDATE"};
 inline constexpr Statement kAllWorkers{
     "postgres.all_workers", "SELECT " HOLDFAST_WORKER_COLUMNS " FROM workers AS w WHERE w.ns = $1"};
 inline constexpr Statement kReserveNode{"postgres.reserve_node",
@@ -594,11 +604,10 @@ inline constexpr Statement kDeleteEarly{"postgres.delete_early",
 inline constexpr Statement kRequests{"postgres.requests",
                                      "SELECT r.request, r.at, r.answer FROM unnest($2::uuid[]) AS w JOIN "
                                      "requests AS r ON r.ns = $1 AND r.request = w"};
-inline constexpr Statement kUpsertRequests{
-    "postgres.upsert_requests",
+inline constexpr Statement kInsertRequests{
+    "postgres.insert_requests",
     "INSERT INTO requests (ns, request, at, answer)"
-    " SELECT $1, * FROM unnest($2::uuid[], $3::bigint[], $4::bigint[])"
-    " ON CONFLICT (ns, request) DO UPDATE SET at = EXCLUDED.at, answer = EXCLUDED.answer"};
+    " SELECT $1, * FROM unnest($2::uuid[], $3::bigint[], $4::bigint[]) ON CONFLICT DO NOTHING"};
 inline constexpr Statement kValue{"postgres.value",
                                   "SELECT value FROM kept_values WHERE key = $1 AND name = $2"};
 inline constexpr Statement kAllValues{"postgres.all_values",
@@ -687,13 +696,13 @@ inline constexpr Statement kNextEarly{"postgres.next_early",
 inline constexpr Statement kDropRequests{
     "postgres.drop_requests",
     "DELETE FROM requests WHERE ns = $1 AND request IN (SELECT request FROM requests WHERE ns = $1"
-    " AND at <= $2 ORDER BY at LIMIT $3)"};
+    " AND at <= $2 ORDER BY at, request LIMIT $3)"};
 inline constexpr Statement kNextRequest{"postgres.next_request",
                                         "SELECT at FROM requests WHERE ns = $1 ORDER BY at LIMIT 1"};
 inline constexpr Statement kDropCancels{
     "postgres.drop_cancels",
-    "DELETE FROM cancels WHERE (key, execution, event, token) IN (SELECT key, execution, event, token"
-    " FROM cancels WHERE ns = $1 AND until <= $2 ORDER BY until LIMIT $3)"};
+    "DELETE FROM cancels WHERE until <= $2 AND (key, execution, event, token) IN (SELECT key, execution,"
+    " event, token FROM cancels WHERE ns = $1 AND until <= $2 ORDER BY until LIMIT $3)"};
 inline constexpr Statement kNextCancel{"postgres.next_cancel",
                                        "SELECT until FROM cancels WHERE ns = $1 ORDER BY until LIMIT 1"};
 inline constexpr Statement kDropRemains{

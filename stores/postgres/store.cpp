@@ -1,5 +1,6 @@
 #include "store.hpp"
 
+#include "base/waiting.hpp"
 #include "statements.hpp"
 
 #include <algorithm>
@@ -64,6 +65,9 @@ StoreResult<Answer> PostgresStore::read(Call call) {
   } catch (const InjectedFault&) {
     give_back(std::move(link));
     return Unexpected(unavailable("an injected fault"));
+  } catch (const SqlError& error) {
+    give_back(std::move(link));
+    return Unexpected(error.is_damage() ? refused(error) : unavailable(error.what()));
   } catch (const std::exception& error) {
     give_back(std::move(link));
     return Unexpected(unavailable(error.what()));
@@ -74,7 +78,7 @@ std::unique_ptr<Link> PostgresStore::take_reader() {
   {
     std::unique_lock lock(readers_mutex_);
     const std::size_t most = std::max<std::size_t>(options_.readers, 1);
-    if (!reader_free_.wait_for(lock, options_.timeout, [&] { return readers_out_ < most; })) {
+    if (!wait_for(reader_free_, lock, options_.timeout, [&] { return readers_out_ < most; })) {
       throw SqlError("", "no connection became free: PostgresOptions::readers says how many there are");
     }
     ++readers_out_;
@@ -94,7 +98,6 @@ std::unique_ptr<Link> PostgresStore::take_reader() {
 
 void PostgresStore::give_back(std::unique_ptr<Link> link) {
   const bool usable = link && link->connection.rollback();
-  if (link && !usable) was_away_ = true;
   const std::lock_guard lock(readers_mutex_);
   if (usable) readers_.push_back(std::move(link));
   --readers_out_;
@@ -107,10 +110,18 @@ StoreResult<WorkerKey> PostgresStore::join(const store::WorkerInfo& info) {
   return write<WorkerKey>([&](WorkingSet& set) { return rules::join(set.tx(), info); });
 }
 StoreResult<void> PostgresStore::refresh(WorkerKey worker, bool draining) {
-  return write<void>([=](WorkingSet& set) { return rules::refresh(set.tx(), worker, draining); });
+  return write<void>([=](WorkingSet& set) {
+    set.want_locked_worker(worker);
+    if (set.asked()) set.bring();
+    return rules::refresh(set.tx(), worker, draining);
+  });
 }
 StoreResult<void> PostgresStore::leave(WorkerKey worker) {
-  return write<void>([=](WorkingSet& set) { return rules::leave(set.tx(), worker); });
+  return write<void>([=](WorkingSet& set) {
+    set.want_locked_worker(worker);
+    if (set.asked()) set.bring();
+    return rules::leave(set.tx(), worker);
+  });
 }
 StoreResult<std::vector<store::WorkerView>> PostgresStore::workers() {
   return read<std::vector<store::WorkerView>>([](WorkingSet& set) { return view_workers(set); });
@@ -229,7 +240,7 @@ StoreResult<store::Acquired> PostgresStore::acquire_session(WorkerKey worker,
                                                             const store::SessionPolicy& policy) {
   return write<store::Acquired>([&](WorkingSet& set) {
     set.want_locked_worker(worker);
-    set.bring();
+    if (set.asked()) set.bring();
     return rules::acquire_session(set.tx(), worker, abilities, id, policy);
   });
 }

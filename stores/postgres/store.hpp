@@ -23,6 +23,9 @@
 
 namespace holdfast::postgres_store {
 
+/// What becomes of an item that the database itself refuses.
+StoreError refused(const SqlError& error);
+
 class PostgresStore final : public Store {
  public:
   PostgresStore(std::string_view uri, PostgresOptions options);
@@ -147,7 +150,6 @@ class PostgresStore final : public Store {
   LookAgain activities_again_{};
   std::atomic<int> waiting_{0};        // calls whose rows others have locked
   std::atomic<bool> in_doubt_{false};  // a call was answered `unavailable` since the last sweep
-  std::atomic<bool> was_away_{false};  // a connection broke: the next one looks which server answers
 
   std::mutex readers_mutex_{};
   std::condition_variable reader_free_{};

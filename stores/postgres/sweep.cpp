@@ -12,7 +12,7 @@ using store::Swept;
 namespace {
 
 BootTime before(BootTime now, Duration kept) {
-  return kept >= now.time_since_epoch() ? BootTime{} : now - kept;
+  return kept >= now.time_since_epoch() ? BootTime{} : after(now, -kept);
 }
 
 /// Of the sessions only those that something may be done with.
@@ -21,6 +21,7 @@ class Due {
   Due(WorkingSet& set, const SweepRequest& request) : set_(set), request_(request) {}
 
   void bring() {
+    set_.want_stale_workers(before(set_.tx().now, request_.worker_stale_after));
     set_.ask(sql::kLetLapse, Parameters(set_.ns(), set_.tx().now));
     set_.ask(sql::kOverdue, Parameters(set_.ns(), static_cast<std::int64_t>(request_.max + 1)),
              [&](const Answer& answer) { take_overdue(answer); });
@@ -68,7 +69,7 @@ class Due {
       Row row(answer, 0);
       for (const Duration kept : {Duration::zero(), Duration::zero(), state, record, record}) {
         const auto from = row.next<std::optional<BootTime>>();
-        if (from) next_ = std::min(next_, rules::after(*from, kept));
+        if (from) next_ = std::min(next_, after(*from, kept));
       }
     });
   }
@@ -89,14 +90,14 @@ class Remains {
 
   void drop(const Statement& drop, const Statement& next, Duration kept, std::uint64_t& count) {
     const BootTime now = set_.tx().now;
-    set_.ask(drop, Parameters(set_.ns(), now - kept, max_),
+    set_.ask(drop, Parameters(set_.ns(), before(now, kept), max_),
              [&count](const Answer& answer) { count += answer.changed(); });
     due(next, kept);
   }
   void due(const Statement& next, Duration after = {}) {
     set_.ask(next, Parameters(set_.ns()), [this, after](const Answer& answer) {
       if (answer.rows() == 0 || answer.is_null(0, 0)) return;
-      next_ = std::min(next_, rules::after(Row(answer, 0).next<BootTime>(), after));
+      next_ = std::min(next_, holdfast::after(Row(answer, 0).next<BootTime>(), after));
     });
   }
   void drop_history() {
@@ -124,7 +125,7 @@ Swept sweep(WorkingSet& set, const SweepRequest& request, rules::Lapses& lapses)
   set.write_back();
   Remains remains(set, request);
   remains.drop(sql::kDropEarly, sql::kNextEarly, {}, swept.early_dropped);
-  remains.drop(sql::kDropRequests, sql::kNextRequest, rules::Request::kKept, swept.remains_removed);
+  remains.drop(sql::kDropRequests, sql::kNextRequest, request.request_retention, swept.remains_removed);
   remains.drop(sql::kDropCancels, sql::kNextCancel, {}, swept.remains_removed);
   remains.due(sql::kNextOverdue);
   remains.drop_history();
@@ -134,7 +135,7 @@ Swept sweep(WorkingSet& set, const SweepRequest& request, rules::Lapses& lapses)
   const BootTime next = std::min(by_rules, remains.next());
   set.clear();
   set.tx().space.next_sweep = next;
-  swept.next_due = rules::left(next, set.tx().now);
+  swept.next_due = left(next, set.tx().now);
   return swept;
 }
 

@@ -77,7 +77,7 @@ class HangingNotification {
       connection.run("SET synchronous_commit = on");
       connection.run("BEGIN; INSERT INTO somebody_elses VALUES (1); NOTIFY somebody; COMMIT");
     });
-    while (ask(schema, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == 0) {
+    while (schema.number("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == 0) {
     }
   }
   ~HangingNotification() {
@@ -120,13 +120,13 @@ TEST(PostgresWakes, ASweepLeavesAListenerAloneThatRegistersAnew) {
   auto swept = std::async(std::launch::async, [&] { return bool(store->sweep({})); });
   // It either goes by, or waits.
   while (swept.wait_for(0s) == std::future_status::timeout &&
-         ask(schema, "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") == 0) {
+         schema.number("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") == 0) {
   }
   connection.run("COMMIT");
   EXPECT_TRUE(swept.get());
   ASSERT_TRUE(store->sweep({}));
-  EXPECT_EQ(ask(schema, "SELECT count(*) FROM listeners WHERE backend <> 999999999"), 1);
-  EXPECT_EQ(ask(schema, "SELECT count(*) FROM listeners WHERE backend = 999999999"), 0);
+  EXPECT_EQ(schema.number("SELECT count(*) FROM listeners WHERE backend <> 999999999"), 1);
+  EXPECT_EQ(schema.number("SELECT count(*) FROM listeners WHERE backend = 999999999"), 0);
 }
 
 }  // namespace

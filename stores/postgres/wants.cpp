@@ -40,6 +40,7 @@ void want_for_commit(WorkingSet& set, const store::CommitRequest& request, const
 void want_for_start(WorkingSet& set, const store::StartRequest& request) {
   set.need().reserved.insert(request.instance);
   set.need().started.insert(request.instance);
+  if (!request.request.empty()) set.need().requests.insert(request.request);
 }
 
 void want_for_send(WorkingSet& set, const store::ClientMessage& message) {

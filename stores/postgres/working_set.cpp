@@ -1,7 +1,6 @@
 #include "working_set.hpp"
 
 #include "contract/rows.hpp"
-#include "damaged_row.hpp"
 #include "statements.hpp"
 
 #include <algorithm>
@@ -14,7 +13,12 @@ using store::ActivityId;
 
 WorkingSet::WorkingSet(Link& link, Access access) : link_(link), access_(access) {}
 
-void WorkingSet::begin(BootTime now, CalendarTime calendar, BootTime next_sweep) {
+void WorkingSet::begin(const Statement& how, Take read_time) {
+  read_time_ = std::move(read_time);
+  ask(how, Parameters());
+}
+
+void WorkingSet::set_time(BootTime now, CalendarTime calendar, BootTime next_sweep) {
   space_.next_sweep = next_sweep;
   tx_.emplace(
       rules::Transaction{.space = space_, .rows = *this, .numbers = *this, .now = now, .calendar = calendar});
@@ -39,9 +43,18 @@ void WorkingSet::queue(const Statement& statement, const Parameters& parameters,
   takes_.push_back(std::move(take));
 }
 
+// Once for each transaction.
+void WorkingSet::ask_time() {
+  if (tx_ || time_at_) return;
+  time_at_ = takes_.size();
+  ask(sql::kTime, Parameters());
+}
+
 void WorkingSet::bring() {
+  ask_time();
   const std::vector<Take> takes = std::exchange(takes_, {});
   const std::vector<Answer> answers = link_.connection.exchange(std::exchange(optional_, 0));
+  if (const auto time = std::exchange(time_at_, {})) read_time_(answers[*time]);
   for (std::size_t i = 0; i < answers.size(); ++i) {
     if (takes[i]) takes[i](answers[i]);
   }
@@ -49,6 +62,7 @@ void WorkingSet::bring() {
 }
 
 void WorkingSet::bring_last() {
+  ask_time();
   commit();
   bring();
 }
@@ -80,7 +94,11 @@ void WorkingSet::place_what_came() {
     if (!session.ended && session.worker != WorkerKey{}) space_.owned[session.worker].insert(id);
   }
   for (const ActivityId& id : std::exchange(came_activities_, {})) {
-    settle_and_place(tx(), space_.activities.at(id));
+    rules::Activity& activity = space_.activities.at(id);
+    const bool readable = !unreadable_activities_.contains(id) &&
+                          !(activity.session && unreadable_sessions_.contains(*activity.session));
+    if (!readable) give_up(activity);
+    settle_and_place(tx(), activity);
   }
   for (const InstanceKey key : std::exchange(came_instances_, {})) {
     settle_and_place(tx(), space_.instances.at(key));
@@ -121,7 +139,7 @@ void WorkingSet::bring_needed() {
 // ---- workers and requests ------------------------------------------------------------------------
 
 // Workers come and go for as long as this process runs: what is known of them is forgotten now and then.
-void WorkingSet::take_workers(const Answer& answer) {
+void WorkingSet::take_workers(const Answer& answer, bool locked) {
   constexpr std::size_t kMostKnown = 1024;
   if (link_.workers.size() > kMostKnown) link_.workers.clear();
   for (int i = 0; i < answer.rows(); ++i) {
@@ -129,14 +147,17 @@ void WorkingSet::take_workers(const Answer& answer) {
     rules::Worker worker;
     worker.key = row.next<WorkerKey>();
     asked_workers_.insert(worker.key);
+    if (locked && locked_workers_.insert(worker.key).second) forget_worker(worker.key);
     if (read_workers_.contains(worker.key)) continue;
     worker.draining = row.next<bool>();
     worker.superseded = row.next<bool>();
     worker.joined_at = row.next<CalendarTime>();
     worker.seen = row.next<BootTime>();
     auto& info = link_.workers[worker.key];
-    if (info.node.empty() && !store::from_bytes(row.next<std::string>(), info)) {
-      damaged("worker " + to_string(worker.key));
+    if (auto bytes = row.next<std::string>(); info.node.empty() && !store::from_bytes(bytes, info)) {
+      info = {};
+      if (!unreadable_workers_.contains(worker.key)) set_aside_worker(worker.key, std::move(bytes));
+      continue;
     }
     worker.info = info;
     read_workers_.emplace(worker.key, worker);
@@ -150,10 +171,21 @@ void WorkingSet::want_worker(WorkerKey key) {
 }
 
 // What is known of it was true a moment ago; somebody may have superseded it since.
-void WorkingSet::want_locked_worker(WorkerKey key) {
+void WorkingSet::forget_worker(WorkerKey key) {
   space_.workers.erase(key);
   read_workers_.erase(key);
-  ask(sql::kLockWorker, Parameters(ns(), key), [this](const Answer& answer) { take_workers(answer); });
+}
+
+void WorkingSet::want_locked_worker(WorkerKey key) {
+  if (locked_workers_.contains(key)) return;
+  forget_worker(key);
+  asked_workers_.insert(key);
+  ask(sql::kLockWorker, Parameters(ns(), key), [this](const Answer& answer) { take_workers(answer, true); });
+}
+
+void WorkingSet::want_stale_workers(BootTime seen) {
+  ask(sql::kStaleWorkers, Parameters(ns(), seen),
+      [this](const Answer& answer) { take_workers(answer, true); });
 }
 
 void WorkingSet::worker(WorkerKey key) {
@@ -168,7 +200,7 @@ void WorkingSet::want_all_workers() {
 void WorkingSet::node(const std::string& name) {
   std::vector<std::string> ids;
   ask(sql::kReserveNode, Parameters(ns(), name));
-  ask(sql::kNode, Parameters(ns(), name), [this](const Answer& answer) { take_workers(answer); });
+  ask(sql::kNode, Parameters(ns(), name), [this](const Answer& answer) { take_workers(answer, true); });
   ask(sql::kOwnedByNode, Parameters(ns(), name), [&](const Answer& answer) {
     for (int i = 0; i < answer.rows(); ++i) ids.emplace_back(answer.bytes(i, 0));
   });
@@ -253,7 +285,7 @@ void WorkingSet::want_everything() {
 
 // ---- names ---------------------------------------------------------------------------------------
 
-const Route& WorkingSet::route(std::int32_t number) {
+const Route* WorkingSet::route(std::int32_t number) {
   if (link_.names.routes.find(number) == nullptr) {
     link_.connection.queue(sql::kRoutes, Parameters(ns()));
     for (const Answer& answer : link_.connection.exchange()) {
@@ -268,9 +300,7 @@ const Route& WorkingSet::route(std::int32_t number) {
       }
     }
   }
-  const Route* const found = link_.names.routes.find(number);
-  if (found == nullptr) damaged("route " + std::to_string(number));
-  return *found;
+  return link_.names.routes.find(number);
 }
 
 std::int32_t WorkingSet::route_number(const Route& route) {
@@ -285,7 +315,7 @@ std::int32_t WorkingSet::route_number(const Route& route) {
   return number;
 }
 
-const Kind& WorkingSet::kind(std::int32_t number) {
+const Kind* WorkingSet::kind(std::int32_t number) {
   if (link_.names.kinds.find(number) == nullptr) {
     link_.connection.queue(sql::kKinds, Parameters(ns()));
     for (const Answer& answer : link_.connection.exchange()) {
@@ -299,9 +329,7 @@ const Kind& WorkingSet::kind(std::int32_t number) {
       }
     }
   }
-  const Kind* const found = link_.names.kinds.find(number);
-  if (found == nullptr) damaged("kind " + std::to_string(number));
-  return *found;
+  return link_.names.kinds.find(number);
 }
 
 std::int32_t WorkingSet::kind_number(const Kind& kind) {
@@ -389,7 +417,11 @@ void WorkingSet::clear() {
   asked_stopping_.clear();
   held_elsewhere_.clear();
   asked_workers_.clear();
+  locked_workers_.clear();
   read_workers_.clear();
+  unreadable_sessions_.clear();
+  unreadable_activities_.clear();
+  unreadable_workers_.clear();
   read_cancels_.clear();
   asked_cancels_.clear();
   asked_early_.clear();

@@ -91,12 +91,15 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   [[nodiscard]] std::int32_t ns() const noexcept { return link_.ns; }
   [[nodiscard]] bool writes() const noexcept { return access_ == Access::writes; }
 
-  /// What the time is, which stands still from now on.
-  void begin(BootTime now, CalendarTime calendar, BootTime next_sweep);
+  using Take = std::function<void(const Answer&)>;
+  /// Begins the transaction. What the time is comes with the first answers, after all locks that these had to
+  /// wait for; `read_time` gets the answer to sql::kTime before any other is taken, and calls set_time().
+  void begin(const Statement& how, Take read_time);
+  /// The time, which stands still from now on.
+  void set_time(BootTime now, CalendarTime calendar, BootTime next_sweep);
 
   // ---- asking -----------------------------------------------------------------------------------
 
-  using Take = std::function<void(const Answer&)>;
   /// Queues a statement; `take` gets its answer at the next bring().
   void ask(const Statement& statement, const Parameters& parameters, Take take = {});
   /// The same for the end of the transaction: tests decide elsewhere whether that fails.
@@ -115,8 +118,8 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   [[nodiscard]] const Needs& waited_for() const noexcept { return waited_for_; }
   /// Brings what is needed, in the order in which everybody locks: ids that may be new; sessions by id, with
   /// their activities; instances by key; activities by key. Whoever locks an activity of a session has locked
-  /// the session, so these need no order of their own. (A worker's row is locked before all that, by who
-  /// claims sessions for it.)
+  /// the session, so these need no order of their own. Rows of workers come when a call runs: whoever else
+  /// wants one of them joins, sweeps, or is the worker itself.
   void bring_needed();
 
   void want_instances(std::vector<InstanceKey> keys, std::vector<std::string> names = {});
@@ -145,7 +148,10 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void want_keys_for(const std::set<std::string>& names);
   void want_early(const std::vector<std::string>& names);
   void want_worker(WorkerKey key);
+  /// Only those that are locked may be changed, or be relied on to stay as they are.
   void want_locked_worker(WorkerKey key);
+  /// Those that were last seen then, or before: locked, so that none of them is seen meanwhile.
+  void want_stale_workers(BootTime seen);
   void want_all_workers();
   void want_waiting_above(int priority);
   void want_requests(const std::set<RequestId>& ids);
@@ -161,7 +167,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void take_delayed(const Answer& answer);
   void take_activities(const Answer& answer, bool locked = true);
   void take_cancels(const Answer& answer);
-  void take_workers(const Answer& answer);
+  void take_workers(const Answer& answer, bool locked = false);
   void take_custom_status(const Answer& answer);
 
   // ---- writing ----------------------------------------------------------------------------------
@@ -242,21 +248,32 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   static constexpr std::uint64_t kProvisional = std::uint64_t{1} << 62U;
 
   void ask_now(const Statement& statement, const Parameters& parameters, const Take& take);
+  void ask_time();
   void queue(const Statement& statement, const Parameters& parameters, Take take);
   std::int64_t ask_number(const Statement& statement);
   Known& known(InstanceKey key) { return known_[key]; }
   void place_what_came();
   [[nodiscard]] bool is_dropped(const Known& about, store::MessageKind kind, MessageId id) const;
 
-  const Route& route(std::int32_t number);
+  /// None when its row is missing.
+  const Route* route(std::int32_t number);
   std::int32_t route_number(const Route& route);
-  const Kind& kind(std::int32_t number);
+  const Kind* kind(std::int32_t number);
   std::int32_t kind_number(const Kind& kind);
 
+  void forget_worker(WorkerKey key);
   /// Answers which are new.
   std::vector<std::string> take_sessions(const Answer& answer);
   void take_watches(const Answer& answer);
   void take_early(const Answer& answer);
+
+  // set_aside.cpp
+  void set_aside(InstanceKey key, std::string what, std::string problem, std::string bytes);
+  void set_aside_waits(rules::Instance& instance, std::string bytes);
+  void set_aside_code(rules::Instance& instance, std::int32_t route);
+  void set_aside_policy(rules::Session& session, std::string bytes);
+  void set_aside_worker(WorkerKey key, std::string bytes);
+  void give_up(rules::Activity& activity);
 
   // write_back.cpp
   static std::pair<TurnColumns, OtherColumns> columns(const rules::Instance& instance);
@@ -277,6 +294,8 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   Access access_;
   rules::Space space_{};
   std::optional<rules::Transaction> tx_{};
+  Take read_time_{};
+  std::optional<std::size_t> time_at_{};  // which of the answers that are to come has the time
   std::vector<Take> takes_{};
   std::size_t optional_ = 0;  // so many of them may fail
   Needs needs_{};
@@ -297,6 +316,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   /// With how many sessions were in the space when it was asked for.
   std::map<WorkerKey, std::pair<std::size_t, rules::HeldElsewhere>> held_elsewhere_{};
   std::set<WorkerKey> asked_workers_{};
+  std::set<WorkerKey> locked_workers_{};
   std::map<WorkerKey, rules::Worker> read_workers_{};
   std::map<std::pair<store::ActivityId, LockToken>, store::CancelRecord::State> read_cancels_{};
   std::set<std::pair<store::ActivityId, LockToken>> asked_cancels_{};
@@ -306,6 +326,10 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   std::set<RequestId> asked_requests_{};
   std::optional<int> asked_above_{};
   bool knows_everything_ = false;
+
+  std::set<std::string, std::less<>> unreadable_sessions_{};
+  std::set<store::ActivityId> unreadable_activities_{};
+  std::set<WorkerKey> unreadable_workers_{};
 
   std::vector<InstanceKey> came_instances_{};
   std::vector<store::ActivityId> came_activities_{};

@@ -324,7 +324,8 @@ void WorkingSet::write_sessions() {
   if (!removed.empty()) ask(sql::kDeleteSessions, Parameters(ns()).add_all(removed));
   for (const auto& [id, session] : space_.sessions) {
     const auto read = read_sessions_.find(id);
-    if (read == read_sessions_.end() || columns_of(read->second) != columns_of(session)) {
+    if (read == read_sessions_.end() || unreadable_sessions_.contains(id) ||
+        columns_of(read->second) != columns_of(session)) {
       write_session(session);
     }
   }
@@ -373,6 +374,7 @@ void WorkingSet::write_cancels() {
 void WorkingSet::write_workers() {
   std::vector<WorkerKey> removed;
   for (const auto& [key, read] : read_workers_) {
+    if (!locked_workers_.contains(key)) continue;  // only looked at
     const auto now = space_.workers.find(key);
     if (now == space_.workers.end()) {
       removed.push_back(key);
@@ -387,6 +389,7 @@ void WorkingSet::write_workers() {
     ask(sql::kInsertWorker,
         Parameters(ns(), key, w.info.node, Bytes{info}, w.draining, w.superseded, w.joined_at, w.seen));
   }
+  removed.insert(removed.end(), unreadable_workers_.begin(), unreadable_workers_.end());
   if (!removed.empty()) ask(sql::kDeleteWorkers, Parameters().add_all(removed));
 }
 
@@ -411,11 +414,10 @@ void WorkingSet::write_clients() {
 
   Rows<RequestId, BootTime, InstanceKey> requests;
   for (const auto& [id, request] : space_.requests) {
-    const auto read = read_requests_.find(id);
-    if (read != read_requests_.end() && read->second.at == request.at) continue;
+    if (read_requests_.contains(id)) continue;
     requests.add(id, request.at, request.answer);
   }
-  if (!requests.empty()) ask(sql::kUpsertRequests, requests.parameters(ns()));
+  if (!requests.empty()) ask(sql::kInsertRequests, requests.parameters(ns()));
 
   Rows<InstanceKey, std::string, Bytes, Bytes, CalendarTime> aside;
   for (const store::SetAsideRow& row : space_.set_aside) {

@@ -81,13 +81,31 @@ StoreResult<void> delete_instance(Transaction& tx, std::string_view instance, bo
 
 // ---- sweep.cpp -----------------------------------------------------------------------------------
 
-/// What the sweeps of one store know of a `fail` session whose lease is over.
+/// Since when the sweeps of one store see that somebody is late.
+struct Lateness {
+  BootTime since{};
+  BootTime last{};
+};
+/// Of a `fail` session whose lease is over.
 struct Lapse {
   Generation generation{};
   BootTime lease_until{};
-  BootTime seen_since{};
+  Lateness late{};
 };
-using Lapses = std::map<std::string, Lapse, std::less<>>;
+/// Of a worker without a sign of life.
+struct Silence {
+  BootTime heard{};
+  Lateness late{};
+};
+/// What the sweeps of one store have seen; to be cleared when one of its calls may not have reached the data.
+struct Lapses {
+  std::map<std::string, Lapse, std::less<>> sessions{};
+  std::map<WorkerKey, Silence> workers{};
+  void clear() noexcept {
+    sessions.clear();
+    workers.clear();
+  }
+};
 
 /// Of what is in the space.
 Swept sweep(Transaction& tx, const SweepRequest& request, Lapses& lapses);

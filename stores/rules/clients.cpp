@@ -10,6 +10,16 @@ namespace holdfast::rules {
 
 namespace {
 
+// ---- requests ------------------------------------------------------------------------------------
+
+/// What the request was answered when it took effect, if it did. Asked by those who have locked what it is
+/// about: the same request in another transaction has either taken effect, or has to wait.
+std::optional<InstanceKey> answer_of(const Transaction& tx, RequestId id) {
+  if (id.empty()) return std::nullopt;
+  const Request* const known = find_request(tx, id);
+  return known == nullptr ? std::nullopt : std::optional(known->answer);
+}
+
 // ---- starting ------------------------------------------------------------------------------------
 
 bool may_begin_anew(const InstanceView& former, Reuse reuse) {
@@ -46,14 +56,16 @@ StoreResult<InstanceKey> keep_early(Transaction& tx, const ClientMessage& item) 
   return InstanceKey{};
 }
 
-StoreResult<InstanceKey> send_anew(Transaction& tx, const ClientMessage& item) {
+/// The instance of that id; when there is none, there will be none until the transaction is over.
+Instance* find_or_reserve(Transaction& tx, const std::string& id) {
+  if (Instance* const found = find_instance(tx, id)) return found;
+  tx.rows.reserve(id);
+  return find_instance(tx, id);
+}
+
+StoreResult<InstanceKey> send_anew(Transaction& tx, Instance* instance, const ClientMessage& item) {
   if (item.message.kind != MessageKind::control && item.message.kind != MessageKind::delivery) {
     return refuse(StoreError::Kind::invalid, "clients send control messages and deliveries only");
-  }
-  Instance* instance = find_instance(tx, item.instance);
-  if (instance == nullptr) {
-    tx.rows.reserve(item.instance);
-    instance = find_instance(tx, item.instance);
   }
   if (instance == nullptr) return keep_early(tx, item);
   if (has_ended(instance->view.status)) {
@@ -99,6 +111,7 @@ bool matches(const InstanceView& view, const InstanceFilter& filter) {
 StoreResult<StartAnswer> start(Transaction& tx, const StartRequest& request) {
   tx.rows.reserve(request.instance);
   Instance* const former = find_instance(tx, request.instance);
+  if (const auto key = answer_of(tx, request.request)) return StartAnswer{.key = *key, .is_new = false};
   if (former == nullptr) return begin_life(tx, request);
   const StartAnswer there{.key = former->view.key, .is_new = false};
   if (!request.request.empty() && request.request == former->request) return there;
@@ -106,21 +119,19 @@ StoreResult<StartAnswer> start(Transaction& tx, const StartRequest& request) {
     remove(tx, *former);
     return begin_life(tx, request);
   }
-  if (request.fingerprint == former->fingerprint) return there;
+  if (request.fingerprint == former->fingerprint) {
+    remember(tx, request.request, there.key);
+    return there;
+  }
   return refuse(StoreError::Kind::conflict,
                 "instance '" + request.instance + "' exists, and was started with something else");
 }
 
 StoreResult<InstanceKey> send(Transaction& tx, const ClientMessage& item) {
-  if (!item.request.empty()) {
-    const Request* const known = find_request(tx, item.request);
-    if (known != nullptr && tx.now - known->at < Request::kKept) return known->answer;
-  }
-  StoreResult<InstanceKey> sent = send_anew(tx, item);
-  if (sent && !item.request.empty()) {
-    tx.space.requests.insert_or_assign(item.request, Request{.answer = *sent, .at = tx.now});
-    tx.sweep_by(after(tx.now, Request::kKept));
-  }
+  Instance* const instance = find_or_reserve(tx, item.instance);
+  if (const auto answer = answer_of(tx, item.request)) return *answer;
+  StoreResult<InstanceKey> sent = send_anew(tx, instance, item);
+  if (sent) remember(tx, item.request, *sent);
   return sent;
 }
 

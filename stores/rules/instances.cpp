@@ -116,9 +116,16 @@ void remove(Transaction& tx, Instance& instance) {
   drop_delayed(tx, instance);
   unplace(tx, instance);
   touch(tx, instance);
+  remember(tx, instance.request, instance.view.key);
   tx.space.keys.erase(instance.view.instance);
   const InstanceKey key = instance.view.key;
   tx.space.instances.erase(key);
+}
+
+void remember(Transaction& tx, RequestId request, InstanceKey answer) {
+  if (request.empty()) return;
+  tx.space.requests.emplace(request, Request{.answer = answer, .at = tx.now});
+  tx.sweep_by(after(tx.now, SweepRequest{}.request_retention));
 }
 
 void touch(Transaction& tx, Instance& instance) {

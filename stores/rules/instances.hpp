@@ -29,6 +29,9 @@ void continue_as_new(Transaction& tx, Instance& instance, const NextExecution& n
 /// Removes it and all that belongs to it.
 void remove(Transaction& tx, Instance& instance);
 
+/// The request took effect: whoever repeats it is answered the same. Does nothing for no request.
+void remember(Transaction& tx, RequestId request, InstanceKey answer);
+
 /// What people see of its status has changed.
 void touch(Transaction& tx, Instance& instance);
 

@@ -148,11 +148,11 @@ struct Early {
   BootTime until{};
 };
 
-/// A client's request that took effect.
+/// A client's request that took effect: a message that was sent, or the start of an instance that is gone; as
+/// long as that is there, its own row knows the request.
 struct Request {
-  static constexpr Duration kKept = std::chrono::hours(1);
   InstanceKey answer{};
-  BootTime at{};
+  BootTime at{};  ///< when it took effect, or its instance went
 };
 
 }  // namespace holdfast::rules

@@ -4,6 +4,8 @@
 #include "sessions.hpp"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 namespace holdfast::rules {
 
@@ -37,6 +39,15 @@ class Sweep {
     if (moment <= tx_.now && done < request_.max) return true;
     due_at(moment);
     return false;
+  }
+
+  /// When it is certain that somebody who is late won't come. Not before sweeps have seen it for half the
+  /// time that they had: they may be as late as this sweep is. Sweeps so far apart that the store was out of
+  /// reach in between begin anew.
+  BootTime certain_at(Lateness& late, bool is_known, Duration limit) const {
+    if (!is_known || tx_.now - late.last > limit) late.since = tx_.now;
+    late.last = tx_.now;
+    return after(late.since, limit / 2);
   }
 
   // ---- activities
@@ -97,7 +108,7 @@ class Sweep {
         ++swept_.sessions_lost;
       }
     }
-    std::erase_if(lapses_, [&](const auto& entry) { return !is_lapsed(entry.first); });
+    std::erase_if(lapses_.sessions, [&](const auto& entry) { return !is_lapsed(entry.first); });
   }
 
   [[nodiscard]] bool is_lapsed(const std::string& id) const {
@@ -105,16 +116,15 @@ class Sweep {
     return session != nullptr && state_of(tx_, *session) == SessionState::lapsed;
   }
 
-  /// When a `fail` session is to be declared lost, or to be looked at for that. Not before its lease was seen
-  /// to be over for half its length: its owner may be as late as this sweep is.
+  /// When a `fail` session is to be declared lost, or to be looked at for that.
   BootTime lost_at(const Session& session) {
     if (session.policy.when_lost != WhenLost::fail || session.worker == WorkerKey{}) return kNever;
     if (is_held(tx_, session)) return session.lease_until;
-    Lapse& seen = lapses_[session.id];
-    if (seen.generation != session.generation || seen.lease_until != session.lease_until) {
-      seen = {session.generation, session.lease_until, tx_.now};
-    }
-    return after(seen.seen_since, session.lease / 2);
+    Lapse& lapse = lapses_.sessions[session.id];
+    const bool is_known = lapse.generation == session.generation && lapse.lease_until == session.lease_until;
+    lapse.generation = session.generation;
+    lapse.lease_until = session.lease_until;
+    return certain_at(lapse.late, is_known, session.lease);
   }
 
   /// When the record of a session that is of no more use may go.
@@ -144,11 +154,26 @@ class Sweep {
 
   void remove_workers() {
     std::erase_if(tx_.space.workers, [&](const auto& entry) {
-      if (!is_due(after(entry.second.seen, request_.worker_stale_after), swept_.workers_removed))
-        return false;
+      if (!is_due(gone_at(entry.second), swept_.workers_removed)) return false;
       ++swept_.workers_removed;
       return true;
     });
+    std::erase_if(lapses_.workers, [&](const auto& entry) {
+      const Worker* const worker = find_worker(tx_, entry.first);
+      return worker == nullptr || worker->seen != entry.second.heard;
+    });
+  }
+
+  /// When a worker counts as gone, or is to be looked at for that. Who sweeps is not.
+  BootTime gone_at(const Worker& worker) {
+    if (worker.key == request_.worker) return kNever;
+    const Duration limit = request_.worker_stale_after;
+    if (const BootTime stale = after(worker.seen, limit); stale > tx_.now) return stale;
+    const auto [entry, is_new] = lapses_.workers.try_emplace(worker.key);
+    Silence& silence = entry->second;
+    const bool is_known = !is_new && silence.heard == worker.seen;
+    silence.heard = worker.seen;
+    return certain_at(silence.late, is_known, limit);
   }
 
   void drop_early() {
@@ -162,18 +187,29 @@ class Sweep {
     std::erase_if(tx_.space.early, [](const auto& entry) { return entry.second.empty(); });
   }
 
+  /// The oldest first: the order in which they are forgotten must not depend on the store.
   void drop_requests() {
-    std::erase_if(tx_.space.requests,
-                  [&](const auto& entry) { return drop_remains(after(entry.second.at, Request::kKept)); });
+    std::set<std::pair<BootTime, RequestId>> by_age;
+    for (const auto& [id, request] : tx_.space.requests) by_age.emplace(request.at, id);
+    std::uint64_t dropped = 0;
+    for (const auto& [at, id] : by_age) {
+      if (!is_due(after(at, request_.request_retention), dropped)) break;
+      tx_.space.requests.erase(id);
+      ++dropped;
+    }
+    swept_.remains_removed += dropped;
   }
 
   void drop_cancels() {
+    std::uint64_t dropped = 0;
     std::erase_if(tx_.space.cancels, [&](const auto& entry) {
       const auto& [place, cancel] = entry;
-      if (!drop_remains(cancel.until)) return false;
+      if (!is_due(cancel.until, dropped)) return false;
+      ++dropped;
       if (cancel.session) forget_stopping(*cancel.session, place);
       return true;
     });
+    swept_.remains_removed += dropped;
   }
 
   void forget_stopping(const std::string& session, const std::pair<ActivityId, LockToken>& place) {
@@ -181,12 +217,6 @@ class Sweep {
     if (found == tx_.space.stopping.end()) return;
     found->second.erase(place);
     if (found->second.empty()) tx_.space.stopping.erase(found);
-  }
-
-  bool drop_remains(BootTime moment) {
-    if (!is_due(moment, swept_.remains_removed)) return false;
-    ++swept_.remains_removed;
-    return true;
   }
 
   Transaction& tx_;

@@ -1,26 +1,11 @@
-// Lease time in sums: a duration of `never` leads to a moment that never comes.
+// Lease time in rows.
 #pragma once
 
-#include <holdfast/clock.hpp>
-#include <holdfast/options.hpp>
-
-#include <algorithm>
+#include "base/moments.hpp"
 
 namespace holdfast::rules {
 
+/// A moment that doesn't come.
 inline constexpr BootTime kNever = BootTime::max();
-
-[[nodiscard]] constexpr BootTime after(BootTime from, Duration time) noexcept {
-  return time > kNever - from ? kNever : from + time;
-}
-
-/// How long it is until `moment`: nothing when it has come.
-[[nodiscard]] constexpr Duration left(BootTime moment, BootTime now) noexcept {
-  if (moment == kNever) return never;
-  return std::max(moment - now, Duration{});
-}
-[[nodiscard]] constexpr Duration left(CalendarTime moment, CalendarTime now) noexcept {
-  return std::max(moment - now, Duration{});
-}
 
 }  // namespace holdfast::rules

@@ -7,7 +7,7 @@
 namespace holdfast::sqlite_store {
 
 bool serves(const store::Abilities& abilities, const Kind& kind) {
-  return abilities.queues.serve(kind.queue) && abilities.handlers.contains(kind.name);
+  return kind.readable && abilities.queues.serve(kind.queue) && abilities.handlers.contains(kind.name);
 }
 
 Admission admit(Transaction& tx, WorkerKey worker, const store::Abilities& abilities,

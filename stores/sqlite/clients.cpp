@@ -2,6 +2,7 @@
 #include "clients.hpp"
 
 #include "activities.hpp"
+#include "requests.hpp"
 #include "sessions.hpp"
 #include "views.hpp"
 
@@ -45,23 +46,12 @@ StoreResult<InstanceKey> send_anew(Transaction& tx, const store::ClientMessage& 
   return *key;
 }
 
-std::optional<InstanceKey> answer_of(Transaction& tx, RequestId request) {
-  Cursor row = tx.rows(tx.sql.request, tx.ns, request);
-  if (!row.next() || tx.now - row->int64(0) >= kRequestsKept.count()) return std::nullopt;
-  return row->number<InstanceKey>(1);
-}
-
 }  // namespace
 
 StoreResult<InstanceKey> send(Transaction& tx, const store::ClientMessage& item) {
-  if (!item.request.empty()) {
-    if (const auto known = answer_of(tx, item.request)) return *known;
-  }
+  if (const auto answer = answer_of(tx, item.request)) return *answer;
   StoreResult<InstanceKey> sent = send_anew(tx, item);
-  if (sent && !item.request.empty()) {
-    tx.run(tx.sql.remember_request, tx.ns, item.request, tx.now, *sent);
-    tx.sweep_by(later(tx.now, kRequestsKept));
-  }
+  if (sent) remember_request(tx, item.request, *sent);
   return sent;
 }
 
@@ -83,6 +73,7 @@ void remove_instance(Transaction& tx, InstanceKey key) {
   cancel_all_activities(tx, key, CancelReason::instance_deleted);
   leave_sessions(tx, key);
   take_out(tx, *load_instance(tx, key));
+  remember_start(tx, key);
   for (Query* query :
        {&tx.sql.unhold, &tx.sql.drop_timers, &tx.sql.delete_delayed_of, &tx.sql.delete_messages_of,
         &tx.sql.delete_values_of, &tx.sql.delete_custom_status, &tx.sql.delete_instance}) {

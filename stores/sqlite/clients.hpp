@@ -37,7 +37,4 @@ StoreResult<bool> prune_execution(Transaction& tx, std::string_view instance, Ex
 /// Removes an instance and all that belongs to it. Long histories are left to sweeps.
 void remove_instance(Transaction& tx, InstanceKey key);
 
-/// How long a request of a client is remembered.
-inline constexpr Duration kRequestsKept = std::chrono::hours(1);
-
 }  // namespace holdfast::sqlite_store

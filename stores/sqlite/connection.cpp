@@ -36,9 +36,9 @@ std::uint64_t load_big_endian(const unsigned char* from) noexcept {
 }  // namespace detail
 
 StoreError to_store_error(const SqlError& error) {
-  const auto say = [&](std::string_view advice) {
-    return StoreError{.kind = StoreError::Kind::unavailable,
-                      .message = "SQLite: " + error.message + std::string(advice)};
+  using Kind = StoreError::Kind;
+  const auto say = [&](std::string_view advice, Kind kind = Kind::unavailable) {
+    return StoreError{.kind = kind, .message = "SQLite: " + error.message + std::string(advice)};
   };
   if (error.code == SQLITE_READONLY_DBMOVED) {
     return say("; nothing is accepted until it is back where it was, or this process is started again");
@@ -62,7 +62,11 @@ StoreError to_store_error(const SqlError& error) {
     case SQLITE_NOTADB:
       return say(
           ": THE DATABASE FILE IS DAMAGED. Stop all processes that use it, copy it and the files beside it, "
-          "then restore a backup or try `sqlite3 <file> .recover`");
+          "then restore a backup or try `sqlite3 <file> .recover`",
+          Kind::damaged);
+    case SQLITE_SCHEMA:
+      return say(
+          ": stop this process, and start the version of Holdfast that upgraded the file, or a later one");
     default:
       return say("");
   }
@@ -99,6 +103,7 @@ Connection::Connection(const std::string& path, int flags, const char* vfs) {
   commit_ = prepare("COMMIT");
   rollback_ = prepare("ROLLBACK");
   data_version_ = prepare("PRAGMA data_version");
+  schema_number_ = prepare("PRAGMA user_version");
 }
 
 void Connection::exec(std::string_view sql) {
@@ -128,6 +133,11 @@ void Connection::require_in_place() const {
   if (code == SQLITE_OK && moved != 0) {
     throw SqlError(SQLITE_READONLY_DBMOVED, "the file has been moved or deleted");
   }
+}
+
+std::int64_t Connection::schema_number() {
+  Cursor row(schema_number_);
+  return row.next() ? row->int64(0) : 0;
 }
 
 std::int64_t Connection::data_version() {

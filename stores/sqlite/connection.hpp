@@ -231,6 +231,8 @@ class Connection {
 
   /// Changes when another connection has changed the file, and only then. Exact within a transaction.
   [[nodiscard]] std::int64_t data_version();
+  /// The number of the file's schema (PRAGMA user_version). Exact within a transaction.
+  [[nodiscard]] std::int64_t schema_number();
   /// Throws when the file is no longer where it was opened: whatever is written then goes with this process.
   void require_in_place() const;
   /// Rows that the last statement changed.
@@ -249,6 +251,7 @@ class Connection {
   Statement commit_;
   Statement rollback_;
   Statement data_version_;
+  Statement schema_number_;
 };
 
 }  // namespace holdfast::sqlite_store

@@ -103,11 +103,12 @@ TEST(SqliteConnection, SeesByTheDataVersionThatAnotherConnectionWrote) {
   EXPECT_NE(mine.data_version(), before);
 }
 
-TEST(SqliteConnection, ShowsEveryErrorToCallersAsUnavailableWithAdvice) {
+TEST(SqliteConnection, ShowsEveryErrorToCallersAsUnavailableOrDamagedWithAdvice) {
   const auto shown = [](int code) { return to_store_error(SqlError(code, "it said")); };
   for (const int code : {SQLITE_BUSY, SQLITE_FULL, SQLITE_IOERR_WRITE, SQLITE_READONLY, SQLITE_CANTOPEN,
-                         SQLITE_NOMEM, SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_INTERNAL}) {
-    EXPECT_EQ(shown(code).kind, StoreError::Kind::unavailable);
+                         SQLITE_NOMEM, SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_SCHEMA, SQLITE_INTERNAL}) {
+    const bool damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
+    EXPECT_EQ(shown(code).kind, damaged ? StoreError::Kind::damaged : StoreError::Kind::unavailable);
     EXPECT_TRUE(shown(code).message.starts_with("SQLite: it said")) << shown(code).message;
   }
   EXPECT_NE(shown(SQLITE_FULL).message.find("disk is full"), std::string::npos);

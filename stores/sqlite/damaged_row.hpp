@@ -8,7 +8,8 @@
 
 namespace holdfast::sqlite_store {
 
-/// Thrown inside the store; whoever asked for the row is answered `unavailable`, and nobody else.
+/// Thrown inside the store where nothing can take the row's place; whoever asked for it is answered
+/// `damaged`, and nobody else.
 struct DamagedRow : std::runtime_error {
   DamagedRow(std::string_view what, std::int64_t number)
       : std::runtime_error("the database is damaged: " + std::string(what) + " " + std::to_string(number) +

@@ -46,7 +46,7 @@ void deliver_delayed(Transaction& tx) {
 Duration until_next(Transaction& tx) {
   Duration next = never;
   if (Cursor row = tx.rows(tx.sql.first_timer, tx.ns); row.next()) {
-    next = std::min(next, Duration(std::max<std::int64_t>(row->int64(0) - to_row(tx.calendar_now), 0)));
+    next = std::min(next, left(calendar_from_row(row->int64(0)), tx.calendar_now));
   }
   if (Cursor row = tx.rows(tx.sql.first_delayed, tx.ns); row.next()) {
     next = std::min(next, left_until(row->int64(0), tx.now));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
 
 namespace holdfast::sqlite_store {
 
@@ -12,6 +13,7 @@ struct FaultyDisk::File {
   FaultyDisk* disk = nullptr;
   std::string* path = nullptr;
   Content* content = nullptr;
+  bool owes_error = false;  // something was given up since its last sync
 
   [[nodiscard]] sqlite3_file* real() {
     return static_cast<sqlite3_file*>(
@@ -35,15 +37,7 @@ struct FaultyDisk::Methods {
 
   static int close(sqlite3_file* file) {
     File& closed = File::of(file);
-    {
-      const std::lock_guard lock(closed.disk->mutex_);
-      std::erase(closed.content->users, closed.real());
-      // Nobody is left to write what is not synced: in a page cache it would stay, so here it does.
-      if (closed.content->users.empty() && !closed.disk->off_) {
-        bring_to_real_file(closed.real(), *closed.content);
-        closed.disk->contents_.erase(*closed.path);
-      }
-    }
+    closed.disk->close(closed);
     delete closed.path;
     return closed.real()->pMethods->xClose(closed.real());
   }
@@ -138,6 +132,46 @@ void FaultyDisk::cut_power_at_sync(int nth) {
   cut_at_ = syncs_ + nth;
 }
 
+void FaultyDisk::cut_power_now() {
+  const std::lock_guard lock(mutex_);
+  if (!off_) cut_power();
+}
+
+void FaultyDisk::give_up(Content& content) {
+  for (auto& [number, sector] : content.unsynced) content.given_up.insert_or_assign(number, sector);
+  content.unsynced.clear();
+  for (File* const user : content.users) user->owes_error = true;
+}
+
+void FaultyDisk::give_up_unsynced(std::string_view file) {
+  const std::lock_guard lock(mutex_);
+  for (auto& [path, content] : contents_) {
+    if (path.ends_with(file) && !content.unsynced.empty()) give_up(content);
+  }
+}
+
+void FaultyDisk::fail_next_sync(std::string_view file) {
+  const std::lock_guard lock(mutex_);
+  for (auto& [path, content] : contents_) {
+    if (path.ends_with(file)) content.next_sync_fails = true;
+  }
+}
+
+int FaultyDisk::failed_syncs() const {
+  const std::lock_guard lock(mutex_);
+  return failed_syncs_;
+}
+
+void FaultyDisk::evict_given_up() {
+  const std::lock_guard lock(mutex_);
+  for (auto& [path, content] : contents_) content.given_up.clear();
+}
+
+void FaultyDisk::fail_write(int nth) {
+  const std::lock_guard lock(mutex_);
+  writes_until_failure_ = nth;
+}
+
 bool FaultyDisk::power_is_off() const {
   const std::lock_guard lock(mutex_);
   return off_;
@@ -167,20 +201,34 @@ int FaultyDisk::open(const char* path, File& file, int flags, int* out_flags) {
     file.real()->pMethods->xFileSize(file.real(), &size);
     file.content->size = file.content->real_size = size;
   }
-  file.content->users.push_back(file.real());
+  file.content->users.push_back(&file);
   file.base.pMethods = Methods::all();
   return SQLITE_OK;
+}
+
+// Nobody may be left to write what is not synced: in a page cache it would stay, so here it does.
+void FaultyDisk::close(File& file) {
+  const std::lock_guard lock(mutex_);
+  Content& content = *file.content;
+  std::erase(content.users, &file);
+  if (!content.users.empty() || off_) return;
+  bring_to_real_file(file.real(), content);
+  if (content.given_up.empty()) contents_.erase(*file.path);
 }
 
 int FaultyDisk::remove(const char* path, int sync_folder) {
   const std::lock_guard lock(mutex_);
   if (off_) return SQLITE_IOERR_DELETE;
+  if (const auto found = contents_.find(path); found != contents_.end() && found->second.users.empty()) {
+    contents_.erase(found);
+  }
   return real_->xDelete(real_, path, sync_folder);
 }
 
 FaultyDisk::Sector FaultyDisk::load(const File& file, std::int64_t number) const {
   const Content& content = *file.content;
   if (const auto found = content.unsynced.find(number); found != content.unsynced.end()) return found->second;
+  if (const auto found = content.given_up.find(number); found != content.given_up.end()) return found->second;
   Sector sector{};
   const std::int64_t start = number * static_cast<std::int64_t>(kSector);
   const std::int64_t there = std::min<std::int64_t>(content.real_size - start, kSector);
@@ -209,6 +257,17 @@ int FaultyDisk::write(File& file, const char* from, int size, std::int64_t at) {
   if (off_) return SQLITE_IOERR_WRITE;
   const std::int64_t growth = std::max<std::int64_t>(at + size - file.content->size, 0);
   if (growth > room_) return SQLITE_FULL;
+  if (writes_until_failure_ > 0 && --writes_until_failure_ == 0) {
+    put(file, from, static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(size)), at);
+    return SQLITE_IOERR_WRITE;
+  }
+  put(file, from, size, at);
+  return SQLITE_OK;
+}
+
+void FaultyDisk::put(File& file, const char* from, std::int64_t size, std::int64_t at) {
+  Content& content = *file.content;
+  const std::int64_t growth = std::max<std::int64_t>(at + size - content.size, 0);
   room_ -= growth;
   for (std::int64_t to = at; to < at + size;) {
     const std::int64_t number = to / static_cast<std::int64_t>(kSector);
@@ -216,11 +275,11 @@ int FaultyDisk::write(File& file, const char* from, int size, std::int64_t at) {
     const auto count = std::min<std::size_t>(kSector - skip, static_cast<std::size_t>(at + size - to));
     Sector sector = load(file, number);
     std::memcpy(sector.data() + skip, from + (to - at), count);
-    file.content->unsynced[number] = sector;
+    content.unsynced[number] = sector;
+    content.given_up.erase(number);
     to += static_cast<std::int64_t>(count);
   }
-  file.content->size += growth;
-  return SQLITE_OK;
+  content.size += growth;
 }
 
 int FaultyDisk::truncate(File& file, std::int64_t size) {
@@ -230,6 +289,9 @@ int FaultyDisk::truncate(File& file, std::int64_t size) {
   const std::int64_t kept =
       (size + static_cast<std::int64_t>(kSector) - 1) / static_cast<std::int64_t>(kSector);
   content.unsynced.erase(content.unsynced.lower_bound(kept), content.unsynced.end());
+  content.given_up.erase(content.given_up.lower_bound(kept), content.given_up.end());
+  const std::int64_t freed = std::max<std::int64_t>(content.size - size, 0);
+  room_ += std::min(freed, INT64_MAX - room_);
   content.size = size;
   content.real_size = std::min(content.real_size, size);
   return SQLITE_OK;
@@ -253,6 +315,11 @@ int FaultyDisk::sync(File& file) {
     cut_power();
     return SQLITE_IOERR_FSYNC;
   }
+  if (std::exchange(file.content->next_sync_fails, false)) give_up(*file.content);
+  if (std::exchange(file.owes_error, false)) {
+    ++failed_syncs_;
+    return SQLITE_IOERR_FSYNC;
+  }
   bring_to_real_file(file.real(), *file.content);
   return SQLITE_OK;
 }
@@ -261,7 +328,7 @@ void FaultyDisk::cut_power() {
   off_ = true;
   for (auto& [path, content] : contents_) {
     if (content.users.empty()) continue;
-    sqlite3_file* const real = content.users.front();
+    sqlite3_file* const real = content.users.front()->real();
     // From none to all of it, so that the rare cases come up as well.
     const std::uint64_t share = random_() % 5;
     std::erase_if(content.unsynced, [&](const auto&) { return random_() % 4 >= share; });

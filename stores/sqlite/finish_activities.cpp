@@ -37,7 +37,7 @@ struct Answer {
   }
   void operator()(const store::SetAside& aside) {
     const store::ActivityId& id = activity.id;
-    set_aside(tx, id.instance,
+    set_aside(tx, tx.ns, id.instance,
               "activity " + to_string(id.instance) + "/" + to_string(id.execution) + "/" +
                   to_string(id.event) + " (" + tx.kind(activity.kind).name + ")",
               aside.problem, activity.body);

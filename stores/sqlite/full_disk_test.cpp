@@ -8,13 +8,16 @@
 #include "stores/sqlite/wal_limit.hpp"
 
 #include <holdfast/errors.hpp>
+#include <holdfast/sqlite.hpp>
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace holdfast::sqlite_store {
 namespace {
@@ -78,7 +81,10 @@ TEST(SqliteFullDisk, BearsACheckpointThatFindsNoRoom) {
   const TemporaryFolder folder;
   FaultyDisk disk(1);
   auto opened = open_database(folder / "a.db", {}, kPlan, {.vfs = disk.name()});
-  WalLimit limit(opened.writer, 100'000, std::chrono::milliseconds{10}, nullptr);
+  SideFile side_file(opened.path, nullptr);
+  LogTrust trust(opened.writer, side_file, nullptr);
+  WalLimit limit(opened.writer, trust,
+                 {.limit_bytes = 100'000, .busy_timeout = std::chrono::milliseconds{10}});
   for (int i = 0; i < 200; ++i) opened.writer.exec("INSERT INTO t (b) VALUES (zeroblob(3000))");
   disk.set_room(0);
   limit.after_batch();
@@ -118,6 +124,70 @@ TEST(SqliteFullDisk, BearsARealOne) {
     opened = {};
     EXPECT_EQ(open_database(disk.path() / "a.db", {}, kPlan).writer.int64_of("SELECT count(*) FROM t"),
               rows + 50);
+  });
+  const int code = processes.exit_code(pid);
+  if (code == kNotAllowed) GTEST_SKIP() << "only root can mount a small disk";
+  EXPECT_EQ(code, 0);
+}
+
+/// A worker and its client on a disk of 8 MiB.
+class SmallStore {
+ public:
+  explicit SmallStore(const std::filesystem::path& path) : store_(sqlite(path)) {}
+
+  /// True when it was answered.
+  bool start(int number) {
+    const store::StartRequest request{
+        .instance = std::to_string(number), .code = {"o", "1"}, .body = std::string(20'000, 'x')};
+    return store_->start(std::span(&request, 1)).at(0).has_value();
+  }
+  /// How many instances ended.
+  int run_some() {
+    const auto fetched = store_->fetch_turns({.worker = worker_,
+                                              .code = &code_,
+                                              .token = {next(), 1},
+                                              .lease = std::chrono::seconds{5},
+                                              .max = 5});
+    int ended = 0;
+    for (const store::LockedTurn& turn : fetched ? fetched->turns : std::vector<store::LockedTurn>{}) {
+      store::TurnCommit commit{.key = turn.key,
+                               .token = turn.token,
+                               .expected = turn.stamp,
+                               .stamp = {next(), 2},
+                               .execution = turn.execution,
+                               .first_event = {next()},
+                               .segment = std::string(5'000, 'h'),
+                               .end = store::InstanceEnd{store::InstanceStatus::completed, "out"}};
+      for (const store::Message& message : turn.messages) commit.consumed.push_back(message.id);
+      if (store_->commit_turns({.worker = worker_}, std::span(&commit, 1)).at(0)) ++ended;
+    }
+    return ended;
+  }
+
+ private:
+  std::uint64_t next() { return ++numbers_; }
+
+  std::shared_ptr<Store> store_;
+  store::Code code_{.orchestrations = {{"o", "1"}}};
+  WorkerKey worker_ = store_->join({.node = "n", .code = code_}).value();
+  std::uint64_t numbers_ = 0;
+};
+
+TEST(SqliteFullDisk, OfAnySizeLetsTheStoreGoOnByItselfWhenThereIsRoom) {
+  const TemporaryFolder folder;
+  Processes processes;
+  const pid_t pid = processes.start([&] {
+    const SmallDisk disk(folder / "disk", "8m");
+    if (!disk.is_there()) _exit(kNotAllowed);
+    disk.put(3U << 19U);
+    SmallStore store(disk.path() / "a.db");
+    int started = 0;
+    while (store.start(started)) ++started;
+    EXPECT_GT(started, 100);
+    disk.make_room();
+    int ended = 0;
+    for (int tries = 0; tries < started && ended < started; ++tries) ended += store.run_some();
+    EXPECT_EQ(ended, started);
   });
   const int code = processes.exit_code(pid);
   if (code == kNotAllowed) GTEST_SKIP() << "only root can mount a small disk";

@@ -36,6 +36,9 @@ struct RunningActivity {
   bool packed = false;       ///< it is in the instance's pack, and has no row of its own
 };
 
+/// Stands for what an instance waits for when that could not be decoded: it is no encoding of anything.
+inline constexpr std::string_view kWaitsForAll = "*";
+
 struct Instance {
   InstanceKey key{};
   std::int64_t ns = 0;
@@ -46,7 +49,7 @@ struct Instance {
   std::uint32_t delivery = 0;  ///< of no meaning while it is held
   std::optional<LeaseTime> ready_at{};
   TurnStamp stamp{};    ///< empty when the last segment has it
-  std::string waits{};  ///< encoded
+  std::string waits{};  ///< encoded, or kWaitsForAll
   MessageId start{};    ///< the start message in its row, if it has one and that is unread
   MessageId seen{};     ///< deliveries up to this don't make it ready
   bool woken = false;   ///< ready, whatever its messages are

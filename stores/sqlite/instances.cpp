@@ -1,9 +1,26 @@
 #include "instances.hpp"
 
+#include "contract/rows.hpp"
+
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace holdfast::sqlite_store {
+
+namespace {
+
+/// What can't be decoded would be in everybody's way, again and again.
+void set_unreadable_waits_aside(Transaction& tx, Instance& instance) {
+  std::vector<Address> addresses;
+  if (instance.waits.empty() || store::from_bytes(instance.waits, addresses)) return;
+  if (instance.waits == kWaitsForAll) return;
+  set_aside(tx, instance.ns, instance.key, "what the instance waits for", "can't be decoded", instance.waits);
+  instance.waits = kWaitsForAll;
+  save_instance(tx, instance);
+}
+
+}  // namespace
 
 Instance* load_instance(Transaction& tx, InstanceKey key) {
   Instance* found = load_instance_anywhere(tx, key);
@@ -38,6 +55,7 @@ Instance* load_instance_anywhere(Transaction& tx, InstanceKey key) {
   instance.woken = row->truth(17);
   instance.not_before = row->int64(18);
   if (!row->is_null(19) && stamp_of(tx, instance).empty()) instance.start = row->number<MessageId>(19);
+  if (tx.writes) set_unreadable_waits_aside(tx, instance);
   return &tx.memo.instances.put(std::move(instance));
 }
 
@@ -85,9 +103,9 @@ void place(Transaction& tx, Instance& instance, bool needs_turn) {
   tx.wake(store::kTurns);
 }
 
-void set_aside(Transaction& tx, InstanceKey key, std::string_view what, std::string_view problem,
-               std::string_view bytes) {
-  tx.run(tx.sql.insert_set_aside, ++tx.counters().set_aside, tx.ns, key, what, problem, Blob{bytes},
+void set_aside(Transaction& tx, std::int64_t ns, InstanceKey key, std::string_view what,
+               std::string_view problem, std::string_view bytes) {
+  tx.run(tx.sql.insert_set_aside, ++tx.counters().set_aside, ns, key, what, problem, Blob{bytes},
          to_row(tx.calendar_now));
 }
 

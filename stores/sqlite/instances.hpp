@@ -32,7 +32,7 @@ void take_out(Transaction& tx, const Instance& instance);
 /// Changes `ready_at`, whose row is to be saved by the caller.
 void place(Transaction& tx, Instance& instance, bool needs_turn);
 
-void set_aside(Transaction& tx, InstanceKey key, std::string_view what, std::string_view problem,
-               std::string_view bytes);
+void set_aside(Transaction& tx, std::int64_t ns, InstanceKey key, std::string_view what,
+               std::string_view problem, std::string_view bytes);
 
 }  // namespace holdfast::sqlite_store

@@ -92,9 +92,7 @@ void Interned::load_kinds() {
     Kind kind{.queue = std::string(row->text(1)), .name = std::string(row->text(2))};
     const std::string requirements(row->blob(3));
     kind.in_session = !requirements.empty();
-    if (kind.in_session && !store::from_bytes(requirements, kind.requirements)) {
-      throw DamagedRow("kind", last_kind_);
-    }
+    kind.readable = !kind.in_session || store::from_bytes(requirements, kind.requirements);
     kind_numbers_.emplace(KindKey(kind.queue, kind.name, requirements), last_kind_);
     kinds_.insert_or_assign(last_kind_, std::move(kind));
   }

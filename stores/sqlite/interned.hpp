@@ -29,6 +29,7 @@ struct Kind {
   std::string name{};
   bool in_session = false;
   std::vector<std::string> requirements{};  ///< of its session
+  bool readable = true;                     ///< else nobody knows who could serve it
 };
 
 /// Numbers of one namespace are between these two, without them.

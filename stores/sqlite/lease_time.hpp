@@ -1,10 +1,8 @@
 // Lease time as it stands in rows: microseconds of a clock that never steps.
 #pragma once
 
-#include <holdfast/clock.hpp>
-#include <holdfast/options.hpp>
+#include "base/moments.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -13,14 +11,14 @@ namespace holdfast::sqlite_store {
 using LeaseTime = std::int64_t;
 inline constexpr LeaseTime kNoTime = std::numeric_limits<LeaseTime>::max();
 
-/// `from` plus a duration that isn't negative; kNoTime stays what it is.
+/// after() for rows; kNoTime stands for the last moment.
 constexpr LeaseTime later(LeaseTime from, Duration by) noexcept {
-  return by.count() >= kNoTime - from ? kNoTime : from + by.count();
+  return after(BootTime(Duration(from)), by).time_since_epoch().count();
 }
 
-/// How long until then: 0 when it is over, `never` for kNoTime.
+/// left() for rows.
 constexpr Duration left_until(LeaseTime then, LeaseTime now) noexcept {
-  return then == kNoTime ? never : Duration(std::max<LeaseTime>(then - now, 0));
+  return left(BootTime(Duration(then)), BootTime(Duration(now)));
 }
 
 constexpr std::int64_t to_row(CalendarTime time) noexcept { return time.time_since_epoch().count(); }

@@ -1,7 +1,6 @@
 #include "messages.hpp"
 
 #include "contract/rows.hpp"
-#include "damaged_row.hpp"
 
 #include <holdfast/detail/enum_names.hpp>
 
@@ -21,16 +20,15 @@ namespace {
 constexpr std::size_t kMaxKnown = 16;
 constexpr std::size_t kMaxKnownBytes = 4096;
 
-/// What an instance waits for, sorted.
+/// What an instance waits for, sorted. When that can't be read it is everything: a turn that was not needed
+/// does no harm, and says anew what the instance waits for.
 class Waits {
  public:
-  explicit Waits(const Instance& instance) {
-    if (!instance.waits.empty() && !store::from_bytes(instance.waits, addresses_)) {
-      throw DamagedRow("instance", static_cast<std::int64_t>(instance.key.value));
-    }
-  }
+  explicit Waits(const Instance& instance)
+      : readable_(instance.waits.empty() || store::from_bytes(instance.waits, addresses_)) {}
 
   [[nodiscard]] bool contains(Address::Kind kind, std::string_view name) const {
+    if (!readable_) return true;
     const auto before = [](const Address& address, const std::pair<Address::Kind, std::string_view>& wanted) {
       return std::pair(address.kind, std::string_view(address.name)) < wanted;
     };
@@ -40,6 +38,7 @@ class Waits {
 
  private:
   std::vector<Address> addresses_{};
+  bool readable_;
 };
 
 void insert_row(Transaction& tx, InstanceKey key, MessageId id, const Letter& letter) {
@@ -258,7 +257,7 @@ std::vector<store::Message> read_messages(Transaction& tx, Instance& instance, M
   std::vector<store::Message> messages = decode_messages(tx, instance, seen, damaged);
   for (const auto& [id, kind, bytes] : damaged) {
     tx.run(tx.sql.delete_message, instance.key, store::waits_for_code(kind), id);
-    set_aside(tx, instance.key, describe_message(id, kind), "can't be decoded", bytes);
+    set_aside(tx, instance.ns, instance.key, describe_message(id, kind), "can't be decoded", bytes);
   }
   if (seen == MessageId{} && is_small(messages)) instance.messages = messages;
   return messages;
@@ -309,7 +308,7 @@ void put_aside(Transaction& tx, Instance& instance, MessageId id) {
       body = row->blob(1);
     }
     tx.run(tx.sql.delete_message, instance.key, waits, id);
-    set_aside(tx, instance.key, describe_message(id, kind), "can't be decoded", body);
+    set_aside(tx, instance.ns, instance.key, describe_message(id, kind), "can't be decoded", body);
   }
 }
 

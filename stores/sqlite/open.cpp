@@ -1,5 +1,7 @@
 #include "open.hpp"
 
+#include "log_trust.hpp"
+
 #include <holdfast/errors.hpp>
 
 #include <fcntl.h>
@@ -37,12 +39,6 @@ constexpr std::uint64_t kRoomForANewFile = 1U << 20U;
 std::int64_t statfs_magic(const std::string& folder) {
   struct statfs about{};
   return ::statfs(folder.c_str(), &about) == 0 ? std::int64_t{about.f_type} : 0;
-}
-
-std::uint64_t room_on_disk(const std::string& folder) {
-  struct statvfs about{};
-  if (::statvfs(folder.c_str(), &about) != 0) return UINT64_MAX;
-  return std::uint64_t{about.f_bavail} * about.f_frsize;
 }
 
 // Never by opening it: closing a file drops the locks that this process may hold on it elsewhere.
@@ -242,6 +238,19 @@ Advice advice_for(const SqlError& error, const std::string& folder) {
   refuse(OpenKind::busy, file, refused.what());
 }
 
+// As migrate(). When its commit may have left a hole in the log, the next who opens the file is told.
+bool migrate_file(Connection& database, const MigrationPlan& plan) {
+  try {
+    return migrate(database, plan);
+  } catch (const SqlError& error) {
+    if (may_have_lost_writes(error.code)) {
+      sqlite3_db_config(database.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+      LogTrust::doubt(sqlite3_db_filename(database.get(), "main"));
+    }
+    throw;
+  }
+}
+
 // Until the end of it only reads, unless the file is new or of an older schema.
 OpenedDatabase open_file(const std::string& file, bool has_content, const SqliteOptions& options,
                          const MigrationPlan& plan, const OpenSeams& seams) {
@@ -252,7 +261,7 @@ OpenedDatabase open_file(const std::string& file, bool has_content, const Sqlite
   set_up(database, options);
   // A new file gets its schema before its write-ahead log, so that its first bytes name us whenever it has
   // any.
-  const bool changed = migrate(database, plan);
+  const bool changed = migrate_file(database, plan);
   switch_to_wal(database, file, options.busy_timeout);
   if (!changed) look_at_each_table(database);
   opened.path = sqlite3_db_filename(database.get(), "main");
@@ -268,6 +277,12 @@ OpenedDatabase open_in_memory(const SqliteOptions& options, const MigrationPlan&
 }
 
 }  // namespace
+
+std::uint64_t room_on_disk(const std::string& folder) {
+  struct statvfs about{};
+  if (::statvfs(folder.c_str(), &about) != 0) return UINT64_MAX;
+  return std::uint64_t{about.f_bavail} * about.f_frsize;
+}
 
 std::string_view network_file_system(std::int64_t magic) noexcept {
   struct Known {

@@ -40,6 +40,10 @@ OpenedDatabase open_database(const std::filesystem::path& path, const SqliteOpti
 Connection open_reader(const OpenedDatabase& opened, const SqliteOptions& options,
                        const OpenSeams& seams = {});
 
+/// How many bytes are left for this user on the disk of that folder; as many as there are numbers when that
+/// is not known.
+std::uint64_t room_on_disk(const std::string& folder);
+
 /// What a file system is called on which locks or shared memory don't work between all who use it; empty when
 /// there is nothing to say against it.
 std::string_view network_file_system(std::int64_t magic) noexcept;

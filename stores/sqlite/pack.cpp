@@ -1,7 +1,6 @@
 #include "pack.hpp"
 
 #include "codec/bytes.hpp"
-#include "damaged_row.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -27,7 +26,7 @@ Pack read_pack(const Cursor& row) {
 }
 
 /// False when its bytes are damaged.
-bool decode(const Pack& pack, std::vector<Activity>& activities) {
+bool decode_each(const Pack& pack, std::vector<Activity>& activities) {
   for (history::ByteReader in(pack.items); !in.done();) {
     std::uint64_t event = 0;
     std::uint64_t kind = 0;
@@ -48,9 +47,37 @@ bool decode(const Pack& pack, std::vector<Activity>& activities) {
   return true;
 }
 
-void decode_or_throw(const Pack& pack, std::vector<Activity>& activities) {
-  if (decode(pack, activities)) return;
-  throw DamagedRow("pack of instance", static_cast<std::int64_t>(pack.key.value));
+/// All of them or none.
+bool decode(const Pack& pack, std::vector<Activity>& activities) {
+  const std::size_t before = activities.size();
+  if (decode_each(pack, activities)) return true;
+  activities.resize(before);
+  return false;
+}
+
+void forget_pack(Transaction& tx, const Pack& pack) {
+  tx.run(tx.sql.delete_pack, pack.key);
+  if (Instance* known = tx.memo.instances.find(pack.key)) known->running.reset();
+}
+
+void set_pack_aside(Transaction& tx, const Pack& pack) {
+  set_aside(tx, pack.ns, pack.key, "pack of activities", "can't be decoded", pack.items);
+}
+
+/// What is in these rows. One that can't be decoded is set aside; who only reads passes over it.
+std::vector<Activity> activities_in(Transaction& tx, Cursor rows) {
+  std::vector<Activity> activities;
+  std::vector<Pack> damaged;
+  while (rows.next()) {
+    Pack pack = read_pack(rows);
+    if (!decode(pack, activities)) damaged.push_back(std::move(pack));
+  }
+  if (!tx.writes) return activities;
+  for (const Pack& pack : damaged) {
+    forget_pack(tx, pack);
+    set_pack_aside(tx, pack);
+  }
+  return activities;
 }
 
 }  // namespace
@@ -79,24 +106,15 @@ void write_pack(Transaction& tx, const Pack& pack) {
 }
 
 std::vector<Activity> packed_of(Transaction& tx, InstanceKey key) {
-  std::vector<Activity> activities;
-  if (Cursor row = tx.rows(tx.sql.pack_of, key, tx.ns); row.next()) {
-    decode_or_throw(read_pack(row), activities);
-  }
-  return activities;
+  return activities_in(tx, tx.rows(tx.sql.pack_of, key, tx.ns));
 }
 
 std::vector<Activity> all_packed(Transaction& tx) {
-  std::vector<Activity> activities;
-  for (Cursor row = tx.rows(tx.sql.all_packs, tx.ns); row.next();)
-    decode_or_throw(read_pack(row), activities);
-  return activities;
+  return activities_in(tx, tx.rows(tx.sql.all_packs, tx.ns));
 }
 
 std::vector<Activity> packed_in_session(Transaction& tx, std::int64_t session) {
-  std::vector<Activity> activities;
-  for (Cursor row = tx.rows(tx.sql.packs_in_session, session); row.next();)
-    decode_or_throw(read_pack(row), activities);
+  std::vector<Activity> activities = activities_in(tx, tx.rows(tx.sql.packs_in_session, session));
   // A commit that ends the last activities of a pack leaves its row until it knows what takes its place.
   std::erase_if(activities, [&](const Activity& activity) {
     const Instance* known = tx.memo.instances.find(activity.id.instance);
@@ -140,10 +158,8 @@ std::vector<Activity> take_lapsed_packs(Transaction& tx) {
   for (Cursor row = tx.rows(tx.sql.packs_until, tx.now); row.next();) packs.push_back(read_pack(row));
   std::vector<Activity> activities;
   for (const Pack& pack : packs) {
-    tx.run(tx.sql.delete_pack, pack.key);
-    if (Instance* known = tx.memo.instances.find(pack.key)) known->running.reset();
-    if (decode(pack, activities)) continue;
-    set_aside(tx, pack.key, "pack of activities", "can't be decoded", pack.items);
+    forget_pack(tx, pack);
+    if (!decode(pack, activities)) set_pack_aside(tx, pack);
   }
   return activities;
 }

@@ -62,7 +62,9 @@ class Load {
     auto opened = open_database(path_, {.durability = durability_}, kPlan, {.vfs = disk_.name()});
     Connection& db = opened.writer;
     db.exec("PRAGMA cache_size = 20");  // so that pages are also written before their commit
-    WalLimit limit(db, 100'000, std::chrono::milliseconds{10}, nullptr);
+    SideFile side_file(opened.path, nullptr);
+    LogTrust trust(db, side_file, nullptr);
+    WalLimit limit(db, trust, {.limit_bytes = 100'000, .busy_timeout = std::chrono::milliseconds{10}});
     while (!disk_.power_is_off()) {
       Rows rows = states_.back();
       db.begin_immediate();

@@ -26,6 +26,7 @@ struct Session {
   bool begun = true;
   bool open = true;  ///< its items stand in the lanes of their kinds
   store::SessionPolicy policy{};
+  std::optional<std::string> unreadable_policy{};  ///< the bytes in its row, in whose place `policy` is
   std::optional<store::SessionState> ended{};
   store::SessionReason reason = store::SessionReason::none;
   std::string note{};

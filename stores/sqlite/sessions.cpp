@@ -26,7 +26,9 @@ Session read_session(const Cursor& row) {
   session.begun = row->truth(2);
   session.open = row->truth(3);
   if (session.begun && !store::from_bytes(row->blob(4), session.policy)) {
-    throw DamagedRow("session", session.number);
+    // Nobody knows who may claim it, so nobody else does; and it stays in sight.
+    session.policy = {.when_lost = WhenLost::fail, .on_record = true};
+    session.unreadable_policy = row->blob(4);
   }
   if (!row->is_null(5)) session.ended = static_cast<SessionState>(row->integer(5));
   session.reason = static_cast<SessionReason>(row->integer(6));
@@ -67,11 +69,24 @@ void save_session(Transaction& tx, const Session& s) {
          saved, s.saved_version, to_row(s.created_at), to_row(s.updated_at));
 }
 
+namespace {
+
+Session& keep(Transaction& tx, Session session) {
+  if (tx.writes && session.unreadable_policy) {
+    set_aside(tx, tx.ns, session.opener, "policy of session '" + session.id + "'", "can't be decoded",
+              *std::exchange(session.unreadable_policy, std::nullopt));
+    save_session(tx, session);
+  }
+  return tx.memo.sessions.put(std::move(session));
+}
+
+}  // namespace
+
 Session& session_of(Transaction& tx, std::int64_t number) {
   if (Session* known = tx.memo.sessions.find(number)) return *known;
   Cursor row = tx.rows(tx.sql.session_by_number, number);
   if (!row.next()) throw DamagedRow("session", number);
-  return tx.memo.sessions.put(read_session(row));
+  return keep(tx, read_session(row));
 }
 
 namespace {
@@ -82,7 +97,7 @@ Session* find_place(Transaction& tx, std::string_view id) {
   Cursor row = tx.rows(tx.sql.session_by_id, tx.ns, id);
   if (!row.next()) return nullptr;
   Session* session = tx.memo.sessions.find(row->int64(0));
-  if (session == nullptr) session = &tx.memo.sessions.put(read_session(row));
+  if (session == nullptr) session = &keep(tx, read_session(row));
   tx.memo.sessions.name(*session);
   return session;
 }

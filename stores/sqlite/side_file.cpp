@@ -44,7 +44,10 @@ bool allocate(int file) {
 }
 
 bool same_layout(SharedWords& words) {
-  std::uint32_t found = 0;
+  std::uint32_t found = words.layout.load();
+  // Nobody knows what was before a new file.
+  if (found == 0) words.commits_begun.fetch_add(1);
+  found = 0;
   return words.layout.compare_exchange_strong(found, SharedPage::kLayout) || found == SharedPage::kLayout;
 }
 
@@ -82,7 +85,9 @@ std::shared_ptr<SharedPage> SharedPage::map(const std::string& path, const std::
 std::shared_ptr<SharedPage> SharedPage::alone() {
   void* const memory = ::mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
-  return std::shared_ptr<SharedPage>(new SharedPage(-1, memory));
+  std::shared_ptr<SharedPage> page(new SharedPage(-1, memory));
+  page->words().commits_begun.store(1);  // nobody knows what was before
+  return page;
 }
 
 bool SharedPage::is_at(const std::string& path) const noexcept {

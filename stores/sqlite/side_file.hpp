@@ -14,7 +14,8 @@
 namespace holdfast::sqlite_store {
 
 /// What stands in the file, in memory that all processes share. Nothing of it has to survive, and nothing
-/// here decides about rows: whoever finds nonsense in it waits too long or too short, and no more.
+/// here decides about rows: whoever finds nonsense in it waits too long or too short, or writes the log once
+/// more than needed, and no more.
 struct SharedWords {
   std::atomic<std::uint32_t> layout{};  ///< kLayout
   // Turns at the write lock.
@@ -25,13 +26,16 @@ struct SharedWords {
   std::atomic<std::uint32_t> sequence{};             ///< grows with each commit that had news
   std::atomic<std::uint32_t> waiters{};              ///< of `sequence`, as above
   std::array<std::atomic<std::uint32_t>, 8> news{};  ///< grows with each commit that had news of that kind
+  // Doubts about the log: there is one while these two differ. See LogTrust.
+  std::atomic<std::uint32_t> commits_begun{};
+  std::atomic<std::uint32_t> commits_whole{};  ///< the last one up to which all is on the disk
 };
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 
 /// Memory that stands for the side file, as long as somebody uses it.
 class SharedPage {
  public:
-  static constexpr std::uint32_t kLayout = 1;
+  static constexpr std::uint32_t kLayout = 2;
 
   /// Maps the file, making it if need be, with the permissions of the database. Null when that is not
   /// possible; `why` says it.

@@ -17,10 +17,10 @@ inline constexpr int kNotAllowed = 77;
 /// Goes with the process that made it.
 class SmallDisk {
  public:
-  explicit SmallDisk(std::filesystem::path path) : path_(std::move(path)) {
+  explicit SmallDisk(std::filesystem::path path, const std::string& size = "2m") : path_(std::move(path)) {
     std::filesystem::create_directory(path_);
     there_ = unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-             mount("none", path_.c_str(), "tmpfs", 0, "size=2m") == 0;
+             mount("none", path_.c_str(), "tmpfs", 0, ("size=" + size).c_str()) == 0;
   }
 
   [[nodiscard]] bool is_there() const { return there_; }
@@ -37,6 +37,11 @@ class SmallDisk {
   }
   void make_room() const {
     for (int i = 0; i < 2; ++i) std::filesystem::remove(path_ / ("ballast" + std::to_string(i)));
+  }
+  /// What somebody else has on it, until make_room().
+  void put(std::size_t bytes) const {
+    std::ofstream file(path_ / "ballast0");
+    file << std::string(bytes, 'x');
   }
   /// As an operator would, with a larger disk.
   void grow() const { mount("none", path_.c_str(), "tmpfs", MS_REMOUNT, "size=20m"); }

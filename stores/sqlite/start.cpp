@@ -1,5 +1,6 @@
 // Lives of instances: how they begin.
 #include "clients.hpp"
+#include "requests.hpp"
 
 #include <utility>
 
@@ -109,6 +110,7 @@ StoreResult<store::StartAnswer> start(Transaction& tx, const store::StartRequest
                     .request = request.request,
                     .fingerprint = request.fingerprint,
                     .delay = request.delay};
+  if (const auto key = answer_of(tx, request.request)) return store::StartAnswer{*key, false};
   if (const auto key = create_instance(tx, birth)) return store::StartAnswer{*key, true};
   const std::optional<FormerLife> former = former_life(tx, request.instance);
   const store::StartAnswer there{former->key, false};
@@ -117,7 +119,10 @@ StoreResult<store::StartAnswer> start(Transaction& tx, const store::StartRequest
     remove_instance(tx, former->key);
     return store::StartAnswer{*create_instance(tx, birth), true};
   }
-  if (request.fingerprint == former->fingerprint) return there;
+  if (request.fingerprint == former->fingerprint) {
+    remember_request(tx, request.request, there.key);
+    return there;
+  }
   return Unexpected(
       store_error(StoreError::Kind::conflict,
                   "instance '" + request.instance + "' exists, and was started with something else"));

@@ -376,9 +376,13 @@ struct Statements {
   Query request_cancel{"sqlite.request_cancel",
                        "UPDATE instances SET cancel_requested_at = ?2"
                        " WHERE key = ?1 AND cancel_requested_at IS NULL"};
-  Query request{"sqlite.request", "SELECT at, answer FROM requests WHERE ns = ?1 AND request = ?2"};
+  Query any_request{"sqlite.any_request", "SELECT 1 FROM requests LIMIT 1"};
+  Query request{"sqlite.request", "SELECT answer FROM requests WHERE ns = ?1 AND request = ?2"};
   Query remember_request{"sqlite.remember_request",
-                         "REPLACE INTO requests (ns, request, at, answer) VALUES (?1, ?2, ?3, ?4)"};
+                         "INSERT OR IGNORE INTO requests (ns, request, at, answer) VALUES (?1, ?2, ?3, ?4)"};
+  Query remember_start{"sqlite.remember_start",
+                       "INSERT OR IGNORE INTO requests (ns, request, at, answer)"
+                       " SELECT ns, request, ?2, key FROM instances WHERE key = ?1 AND request IS NOT NULL"};
   Query delete_instance{"sqlite.delete_instance", "DELETE FROM instances WHERE key = ?1"};
   Query delete_delayed_of{"sqlite.delete_delayed_of", "DELETE FROM delayed WHERE key = ?1"};
   Query delete_messages_of{"sqlite.delete_messages_of", "DELETE FROM messages WHERE key = ?1"};
@@ -420,7 +424,8 @@ struct Statements {
   Query first_early{"sqlite.first_early", "SELECT until FROM early WHERE ns = ?1 ORDER BY until LIMIT 1"};
   Query drop_old_requests{"sqlite.drop_old_requests",
                           "DELETE FROM requests WHERE (ns, request) IN"
-                          " (SELECT ns, request FROM requests WHERE ns = ?1 AND at <= ?2 LIMIT ?3)"};
+                          " (SELECT ns, request FROM requests WHERE ns = ?1 AND at <= ?2"
+                          " ORDER BY at, request LIMIT ?3)"};
   Query first_request{"sqlite.first_request", "SELECT at FROM requests WHERE ns = ?1 ORDER BY at LIMIT 1"};
   Query drop_old_cancels{"sqlite.drop_old_cancels",
                          "DELETE FROM cancels WHERE (key, execution, event, token) IN (SELECT key, execution,"

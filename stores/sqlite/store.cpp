@@ -2,6 +2,7 @@
 
 #include "activities.hpp"
 #include "clients.hpp"
+#include "damaged_row.hpp"
 #include "sessions.hpp"
 #include "settle.hpp"
 #include "store_plan.hpp"
@@ -16,15 +17,21 @@ namespace holdfast::sqlite_store {
 namespace {
 
 /// Also reads the lease clock once, for those who only look at it.
-std::int64_t intern_namespace(Connection& connection, LeaseClock& clock, const std::string& name) {
+std::int64_t intern_namespace(Connection& connection, LogTrust& log_trust, LeaseClock& clock,
+                              const std::string& name) {
   Statements sql;
   connection.begin_immediate();
+  log_trust.require();
   clock.now();
   sql.insert_namespace.use(connection, nullptr).run(name);
   std::int64_t number = 0;
   if (Cursor row(sql.namespace_id.use(connection, nullptr), name); row.next()) number = row->int64(0);
-  connection.commit();
+  log_trust.commit();
   return number;
+}
+
+std::string folder_of(const OpenedDatabase& database) {
+  return std::filesystem::path(database.path).parent_path().string();
 }
 
 }  // namespace
@@ -32,34 +39,57 @@ std::int64_t intern_namespace(Connection& connection, LeaseClock& clock, const s
 SqliteStore::SqliteStore(const std::filesystem::path& path, SqliteOptions options)
     : options_(std::move(options)) {
   if (options_.clock == nullptr) options_.clock = &real_clock();
-  database_ = open_database(path, options_, store_plan(*options_.clock));
+  const MigrationPlan plan = store_plan(*options_.clock);
+  schema_number_ = plan.newest();
+  database_ = open_database(path, options_, plan);
   side_file_ = std::make_shared<SideFile>(database_.path, options_.logger);
   turnstile_ = std::make_unique<Turnstile>(*side_file_);
   wakes_ = std::make_unique<FileWakes>(database_.path, side_file_, *options_.clock);
   lease_clock_ = std::make_unique<LeaseClock>(database_.writer, *options_.clock);
-  ns_number_ = intern_namespace(database_.writer, *lease_clock_, options_.ns);
+  LogTrust log_trust(database_.writer, *side_file_, options_.logger);
+  ns_number_ = intern_namespace(database_.writer, log_trust, *lease_clock_, options_.ns);
   link_ = std::make_unique<Link>(std::move(database_.writer), ns_number_, options_.faults);
-  wal_limit_ = std::make_unique<WalLimit>(link_->connection, options_.wal_limit_bytes, options_.busy_timeout,
-                                          options_.logger);
+  log_trust_ = std::make_unique<LogTrust>(link_->connection, *side_file_, options_.logger);
+  wal_limit_ = std::make_unique<WalLimit>(
+      link_->connection, *log_trust_,
+      WalLimit::Options{.limit_bytes = options_.wal_limit_bytes,
+                        .busy_timeout = options_.busy_timeout,
+                        .room = [folder = folder_of(database_)] { return room_on_disk(folder); },
+                        .logger = options_.logger});
   writer_ = std::make_unique<Writer>(
       *link_, *options_.clock,
       Writer::Hooks{.wait_for_disk = [this](bool wait) { set_wait_for_disk(wait); },
-                    .begin =
-                        [this] {
-                          turnstile_->enter(options_.busy_timeout);
-                          link_->connection.begin_immediate();
-                          link_->connection.require_in_place();
-                        },
+                    .begin = [this] { begin(); },
+                    .commit = [this] { log_trust_->commit(); },
+                    .failed = [this](int code) { log_trust_->note(code); },
+                    .others_wrote = [this] { require_schema(link_->connection); },
                     .lease_now = [this] { return lease_clock_->now(); },
                     .settle = [](Transaction& tx) { settle(tx); },
                     .over = [this] { turnstile_->leave(); },
                     .publish = [this](const store::News& news) { wakes_->publish(news); },
                     .unavailable = [this] { in_doubt_ = true; },
+                    .make_room = [this] { return wal_limit_->make_room(); },
                     .log_is_long = [this] { return wal_limit_->is_due(); },
                     .shorten_log = [this] { wal_limit_->after_batch(); }});
 }
 
-SqliteStore::~SqliteStore() = default;
+SqliteStore::~SqliteStore() { log_trust_->checkpoint_at_close(); }
+
+void SqliteStore::begin() {
+  turnstile_->enter(options_.busy_timeout);
+  link_->connection.begin_immediate();
+  link_->connection.require_in_place();
+  log_trust_->require();
+}
+
+// A newer version may upgrade the file while this one uses it.
+void SqliteStore::require_schema(Connection& connection) const {
+  const std::int64_t found = connection.schema_number();
+  if (found == schema_number_) return;
+  throw SqlError(SQLITE_SCHEMA, "the file was upgraded to schema " + std::to_string(found) +
+                                    " while this process works with schema " +
+                                    std::to_string(schema_number_));
+}
 
 // Only `full` waits at all; the setting is kept by the connection, so it is changed only when it has to be.
 void SqliteStore::set_wait_for_disk(bool wait) {
@@ -97,8 +127,9 @@ StoreResult<Answer> SqliteStore::read(Call call) {
     std::unique_ptr<Link> link = take_reader();
     link->statements.begin_read.use(link->connection, options_.faults).run();
     link->connection.require_in_place();
+    require_schema(link->connection);
     link->memo = Memo{};
-    Transaction tx(*link, lease_clock_->look(), clock().calendar_now());
+    Transaction tx(*link, Transaction::Mode::reads, lease_clock_->look(), clock().calendar_now());
     StoreResult<Answer> answer = call(tx);
     link->connection.rollback();
     const std::lock_guard lock(readers_mutex_);
@@ -110,6 +141,8 @@ StoreResult<Answer> SqliteStore::read(Call call) {
   } catch (const SqlError& error) {
     in_doubt_ = true;
     return Unexpected(to_store_error(error));
+  } catch (const DamagedRow& damaged) {
+    return Unexpected(store_error(StoreError::Kind::damaged, damaged.what()));
   } catch (const std::exception& error) {
     return Unexpected(store_error(StoreError::Kind::unavailable, error.what()));
   }

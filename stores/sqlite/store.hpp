@@ -3,6 +3,7 @@
 #pragma once
 
 #include "lease_clock.hpp"
+#include "log_trust.hpp"
 #include "open.hpp"
 #include "sweep.hpp"
 #include "transaction.hpp"
@@ -98,18 +99,22 @@ class SqliteStore final : public Store {
   template <class Answer, class Call>
   StoreResult<Answer> read(Call call);
 
+  void begin();
+  void require_schema(Connection& connection) const;
   void set_wait_for_disk(bool wait);
   /// A connection for one read, from the pool or new.
   std::unique_ptr<Link> take_reader();
 
   SqliteOptions options_;
   OpenedDatabase database_{};
+  std::int64_t schema_number_ = 0;
   std::int64_t ns_number_ = 0;
   std::shared_ptr<SideFile> side_file_{};
   std::unique_ptr<Turnstile> turnstile_{};
   std::unique_ptr<FileWakes> wakes_{};
   std::unique_ptr<Link> link_{};
   std::unique_ptr<LeaseClock> lease_clock_{};
+  std::unique_ptr<LogTrust> log_trust_{};
   std::unique_ptr<WalLimit> wal_limit_{};
   bool waits_for_disk_ = true;  // the writer's connection; used by its leader only
   std::unique_ptr<Writer> writer_{};

@@ -1,5 +1,6 @@
 #include "stores/sqlite/store_plan.hpp"
 
+#include "stores/sqlite/lease_clock.hpp"
 #include "stores/sqlite/open.hpp"
 #include "stores/sqlite/temporary_folder_test.hpp"
 
@@ -8,7 +9,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdint>
 #include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
 namespace holdfast::sqlite_store {
@@ -45,6 +50,58 @@ TEST(SqliteStorePlan, LetsALongUpgradeWaitForEnginesThatAreAtWork) {
   clock.advance(20s);
   EXPECT_FALSE(refused());
   EXPECT_THROW(sqlite(path, options), StoreOpenError);  // which is this version's answer to a newer file
+}
+
+TEST(SqliteStorePlan, StopsAStoreUnderWhichTheFileWasUpgraded) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "a.db";
+  ManualClock clock;
+  const SqliteOptions options{.clock = &clock};
+  const auto store = sqlite(path, options);
+  const store::StartRequest request{.instance = "i", .code = {"o", "1"}};
+  EXPECT_TRUE(store->start(std::span(&request, 1)).at(0));
+  EXPECT_TRUE(store->find("i"));
+
+  MigrationPlan plan = store_plan(clock);
+  std::vector<Migration> migrations(plan.migrations.begin(), plan.migrations.end());
+  migrations.push_back({plan.newest() + 1, "one more", "ALTER TABLE instances ADD COLUMN later TEXT"});
+  plan.migrations = migrations;
+  open_database(path, options, plan);
+
+  const auto expect_refusal = [&](const StoreError& error) {
+    EXPECT_EQ(error.kind, StoreError::Kind::unavailable);
+    EXPECT_NE(error.message.find("upgraded to schema " + std::to_string(plan.newest())), std::string::npos)
+        << error.message;
+  };
+  for (int i = 0; i < 2; ++i) {
+    expect_refusal(store->start(std::span(&request, 1)).at(0).error());
+    expect_refusal(store->find("i").error());
+  }
+}
+
+/// FNV-1a, over all that a new file is made of up to that migration.
+std::uint64_t fingerprint(std::span<const Migration> migrations) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  const auto add = [&](std::string_view text) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  };
+  add(kMetaSchema);
+  add(kLeaseClockSchema);
+  for (const Migration& migration : migrations) add(migration.sql);
+  return hash;
+}
+
+TEST(SqliteStorePlan, NumbersEveryChangeOfTheSchema) {
+  constexpr std::array<std::uint64_t, 1> kFingerprints{10483964334103807937U};
+  const auto migrations = store_plan(real_clock()).migrations;
+  ASSERT_EQ(migrations.size(), kFingerprints.size()) << "add the fingerprint of the new migration";
+  for (std::size_t count = 1; count <= kFingerprints.size(); ++count) {
+    EXPECT_EQ(fingerprint(migrations.first(count)), kFingerprints.at(count - 1))
+        << "what migration " << count
+        << " makes has changed: files that have it can't be told from new ones. Leave it as it was, and add "
+           "a "
+           "migration with the next number";
+  }
 }
 
 }  // namespace

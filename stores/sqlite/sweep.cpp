@@ -40,6 +40,15 @@ class Sweep {
     return false;
   }
 
+  /// When it is certain that somebody who is late won't come. Not before sweeps have seen it for half the
+  /// time that they had: they may be as late as this sweep is. Sweeps so far apart that the store was out of
+  /// reach in between begin anew.
+  LeaseTime certain_at(Lateness& late, bool is_known, Duration limit) const {
+    if (!is_known || tx_.now - late.last > limit.count()) late.since = tx_.now;
+    late.last = tx_.now;
+    return later(late.since, limit / 2);
+  }
+
   // ---- activities -----------------------------------------------------------------------------
 
   CancelReason overdue(const Activity& activity) {
@@ -105,7 +114,7 @@ class Sweep {
     for (Cursor row = tx_.rows(tx_.sql.session_numbers, tx_.ns); row.next();)
       numbers.push_back(row->int64(0));
     for (const std::int64_t number : numbers) end_if_due(session_of(tx_, number));
-    std::erase_if(lapses_, [&](const auto& entry) { return !is_lapsed(entry.first); });
+    std::erase_if(lapses_.sessions, [&](const auto& entry) { return !is_lapsed(entry.first); });
     for (const std::int64_t number : numbers) remove_if_due(session_of(tx_, number));
     tx_.run(tx_.sql.delete_empty_places, tx_.ns);
     tx_.memo.sessions.remove_unbegun();
@@ -127,16 +136,15 @@ class Sweep {
     return session != nullptr && state_of(tx_, *session) == store::SessionState::lapsed;
   }
 
-  /// When a `fail` session is to be declared lost, or to be looked at for that. Not before its lease was seen
-  /// to be over for half its length: its owner may be as late as this sweep is.
+  /// When a `fail` session is to be declared lost, or to be looked at for that.
   LeaseTime lost_at(const Session& session) {
     if (session.policy.when_lost != WhenLost::fail || session.worker == WorkerKey{}) return kNoTime;
     if (is_held(tx_, session)) return session.lease_until;
-    Lapse& seen = lapses_[session.id];
-    if (seen.generation != session.generation || seen.lease_until != session.lease_until) {
-      seen = {session.generation, session.lease_until, tx_.now};
-    }
-    return later(seen.seen_since, session.lease / 2);
+    Lapse& lapse = lapses_.sessions[session.id];
+    const bool is_known = lapse.generation == session.generation && lapse.lease_until == session.lease_until;
+    lapse.generation = session.generation;
+    lapse.lease_until = session.lease_until;
+    return certain_at(lapse.late, is_known, session.lease);
   }
 
   /// When the record of a session that is of no more use may go, if nothing belongs to it.
@@ -172,12 +180,29 @@ class Sweep {
     for (Cursor row = tx_.rows(tx_.sql.workers, tx_.ns); row.next();) {
       workers.emplace_back(row->number<WorkerKey>(0), row->int64(4));
     }
+    std::map<WorkerKey, Silence> silent;
     for (const auto& [key, seen] : workers) {
-      if (!is_due(later(seen, request_.worker_stale_after), swept_.workers_removed)) continue;
-      tx_.run(tx_.sql.delete_worker, key, tx_.ns);
-      tx_.memo.workers.erase(key.value);
-      ++swept_.workers_removed;
+      if (is_due(gone_at(key, seen), swept_.workers_removed)) {
+        tx_.run(tx_.sql.delete_worker, key, tx_.ns);
+        tx_.memo.workers.erase(key.value);
+        ++swept_.workers_removed;
+      } else if (const auto known = lapses_.workers.find(key); known != lapses_.workers.end()) {
+        if (known->second.heard == seen) silent.insert(*known);
+      }
     }
+    lapses_.workers = std::move(silent);
+  }
+
+  /// When a worker counts as gone, or is to be looked at for that. Who sweeps is not.
+  LeaseTime gone_at(WorkerKey worker, LeaseTime heard) {
+    if (worker == request_.worker) return kNoTime;
+    const Duration limit = request_.worker_stale_after;
+    if (const LeaseTime stale = later(heard, limit); stale > tx_.now) return stale;
+    const auto [entry, is_new] = lapses_.workers.try_emplace(worker);
+    Silence& silence = entry->second;
+    const bool is_known = !is_new && silence.heard == heard;
+    silence.heard = heard;
+    return certain_at(silence.late, is_known, limit);
   }
 
   void drop_early() {
@@ -186,10 +211,10 @@ class Sweep {
   }
 
   void drop_requests() {
-    const LeaseTime kept = tx_.now - kRequestsKept.count();
+    const LeaseTime kept = tx_.now - request_.request_retention.count();
     swept_.remains_removed += dropped(tx_.change(tx_.sql.drop_old_requests, tx_.ns, kept, request_.max));
     if (Cursor row = tx_.rows(tx_.sql.first_request, tx_.ns); row.next()) {
-      due_at(later(row->int64(0), kRequestsKept));
+      due_at(later(row->int64(0), request_.request_retention));
     }
   }
 

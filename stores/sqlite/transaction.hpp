@@ -47,6 +47,7 @@ struct Memo {
   std::optional<bool> nothing_queued{};
   std::optional<std::int64_t> top_rank{};  ///< nothing queued has a lower one; at most 0
   std::optional<bool> nothing_early{};
+  std::optional<bool> nothing_requested{};
   InstanceCache instances{};
   SessionCache sessions{};
   std::optional<LeaseTime> next_sweep{};  ///< when this handle's last sweep said that the next is due
@@ -82,9 +83,12 @@ struct Link {
 /// Times stand still in it. What it changes becomes true with its commit, `news` is published after that.
 class Transaction {
  public:
-  Transaction(Link& link, LeaseTime lease_now, CalendarTime calendar)
+  enum class Mode : std::uint8_t { reads, writes };
+
+  Transaction(Link& link, Mode mode, LeaseTime lease_now, CalendarTime calendar)
       : sql(link.statements),
         memo(link.memo),
+        writes(mode == Mode::writes),
         ns(link.ns),
         now(lease_now),
         calendar_now(calendar),
@@ -94,6 +98,7 @@ class Transaction {
 
   Statements& sql;
   Memo& memo;
+  const bool writes;  ///< else whatever is found has to stay as it is
   const std::int64_t ns;
   const LeaseTime now;
   const CalendarTime calendar_now;

@@ -1,5 +1,6 @@
 #include "wake.hpp"
 
+#include "base/moments.hpp"
 #include "futex.hpp"
 
 #include <sys/stat.h>
@@ -159,7 +160,7 @@ class FileWakes::Ear final : public store::Listener {
  private:
   /// What has come, from here and from others.
   Wake hear() {
-    Wake wake = near_->wait(BootTime{});
+    Wake wake = near_->wait(kLongAgo);
     const Tally now = shared_->others(page_);
     WorkMask kinds;
     for (std::size_t kind = 0; kind < kKinds; ++kind) {

@@ -1,5 +1,7 @@
 #include "wal_limit.hpp"
 
+#include <utility>
+
 namespace holdfast::sqlite_store {
 
 namespace {
@@ -8,13 +10,11 @@ constexpr std::uint64_t kFrameHeader = 24;
 
 }  // namespace
 
-WalLimit::WalLimit(Connection& writer, std::uint64_t limit_bytes, std::chrono::milliseconds busy_timeout,
-                   Logger* logger)
+WalLimit::WalLimit(Connection& writer, LogTrust& trust, Options options)
     : writer_(writer),
+      trust_(trust),
       frame_bytes_(static_cast<std::uint64_t>(writer.int64_of("PRAGMA page_size")) + kFrameHeader),
-      limit_bytes_(limit_bytes),
-      busy_timeout_(busy_timeout),
-      logger_(logger) {
+      options_(std::move(options)) {
   sqlite3_wal_hook(
       writer.get(),
       [](void* self, sqlite3*, const char*, int frames) {
@@ -27,49 +27,57 @@ WalLimit::WalLimit(Connection& writer, std::uint64_t limit_bytes, std::chrono::m
 WalLimit::~WalLimit() { sqlite3_wal_hook(writer_.get(), nullptr, nullptr); }
 
 void WalLimit::note(int frames) noexcept {
-  if (frames < tried_at_) tried_at_ = 0;  // it has begun anew
+  if (frames < frames_) tried_at_ = looked_at_ = 0;  // it has begun anew
   frames_ = frames;
-}
-
-bool WalLimit::is_over() const noexcept {
-  return static_cast<std::uint64_t>(frames_) * frame_bytes_ > limit_bytes_;
+  if (frames_ - looked_at_ < kFramesBetweenLooks || !options_.room) return;
+  looked_at_ = frames_;
+  short_of_room_ = bytes() > options_.room() / kPartOfRoom;
 }
 
 bool WalLimit::is_due() const noexcept {
-  return frames_ - tried_at_ >= kFramesBetween || (is_over() && tried_at_ == 0);
+  if (trust_.is_in_doubt()) return false;
+  return short_of_room_ || frames_ - tried_at_ >= kFramesBetween || (is_over() && tried_at_ == 0);
 }
 
 void WalLimit::after_batch() noexcept {
   if (!is_due()) return;
   tried_at_ = frames_;
-  if (is_over()) {
+  if (std::exchange(short_of_room_, false) || is_over()) {
     empty();
   } else {
     move();
   }
 }
 
-void WalLimit::move() noexcept {
-  sqlite3_wal_checkpoint_v2(writer_.get(), "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+bool WalLimit::make_room() noexcept { return !trust_.is_in_doubt() && empty(); }
+
+int WalLimit::checkpoint(int mode) noexcept {
+  const int code = sqlite3_wal_checkpoint_v2(writer_.get(), "main", mode, nullptr, nullptr);
+  trust_.note(code);
+  return code;
 }
 
-void WalLimit::empty() noexcept {
+void WalLimit::move() noexcept { checkpoint(SQLITE_CHECKPOINT_PASSIVE); }
+
+bool WalLimit::empty() noexcept {
   sqlite3_busy_timeout(writer_.get(), static_cast<int>(kWaitForReaders.count()));
-  const int result =
-      sqlite3_wal_checkpoint_v2(writer_.get(), "main", SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
-  sqlite3_busy_timeout(writer_.get(), static_cast<int>(busy_timeout_.count()));
-  if (result == SQLITE_OK) {
-    frames_ = tried_at_ = 0;
+  const int code = checkpoint(SQLITE_CHECKPOINT_TRUNCATE);
+  sqlite3_busy_timeout(writer_.get(), static_cast<int>(options_.busy_timeout.count()));
+  if (code == SQLITE_OK) {
+    frames_ = tried_at_ = looked_at_ = 0;
     complained_ = false;
-  } else if (!complained_ && logger_ != nullptr) {
-    complained_ = true;
-    log(*logger_, LogLevel::warn,
-        "the write-ahead log is over its limit and can't be emptied; does somebody keep the file open for "
-        "reading?",
-        {{"bytes", static_cast<std::uint64_t>(frames_) * frame_bytes_},
-         {"limit", limit_bytes_},
-         {"reason", sqlite3_errstr(result)}});
+  } else if (is_over()) {
+    complain(code);
   }
+  return code == SQLITE_OK;
+}
+
+void WalLimit::complain(int code) noexcept {
+  if (options_.logger == nullptr || std::exchange(complained_, true)) return;
+  log(*options_.logger, LogLevel::warn,
+      "the write-ahead log is over its limit and can't be emptied; does somebody keep the file open for "
+      "reading?",
+      {{"bytes", bytes()}, {"limit", options_.limit_bytes}, {"reason", sqlite3_errstr(code)}});
 }
 
 }  // namespace holdfast::sqlite_store

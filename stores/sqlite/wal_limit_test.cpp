@@ -37,10 +37,12 @@ class SqliteWalLimit : public testing::Test {
   TemporaryFolder folder_{};
   std::string path_ = folder_ / "a.db";
   Connection db_{path_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE};
+  SideFile side_file_{"", nullptr};
+  LogTrust trust_{db_, side_file_, nullptr};
 };
 
 TEST_F(SqliteWalLimit, KeepsTheLogShortWhileOneWrites) {
-  WalLimit limit(db_, 64U << 20U, 1s, nullptr);
+  WalLimit limit(db_, trust_, {.limit_bytes = 64U << 20U, .busy_timeout = 1s});
   for (int i = 0; i < 200; ++i) commit_and_tell(limit, 50);
   EXPECT_LT(log_bytes(), (WalLimit::kFramesBetween + 200) * 4120U);
 }
@@ -48,7 +50,7 @@ TEST_F(SqliteWalLimit, KeepsTheLogShortWhileOneWrites) {
 TEST_F(SqliteWalLimit, BearsAReaderThatHoldsTheLogBackAndEmptiesItAfterwards) {
   CountingLogger logger;
   constexpr std::uint64_t kLimit = 8U << 20U;
-  WalLimit limit(db_, kLimit, 1s, &logger);
+  WalLimit limit(db_, trust_, {.limit_bytes = kLimit, .busy_timeout = 1s, .logger = &logger});
   Connection reader(path_, SQLITE_OPEN_READWRITE);
   reader.exec("BEGIN");
   EXPECT_EQ(reader.int64_of("SELECT count(*) FROM t"), 0);
@@ -64,20 +66,38 @@ TEST_F(SqliteWalLimit, BearsAReaderThatHoldsTheLogBackAndEmptiesItAfterwards) {
 }
 
 TEST_F(SqliteWalLimit, EmptiesALogThatOneTransactionMadeTooLong) {
-  WalLimit limit(db_, 1U << 20U, 1s, nullptr);
+  WalLimit limit(db_, trust_, {.limit_bytes = 1U << 20U, .busy_timeout = 1s});
   commit_and_tell(limit, 500);
   EXPECT_EQ(log_bytes(), 0U);
 }
 
+TEST_F(SqliteWalLimit, KeepsTheLogBelowAPartOfTheRoomThatIsLeft) {
+  std::uint64_t room = 4U << 20U;
+  WalLimit limit(db_, trust_, {.limit_bytes = 64U << 20U, .busy_timeout = 1s, .room = [&] { return room; }});
+  for (int i = 0; i < 200; ++i) {
+    commit_and_tell(limit, 20);
+    EXPECT_LE(log_bytes(), room / WalLimit::kPartOfRoom + (WalLimit::kFramesBetweenLooks + 30) * 4120U);
+    room -= 15'000;
+  }
+}
+
+TEST_F(SqliteWalLimit, GivesRoomBack) {
+  WalLimit limit(db_, trust_, {.limit_bytes = 64U << 20U, .busy_timeout = 1s});
+  commit(50);
+  EXPECT_GT(log_bytes(), 200'000U);
+  EXPECT_TRUE(limit.make_room());
+  EXPECT_EQ(log_bytes(), 0U);
+}
+
 TEST_F(SqliteWalLimit, LeavesTheBusyTimeoutAsItWas) {
-  WalLimit limit(db_, 1U << 20U, 1234ms, nullptr);
+  WalLimit limit(db_, trust_, {.limit_bytes = 1U << 20U, .busy_timeout = 1234ms});
   commit_and_tell(limit, 500);
   EXPECT_EQ(db_.int64_of("PRAGMA busy_timeout"), 1234);
 }
 
 TEST_F(SqliteWalLimit, DoesNotMindAnotherConnectionThatWrites) {
   Connection other(path_, SQLITE_OPEN_READWRITE);
-  WalLimit limit(db_, 1U << 20U, 1s, nullptr);
+  WalLimit limit(db_, trust_, {.limit_bytes = 1U << 20U, .busy_timeout = 1s});
   commit(500);
   other.begin_immediate();
   limit.after_batch();

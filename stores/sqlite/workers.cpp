@@ -1,17 +1,18 @@
 #include "workers.hpp"
 
 #include "contract/rows.hpp"
-#include "damaged_row.hpp"
 #include "sessions.hpp"
 
+#include <optional>
 #include <utility>
 
 namespace holdfast::sqlite_store {
 namespace {
 
-store::WorkerInfo read_info(std::string_view bytes, WorkerKey key) {
+/// Empty when it can't be decoded. The worker itself knows better, and goes on.
+std::optional<store::WorkerInfo> read_info(std::string_view bytes) {
   store::WorkerInfo info;
-  if (!store::from_bytes(bytes, info)) throw DamagedRow("worker", static_cast<std::int64_t>(key.value));
+  if (!store::from_bytes(bytes, info)) return std::nullopt;
   return info;
 }
 
@@ -57,7 +58,7 @@ StoreResult<std::vector<store::WorkerView>> view_workers(Transaction& tx) {
   for (Cursor row = tx.rows(tx.sql.workers, tx.ns); row.next();) {
     const auto key = row->number<WorkerKey>(0);
     views.push_back({.key = key,
-                     .info = read_info(row->blob(1), key),
+                     .info = read_info(row->blob(1)).value_or(store::WorkerInfo{.node = tx.node_of(key)}),
                      .draining = row->truth(2),
                      .sessions_owned = sessions_held(tx, key),
                      .joined_at = calendar_from_row(row->int64(3)),
@@ -69,8 +70,8 @@ StoreResult<std::vector<store::WorkerView>> view_workers(Transaction& tx) {
 std::vector<LiveWorker> live_workers(Transaction& tx) {
   std::vector<LiveWorker> workers;
   for (Cursor row = tx.rows(tx.sql.live_workers, tx.ns); row.next();) {
-    const auto key = row->number<WorkerKey>(1);
-    workers.push_back({.key = key, .info = read_info(row->blob(0), key)});
+    std::optional<store::WorkerInfo> info = read_info(row->blob(0));
+    if (info) workers.push_back({.key = row->number<WorkerKey>(1), .info = *std::move(info)});
   }
   return workers;
 }

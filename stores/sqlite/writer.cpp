@@ -69,12 +69,14 @@ void Writer::commit_alone(const Item& item) {
     item.call->fail(item.index, unavailable.error);
   } catch (const SqlError& error) {
     item.call->fail(item.index, explain(error));
+  } catch (const DamagedRow& damaged) {
+    item.call->fail(item.index, store_error(StoreError::Kind::damaged, damaged.what()));
   } catch (const std::exception& error) {
     item.call->fail(item.index, store_error(StoreError::Kind::unavailable, error.what()));
   }
 }
 
-void Writer::commit(std::span<const Item> items) {
+void Writer::commit(std::span<const Item> items, WhenFull when_full) {
   try {
     run_transaction(items);
   } catch (const InjectedFault&) {
@@ -82,8 +84,11 @@ void Writer::commit(std::span<const Item> items) {
     hooks_.unavailable();
     throw Unavailable{store_error(StoreError::Kind::unavailable, "an injected fault")};
   } catch (const SqlError& error) {
+    hooks_.failed(error.code);
     undo();
     if (!concerns_everybody(error)) throw;
+    const bool full = error.primary() == SQLITE_FULL && when_full == WhenFull::make_room;
+    if (full && hooks_.make_room()) return commit(items, WhenFull::give_up);
     hooks_.unavailable();
     throw Unavailable{to_store_error(error)};
   } catch (...) {
@@ -97,16 +102,17 @@ void Writer::run_transaction(std::span<const Item> items) {
       std::ranges::any_of(items, [](const Item& i) { return i.call->place() == Place::middle; }));
   hooks_.begin();
   if (const std::int64_t version = link_.connection.data_version(); version != data_version_) {
+    hooks_.others_wrote();
     link_.memo = Memo{};
     data_version_ = version;
   }
-  Transaction tx(link_, hooks_.lease_now(), clock_.calendar_now());
+  Transaction tx(link_, Transaction::Mode::writes, hooks_.lease_now(), clock_.calendar_now());
   hooks_.settle(tx);
   for (const Item& item : items) item.call->run(tx, item.index);
   tx.finish();
   const Fault fault = fault_at(link_.faults, "sqlite.commit");
   if (fault == Fault::fail_before) throw InjectedFault{};
-  link_.connection.commit();
+  hooks_.commit();
   hooks_.over();
   hooks_.publish(tx.news);
   if (fault == Fault::lose_answer) throw InjectedFault{};

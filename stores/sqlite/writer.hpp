@@ -26,11 +26,15 @@ class Writer {
     /// the disk.
     std::function<void(bool)> wait_for_disk{};
     std::function<void()> begin{};                      ///< takes the write lock
+    std::function<void()> commit{};                     ///< of what was done since
+    std::function<void(int)> failed{};                  ///< with that code of SQLite
+    std::function<void()> others_wrote{};               ///< since the last transaction here; in a new one
     std::function<LeaseTime()> lease_now{};             ///< asked after the write lock was granted
     std::function<void(Transaction&)> settle{};         ///< what time alone has done comes first
     std::function<void()> over{};                       ///< the write lock is free again
     std::function<void(const store::News&)> publish{};  ///< after the commit
     std::function<void()> unavailable{};                ///< somebody is answered so
+    std::function<bool()> make_room{};                  ///< with no transaction open: is there more now?
     std::function<bool()> log_is_long{};                ///< asked after commits; then
     std::function<void()> shorten_log{};                ///< is called with no transaction open
   };
@@ -51,7 +55,8 @@ class Writer {
   void lead(std::span<store::GroupedCall* const> group);
   void commit_together(std::span<const Item> items);
   void commit_alone(const Item& item);
-  void commit(std::span<const Item> items);
+  enum class WhenFull : std::uint8_t { make_room, give_up };
+  void commit(std::span<const Item> items, WhenFull when_full = WhenFull::make_room);
   void run_transaction(std::span<const Item> items);
   void undo() noexcept;
   static void fail_all(std::span<const Item> items, const StoreError& error);

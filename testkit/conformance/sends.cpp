@@ -45,18 +45,56 @@ STORE_TEST(Sends, TheSameRequestTwiceInOneBatchTakesEffectOnce) {
   EXPECT_EQ(describe("order-1").unread, 2U);  // with the start
 }
 
-STORE_TEST(Sends, ARequestIsRememberedForAnHour) {
+/// What sweeps forget of requests, and of nothing else.
+SweepRequest keeping_requests(Duration retention, std::size_t max = 1000) {
+  return {.worker_stale_after = std::chrono::years(10), .request_retention = retention, .max = max};
+}
+
+STORE_TEST(Sends, ARequestIsRememberedForItsRetention) {
   start("order-1");
   const ClientMessage message = message_to("order-1", delivery(mailbox("orders"), "body"));
   send(message);
-  pass(1h - 1s);
+  pass(24h - 1s);
   sweep();
   send(message);
   EXPECT_EQ(describe("order-1").unread, 2U);
-  pass(2s);
+  pass(1s);
   sweep();
   send(message);
   EXPECT_EQ(describe("order-1").unread, 3U);
+  pass(1min);
+  sweep(keeping_requests(1min));
+  send(message);
+  EXPECT_EQ(describe("order-1").unread, 4U);
+}
+
+STORE_TEST(Sends, ARequestIsRememberedBeyondTheEndAndTheDeletion) {
+  const Worker a = join("a");
+  const InstanceKey former = start("order-1");
+  const ClientMessage message = message_to("order-1", delivery(mailbox("orders"), "body"));
+  send(message);
+  a.commit(a.fetch_turn().ends());
+  EXPECT_EQ(send(message), former);
+  must(store().delete_instance("order-1", false));
+  changes_nothing([&] { EXPECT_EQ(send(message), former); });
+  start("order-1");
+  changes_nothing([&] { EXPECT_EQ(send(message), former); });
+}
+
+STORE_TEST(Sends, OldRequestsAreForgottenInSlicesTheOldestFirst) {
+  start("order-1");
+  std::vector<ClientMessage> messages;
+  for (int i = 0; i < 5; ++i) {
+    messages.push_back(message_to("order-1", delivery(mailbox("orders"), std::to_string(i))));
+    send(messages.back());
+    pass(1s);
+  }
+  pass(1h);
+  EXPECT_EQ(sweep(keeping_requests(1h, 2)).remains_removed, 2U);
+  EXPECT_EQ(sweep(keeping_requests(1h, 2)).next_due, 0s);
+  // The fifth is remembered.
+  for (const ClientMessage& message : messages) send(message);
+  EXPECT_EQ(describe("order-1").unread, 1U + 5U + 4U);
 }
 
 STORE_TEST(Sends, AMessageWithoutARequestIsNeverTakenForAnother) {

@@ -2,6 +2,8 @@
 // it.
 #include "testkit/conformance/story.hpp"
 
+#include <array>
+
 HOLDFAST_CONFORMANCE_FILE(starts);
 
 namespace holdfast::testing::conformance {
@@ -48,6 +50,57 @@ STORE_TEST(Starts, TheSameRequestIsAnsweredLikeTheFirstAfterTheEnd) {
   const StartAnswer first = start(request);
   a.commit(a.fetch_turn().ends());
   changes_nothing([&] { EXPECT_EQ(start(request), (StartAnswer{first.key, false})); });
+}
+
+STORE_TEST(Starts, ARepeatedRequestBeginsNothingAfterTheDeletion) {
+  const Worker a = join("a");
+  const StartRequest request = start_of("order-1");
+  const StartAnswer first = start(request);
+  a.commit(a.fetch_turn().ends());
+  must(store().delete_instance("order-1", false));
+  changes_nothing([&] { EXPECT_EQ(start(request), (StartAnswer{first.key, false})); });
+  // Another handle knows it, too; and somebody else may have the id.
+  const auto handle = another_handle();
+  EXPECT_EQ(must(handle->start(std::array{request}).front()), (StartAnswer{first.key, false}));
+  EXPECT_TRUE(start(start_of("order-1")).is_new);
+  EXPECT_EQ(start(request), (StartAnswer{first.key, false}));
+}
+
+STORE_TEST(Starts, ARepeatedRequestOfAFormerLifeBeginsNoThird) {
+  const Worker a = join("a");
+  const StartRequest first = another(*this, "order-1", Reuse::after_end);
+  const StartRequest second = another(*this, "order-1", Reuse::after_end);
+  const InstanceKey former = start(first).key;
+  a.commit(a.fetch_turn().ends());
+  const InstanceKey latter = start(second).key;
+  a.commit(a.fetch_turn().ends());
+  changes_nothing([&] {
+    EXPECT_EQ(start(first), (StartAnswer{former, false}));
+    EXPECT_EQ(start(second), (StartAnswer{latter, false}));
+  });
+}
+
+STORE_TEST(Starts, ARequestThatFoundItsWishFulfilledIsAnsweredTheSameAfterTheDeletion) {
+  StartRequest request = start_of("order-1");
+  const StartAnswer first = start(request);
+  request.request = token<RequestId>();
+  start(request);
+  must(store().delete_instance("order-1", true));
+  changes_nothing([&] { EXPECT_EQ(start(request), (StartAnswer{first.key, false})); });
+}
+
+STORE_TEST(Starts, ARequestIsForgottenItsRetentionAfterTheInstanceIsGone) {
+  const StartRequest request = start_of("order-1");
+  const StartAnswer first = start(request);
+  pass(25h);
+  sweep();
+  must(store().delete_instance("order-1", true));
+  pass(24h - 1s);
+  sweep();
+  EXPECT_EQ(start(request), (StartAnswer{first.key, false}));
+  pass(1s);
+  EXPECT_EQ(sweep().remains_removed, 1U);
+  EXPECT_TRUE(start(request).is_new);
 }
 
 STORE_TEST(Starts, TheSameWishIsAnsweredWithTheInstanceThatIsThere) {

@@ -43,6 +43,15 @@ STORE_TEST(Timers, OneOfThePastIsDueAtOnce) {
   EXPECT_EQ(a.fetch_turn().messages(), Texts{"timer 1/5"});
 }
 
+STORE_TEST(Timers, OneOfTheLastMomentNeverComesAndNobodyWaitsForIt) {
+  const Worker a = join("a");
+  a.commit(a.begin("order-1").sets_timer(EventId{5}, CalendarTime::max()));
+  pass(24h * 365);
+  EXPECT_EQ(names(a.fetch_turns()), Texts{});
+  EXPECT_EQ(a.fetch_turns().next_due, never);
+  EXPECT_EQ(describe("order-1").timers.size(), 1U);
+}
+
 STORE_TEST(Timers, TheEarliestComesFirst) {
   const Worker a = join("a");
   const CalendarTime now = clock().calendar_now();

@@ -149,18 +149,76 @@ STORE_TEST(Workers, AnotherNodeSupersedesNobody) {
   EXPECT_EQ(answer(a.try_fetch_turns()), "ok");
 }
 
-STORE_TEST(Workers, AStaleOneIsSweptAway) {
+STORE_TEST(Workers, AStaleOneIsSweptAwayOnceSweepsHaveSeenItForHalfThatTime) {
   const Worker a = join("a");
   const Worker b = join("b");
   pass(59s);
   EXPECT_EQ(sweep({}).workers_removed, 0U);
   must(store().refresh(b.key, false));
   pass(1s);
+  EXPECT_EQ(sweep({}).workers_removed, 0U);
+  pass(30s - 1us);
+  EXPECT_EQ(sweep({}).workers_removed, 0U);
+  pass(1us);
   EXPECT_EQ(sweep({}).workers_removed, 1U);
   ASSERT_EQ(workers_of(*this).size(), 1U);
   EXPECT_EQ(workers_of(*this)[0].key, b.key);
   EXPECT_EQ(answer(store().refresh(a.key, false)), "not_found");
   EXPECT_EQ(answer(a.try_fetch_turns()), "not_found");
+}
+
+STORE_TEST(Workers, WhoSweepsIsNeverSweptAway) {
+  const Worker a = join("a");
+  for (int i = 0; i < 5; ++i) {
+    pass(60s);
+    EXPECT_EQ(sweep({.worker = a.key}).workers_removed, 0U);
+  }
+  EXPECT_EQ(answer(store().refresh(a.key, false)), "ok");
+}
+
+STORE_TEST(Workers, AnOutageThatNobodyIsToldOfSweepsNobodyAway) {
+  const Worker a = join("a");
+  const Worker b = join("b");
+  b.acquire("gpu", {.when_lost = SessionPolicy::WhenLost::fail, .on_record = true});
+  sweep({.worker = a.key});
+  for (int outage = 0; outage < 3; ++outage) {
+    pass(70s);
+    const Swept swept = sweep({.worker = a.key});
+    EXPECT_EQ(swept.workers_removed, 0U);
+    EXPECT_EQ(swept.sessions_lost, 0U);
+  }
+  EXPECT_EQ(answer(store().refresh(b.key, false)), "ok");
+  EXPECT_EQ(answer(b.renew(SessionHold{"gpu", session("gpu").generation})), "ok");
+  EXPECT_EQ(session("gpu").state, SessionState::active);
+}
+
+// What was seen before counts no more: the others were out of reach of the store as well.
+STORE_TEST(Workers, AnOutageThatASweeperIsToldOfBeginsAnew) {
+  const Worker a = join("a");
+  const Worker b = join("b");
+  pass(60s);
+  EXPECT_EQ(sweep({.worker = a.key}).workers_removed, 0U);
+  faults().clear();
+  sweep({.worker = a.key});
+  const auto points = faults().passed();
+  if (points.empty()) GTEST_SKIP() << "the store asks its fault plan nothing";
+  faults().inject(points.begin()->first, 1, Fault::fail_before);
+  EXPECT_EQ(answer(store().sweep({.worker = a.key})), "unavailable");
+  pass(30s);
+  EXPECT_EQ(sweep({.worker = a.key}).workers_removed, 0U);
+  EXPECT_EQ(answer(store().refresh(b.key, false)), "ok");
+}
+
+STORE_TEST(Workers, ASignOfLifeBeginsAnew) {
+  const Worker a = join("a");
+  const Worker b = join("b");
+  pass(60s);
+  EXPECT_EQ(sweep({.worker = a.key}).workers_removed, 0U);
+  must(store().refresh(b.key, false));
+  pass(60s);
+  EXPECT_EQ(sweep({.worker = a.key}).workers_removed, 0U);
+  pass(30s);
+  EXPECT_EQ(sweep({.worker = a.key}).workers_removed, 1U);
 }
 
 STORE_TEST(Workers, AStaleOnesAnswersStillCount) {
@@ -169,6 +227,8 @@ STORE_TEST(Workers, AStaleOnesAnswersStillCount) {
   const Work work = a.fetch_activity();
   pass(1h);
   sweep({});
+  pass(30s);
+  EXPECT_EQ(sweep({}).workers_removed, 1U);
   EXPECT_EQ(answer(a.finish(work)), "ok");
 }
 

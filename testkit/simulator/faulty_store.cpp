@@ -72,9 +72,13 @@ StoreResult<WorkerKey> FaultyStore::join(const store::WorkerInfo& info) {
       });
 }
 StoreResult<void> FaultyStore::refresh(WorkerKey worker, bool draining) {
-  return one("refresh", [&] { return inner_->refresh(worker, draining); });
+  guard_.session_witness().refreshing(worker);
+  return one(
+      "refresh", [&] { return inner_->refresh(worker, draining); },
+      [&](const StoreResult<void>& answer) { guard_.session_witness().refreshed(worker, answer); });
 }
 StoreResult<void> FaultyStore::leave(WorkerKey worker) {
+  guard_.session_witness().left(worker);
   return one("leave", [&] { return inner_->leave(worker); });
 }
 StoreResult<std::vector<store::WorkerView>> FaultyStore::workers() {

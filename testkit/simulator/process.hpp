@@ -100,7 +100,7 @@ class Process {
     runtime::Step step{};
     bool asleep = false;
     bool running = false;
-    BootTime due{};
+    BootTime due = kLongAgo;
     int idle_runs = 0;  ///< in a row that did nothing and wanted to be followed at once
   };
   struct Arriving {
@@ -127,10 +127,10 @@ class Process {
   std::uint64_t listens_as_ = 0;
   std::vector<Thread> threads_;
   std::vector<Arriving> arriving_;
-  BootTime floor_at_{};
-  BootTime paused_until_{};
+  BootTime floor_at_ = kLongAgo;
+  BootTime paused_until_ = kLongAgo;
   Leaving leaving_ = Leaving::no;
-  BootTime leave_by_{};
+  BootTime leave_by_ = kLongAgo;
   int in_use_ = 0;
 };
 

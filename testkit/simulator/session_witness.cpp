@@ -9,6 +9,23 @@ void SessionWitness::joined(const store::WorkerInfo& info, WorkerKey key) {
   WorkerKey& newest = newest_[info.node];
   if (key <= newest) broken_("node '" + info.node + "' got an incarnation that is not newer than its last");
   newest = key;
+  signs_of_life_[key] = {.last_try = clock_.boot_now()};
+}
+
+void SessionWitness::refreshing(WorkerKey worker) {
+  SignsOfLife& signs = signs_of_life_[worker];
+  // They are due every quarter.
+  if (clock_.boot_now() - signs.last_try > stale_after_ / 3) signs.had_pause = true;
+  signs.last_try = clock_.boot_now();
+}
+
+void SessionWitness::refreshed(WorkerKey worker, const StoreResult<void>& answer) {
+  SignsOfLife& signs = signs_of_life_[worker];
+  const bool is_gone = !answer && answer.error().kind == StoreError::Kind::not_found;
+  const bool waited = clock_.boot_now() - signs.last_try > stale_after_ / 3;
+  if (is_gone && stale_after_ != never && !signs.had_pause && !waited)
+    broken_("worker " + to_string(worker) + " was taken for gone, and was never silent for long");
+  if (answer) signs = {.last_try = clock_.boot_now()};
 }
 
 // A worker gets work of sessions that it holds, or claims with it.
@@ -18,7 +35,7 @@ void SessionWitness::granted(WorkerKey worker, const store::SessionGrant& grant)
   if (holder.worker != worker || holder.generation != grant.hold.generation)
     broken_("work of session '" + grant.hold.id + "' went to worker " + to_string(worker) + ", but worker " +
             to_string(holder.worker) + " holds it");
-  holder.until = std::max(holder.until, clock_.boot_now() + grant.lease);
+  holder.until = std::max(holder.until, after(clock_.boot_now(), grant.lease));
 }
 
 void SessionWitness::acquired(WorkerKey worker, const store::Acquired& answer) {
@@ -43,7 +60,7 @@ void SessionWitness::claim(WorkerKey worker, const store::SessionHold& hold, Dur
   if (holder.until > now && holder.worker != worker && !taken_back && !has_left(hold.id, holder.generation))
     broken_(who + " was claimed by worker " + to_string(worker) + " while worker " +
             to_string(holder.worker) + " holds it");
-  holder = {worker, hold.generation, now + lease};
+  holder = {worker, hold.generation, after(now, lease)};
 }
 
 bool SessionWitness::has_left(std::string_view id, Generation generation) const {
@@ -67,7 +84,7 @@ void SessionWitness::released(WorkerKey worker, const store::SessionRelease& rel
   Holder& holder = holders_[release.hold.id];
   if (holder.worker != worker || holder.generation != release.hold.generation)
     broken_("session '" + release.hold.id + "' was released by a worker that does not hold it");
-  holder.until = {};
+  holder.until = kLongAgo;
 }
 
 void SessionWitness::inspect(const store::StoreState& state) {
@@ -84,7 +101,7 @@ void SessionWitness::inspect(const store::StoreState& state) {
       if (holder.worker != session.worker || holder.generation != session.generation)
         broken_(who + " is held by worker " + to_string(session.worker) + " in generation " +
                 to_string(session.generation) + ", which it was never given");
-      holder.until = clock_.boot_now() + session.lease_left;
+      holder.until = after(clock_.boot_now(), session.lease_left);
       // One that nobody else may have is renewed late, also when its place was taken meanwhile.
       if (session.policy.when_lost == store::SessionPolicy::WhenLost::reclaim) ++held[session.worker];
     }

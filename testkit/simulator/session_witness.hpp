@@ -1,6 +1,8 @@
 // SessionWitness: hears who was given which session, and says when it was not allowed.
 #pragma once
 
+#include "base/moments.hpp"
+
 #include <holdfast/clock.hpp>
 #include <holdfast/ids.hpp>
 #include <holdfast/store.hpp>
@@ -24,6 +26,12 @@ class SessionWitness {
       : clock_(clock), broken_(std::move(broken)), read_log_(std::move(read_log)) {}
 
   void joined(const store::WorkerInfo& info, WorkerKey key);
+  /// All workers refresh often enough for each other. From now on, one that has tried to without a pause must
+  /// still be registered: others may have been out of reach of the store just as it was.
+  void workers_agree_on(Duration stale_after) { stale_after_ = stale_after; }
+  void refreshing(WorkerKey worker);
+  void refreshed(WorkerKey worker, const StoreResult<void>& answer);
+  void left(WorkerKey worker) { signs_of_life_.erase(worker); }
   /// An activity of a session was locked for this worker.
   void granted(WorkerKey worker, const store::SessionGrant& grant);
   void acquired(WorkerKey worker, const store::Acquired& answer);
@@ -35,7 +43,12 @@ class SessionWitness {
   struct Holder {
     WorkerKey worker{};
     Generation generation{};
-    BootTime until{};
+    BootTime until = kLongAgo;
+  };
+  /// Since a worker joined or was last refreshed.
+  struct SignsOfLife {
+    BootTime last_try{};
+    bool had_pause = false;
   };
   void claim(WorkerKey worker, const store::SessionHold& hold, Duration lease);
   /// Whether the log says that the session left its holder of this generation.
@@ -47,6 +60,8 @@ class SessionWitness {
   ReadLog read_log_;
   std::map<WorkerKey, std::string> nodes_;
   std::map<std::string, WorkerKey> newest_;  // incarnation of each node
+  std::map<WorkerKey, SignsOfLife> signs_of_life_;
+  Duration stale_after_ = never;
   std::map<std::string, Holder> holders_;
   std::map<Generation, WorkerKey> owners_;
   Generation newest_generation_{};

@@ -47,6 +47,29 @@ TEST_F(SessionWitnessTest, HasNothingToSayOfClaimsOneAfterTheOther) {
   EXPECT_TRUE(complaints_.empty()) << complaints_.front();
 }
 
+TEST_F(SessionWitnessTest, SeesThatAWorkerWasTakenForGoneThatWasNeverSilent) {
+  const StoreResult<void> not_found = Unexpected(StoreError{.kind = StoreError::Kind::not_found});
+  witness_.workers_agree_on(60s);
+  for (int i = 0; i < 10; ++i) {
+    clock_.advance(15s);
+    witness_.refreshing(kFirst);  // and was not heard
+  }
+  witness_.refreshed(kFirst, not_found);
+  EXPECT_TRUE(complained("taken for gone"));
+}
+
+TEST_F(SessionWitnessTest, HasNothingToSayOfAWorkerThatWasSilentOrHasLeft) {
+  const StoreResult<void> not_found = Unexpected(StoreError{.kind = StoreError::Kind::not_found});
+  witness_.workers_agree_on(60s);
+  clock_.advance(90s);
+  witness_.refreshing(kFirst);
+  witness_.refreshed(kFirst, not_found);
+  witness_.left(kSecond);
+  witness_.refreshing(kSecond);
+  witness_.refreshed(kSecond, not_found);
+  EXPECT_TRUE(complaints_.empty());
+}
+
 TEST_F(SessionWitnessTest, SeesAClaimOfWhatAnotherHolds) {
   claim(kFirst, 1);
   claim(kSecond, 2);

@@ -60,7 +60,7 @@ void Witness::take(Instance& instance, const store::TurnRequest& request, const 
       broken("message " + to_string(message.id) + " of " + name(turn.key) +
              " was handed out after it was consumed");
   }
-  instance.lock = Lock{turn.token, request.worker, now + request.lease};
+  instance.lock = Lock{turn.token, request.worker, after(now, request.lease)};
 }
 
 void Witness::committed(const store::CommitRequest& request, const store::TurnCommit& commit,
@@ -145,7 +145,7 @@ void Witness::released(const store::TurnRelease& release, const StoreResult<void
   if (!instance.lock || instance.lock->token != release.token)
     broken(name(release.key) + " was released with the stale lock " + in_words(release.token));
   instance.lock.reset();
-  instance.not_before = clock_.boot_now() + release.delay;
+  instance.not_before = after(clock_.boot_now(), release.delay);
 }
 
 void Witness::renewed(Duration lease, const store::TurnRenewal& renewal, const StoreResult<void>& answer) {
@@ -153,7 +153,7 @@ void Witness::renewed(Duration lease, const store::TurnRenewal& renewal, const S
   Instance& instance = this->instance(renewal.key);
   if (!instance.lock || instance.lock->token != renewal.token)
     return broken(name(renewal.key) + " was renewed with the stale lock " + in_words(renewal.token));
-  instance.lock->until = clock_.boot_now() + lease;
+  instance.lock->until = after(clock_.boot_now(), lease);
 }
 
 // ---- activities ---------------------------------------------------------------------------------
@@ -171,13 +171,14 @@ void Witness::schedule(const store::CommitRequest& request, const store::TurnCom
     const std::optional<store::LockedActivity>& locked = answer.handed_off[i];
     if (!locked) continue;
     if (!wanted.hand_off) broken(name(id) + " was handed off though nobody wished it");
-    hand_out(*locked, {commit.activity_token, request.worker, clock_.boot_now() + request.activity_lease});
+    hand_out(*locked,
+             {commit.activity_token, request.worker, after(clock_.boot_now(), request.activity_lease)});
   }
 }
 
 void Witness::fetched(const store::ActivityRequest& request, const store::FetchedActivities& answer) {
   for (const store::LockedActivity& locked : answer.activities)
-    hand_out(locked, {request.token, request.worker, clock_.boot_now() + request.lease});
+    hand_out(locked, {request.token, request.worker, after(clock_.boot_now(), request.lease)});
 }
 
 void Witness::hand_out(const store::LockedActivity& locked, const Lock& lock) {
@@ -219,7 +220,7 @@ void Witness::renewed(Duration lease, const store::ActivityRenewal& renewal,
   Activity& activity = activities_[renewal.id];
   if (activity.over || !activity.lock || activity.lock->token != renewal.token)
     return broken(name(renewal.id) + " was renewed with the stale lock " + in_words(renewal.token));
-  activity.lock->until = clock_.boot_now() + lease;
+  activity.lock->until = after(clock_.boot_now(), lease);
 }
 
 void Witness::end_activity(const store::ActivityId& id) {

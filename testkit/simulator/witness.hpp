@@ -1,6 +1,8 @@
 // Witness: hears what the store truly did, and says when it was not allowed to.
 #pragma once
 
+#include "base/moments.hpp"
+
 #include <holdfast/clock.hpp>
 #include <holdfast/ids.hpp>
 #include <holdfast/store.hpp>
@@ -50,12 +52,12 @@ class Witness {
   struct Lock {
     LockToken token{};
     WorkerKey worker{};
-    BootTime until{};
+    BootTime until = kLongAgo;
   };
   struct Instance {
     std::string id{};
     std::optional<Lock> lock{};
-    BootTime not_before{};  ///< a release asked for a delay
+    BootTime not_before = kLongAgo;  ///< a release asked for a delay
     TurnStamp stamp{};
     bool ended = false;
     ExecutionNumber execution{1};

@@ -173,7 +173,8 @@ void World::strike_replace() {
 }
 
 void World::strike_outage() {
-  outage_until_ = now() + dice_.between(100ms, 12s);
+  // Also so long that all workers would be stale.
+  outage_until_ = now() + (dice_.one_in(8) ? dice_.between(60s, 100s) : dice_.between(100ms, 12s));
   note("nobody reaches the store for a while");
 }
 
@@ -214,7 +215,7 @@ void World::calm_down() {
   calm_ = true;
   profile_ = without_faults(profile_);
   hazards_.clear();
-  outage_until_ = {};
+  outage_until_ = kLongAgo;
   for (const std::function<void()>& act : calm_actions) act();
   // Code that could not go on gets a new deployment.
   const auto parked = plain_store_->list({.statuses = {store::InstanceStatus::parked}, .limit = 1});
@@ -226,7 +227,7 @@ void World::calm_down() {
     if (old) slot.process->drain(now() + 5s);
   }
   for (const std::unique_ptr<Process>& process : processes_) {
-    process->pause({});
+    process->pause(kLongAgo);
     if (slot_of(*process) == nullptr) kill(*process, "since it was replaced");
   }
 }

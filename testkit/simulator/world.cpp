@@ -3,6 +3,7 @@
 #include <holdfast/memory.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -47,12 +48,21 @@ std::string in_seconds(Duration duration) {
   return text;
 }
 
+/// A machine that has been up for an hour, one that boots, and one whose clock stands below zero: nothing may
+/// take zero for a moment of its own.
+BootTime first_moment(std::uint64_t seed) {
+  constexpr std::array kMoments{ManualClock::kBootStart, BootTime{}, BootTime{-1h}};
+  return kMoments[seed % kMoments.size()];
+}
+
 }  // namespace
 
 World::World(std::uint64_t seed, const testing::SimulationOptions& options, bool tells)
     : seed_(seed),
       options_(options),
       tells_(tells),
+      began_(first_moment(seed)),
+      clock_(ManualClock::kCalendarStart, began_),
       dice_(seed),
       scenario_dice_(~seed),
       client_random_(seed ^ 0x636c69656e740000U),
@@ -71,6 +81,7 @@ World::World(std::uint64_t seed, const testing::SimulationOptions& options, bool
                   ? std::make_shared<TraceLogger>(clock_, [this](std::string what) { note(std::move(what)); })
                   : null_logger()),
       metrics_(std::make_shared<Metrics>()) {
+  if (!profile_.uneven) session_witness_.workers_agree_on(RuntimeOptions{}.worker_stale_after);
   client_.emplace(client_store_, ClientOptions{.retry_for = std::chrono::hours(24),
                                                .random = &client_random_,
                                                .pause = [this](Duration pause) { pass_time(pause); }});
@@ -81,7 +92,7 @@ World::~World() {
 }
 
 void World::at(Duration when, std::string what, std::function<void(Client&)> act) {
-  actions_.push_back({ManualClock::kBootStart + when, std::move(what), std::move(act)});
+  actions_.push_back({began_ + when, std::move(what), std::move(act)});
 }
 
 void World::fail(std::string what) {

@@ -55,7 +55,7 @@ class World : private CallGuard {
   std::vector<std::function<void()>> end_checks;
   void fail(std::string what);
   Dice& scenario_dice() noexcept { return scenario_dice_; }
-  [[nodiscard]] Duration age() const { return clock_.boot_now() - ManualClock::kBootStart; }
+  [[nodiscard]] Duration age() const { return clock_.boot_now() - began_; }
   /// Past all faults.
   [[nodiscard]] Store& plain_store() const noexcept { return *plain_store_; }
 
@@ -77,7 +77,7 @@ class World : private CallGuard {
     bool keeps_name = false;        ///< its processes share one node id
     std::uint64_t build = 1;
     Process* process = nullptr;
-    BootTime start_at{};  ///< when there is no process
+    BootTime start_at = kLongAgo;  ///< when there is no process
   };
   struct Action {
     BootTime at{};
@@ -158,6 +158,7 @@ class World : private CallGuard {
   const std::uint64_t seed_;
   const testing::SimulationOptions& options_;
   const bool tells_;
+  const BootTime began_;
   ManualClock clock_;
   Dice dice_;
   Dice scenario_dice_;
@@ -178,7 +179,7 @@ class World : private CallGuard {
   std::vector<Hazard> hazards_;
   std::vector<Choice> choices_;  // of this step; kept to spare allocations
   std::vector<Move> moves_;      // likewise
-  BootTime outage_until_{};
+  BootTime outage_until_ = kLongAgo;
   std::uint64_t newest_build_ = 1;
   std::uint64_t processes_made_ = 0;
   bool calm_ = false;
@@ -191,7 +192,7 @@ class World : private CallGuard {
   std::uint64_t fingerprint_ = 0;
   std::optional<std::uint64_t> changes_seen_;  // when it was last asked whether all have ended
   bool ended_ = false;
-  BootTime loop_since_{};
+  BootTime loop_since_ = kLongAgo;
   std::uint64_t loop_steps_ = 0;
   std::optional<std::string> failure_;
   std::uint64_t failed_at_ = 0;

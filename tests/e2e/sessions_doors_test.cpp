@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <functional>
 #include <thread>
 
 namespace holdfast::e2e {
@@ -212,6 +214,53 @@ Task<std::string> refused(Context& ctx) {
     co_return e.failure().message;
   }
   co_return "opened";
+}
+
+/// A session that is on its way out when somebody asks for it.
+class AskedForLate : public SessionDoors {
+ protected:
+  /// `verb` is called while what the session knows is being saved: then its idle time begins anew.
+  void expect_to_stay_after(const std::function<SessionOutcome(Runtime&)>& verb) {
+    constexpr Duration kIdle = 200ms;
+    std::atomic<bool> saving{false};
+    std::atomic<bool> may_save{false};
+    std::atomic<bool> left{false};
+    const auto clock = store();
+    BootTime left_at{};
+    RuntimeOptions options = named("a", quick(log));
+    options.session_idle_timeout = kIdle;
+    const auto rt = runtime(options, [&](Runtime& r) {
+      const auto states = r.session_state<int>("count", {.save = [&](const int& count) {
+                                                 saving = true;
+                                                 while (!may_save) std::this_thread::sleep_for(1ms);
+                                                 return encode(count);
+                                               }});
+      r.activity("count", [states](ActivityContext& ctx) { return ++states.in(ctx); });
+      r.orchestration("counts", [](Context& ctx) -> Task<int> {
+        co_return co_await ctx.activity<int>("count", {.session = "s"});
+      });
+      r.on_session_released([&](const SessionNotice&) {
+        left_at = clock->clock().boot_now();
+        left = true;
+      });
+    });
+    EXPECT_EQ(rt->client().start("counts", "c").wait<int>(kSoon), 1);
+    EXPECT_TRUE(eventually([&] { return saving.load(); }));
+    const BootTime asked_at = clock->clock().boot_now();
+    EXPECT_EQ(verb(*rt), SessionOutcome::reused);
+    may_save = true;
+    EXPECT_TRUE(eventually([&] { return left.load(); }));
+    EXPECT_GE(left_at - asked_at, kIdle) << "it left although it was asked for";
+  }
+};
+HOLDFAST_ON_EACH_STORE(AskedForLate);
+
+TEST_P(AskedForLate, WhatIsAcquiredOnItsWayOutStays) {
+  expect_to_stay_after([](Runtime& rt) { return rt.acquire_session("s").outcome; });
+}
+
+TEST_P(AskedForLate, WhatIsRenewedOnItsWayOutStays) {
+  expect_to_stay_after([](Runtime& rt) { return rt.renew_session("s"); });
 }
 
 TEST_P(SessionDoors, APolicyUnderWhichARunningActivityCouldLoseItsSessionIsRefused) {

@@ -230,6 +230,48 @@ TEST_P(SessionStates, ThatCannotBeMadeFailTheAttemptAndAreTriedAgain) {
   EXPECT_EQ(tries, 3);
 }
 
+/// Loses the answers of commits, or keeps everything from the store, when it is told to.
+class Hiccup final : public FaultPlan {
+ public:
+  explicit Hiccup(std::string_view commit) : commit_(commit) {}
+  Fault at(std::string_view point) override {
+    if (away) return Fault::fail_before;
+    return answers_lost && point == commit_ ? Fault::lose_answer : Fault::none;
+  }
+  std::atomic<bool> answers_lost{false};
+  std::atomic<bool> away{false};
+
+ private:
+  const std::string commit_;
+};
+
+// The worker holds the session without having heard so, and has to read what was saved.
+TEST_P(SessionStates, ThatCannotBeReadForAMomentCostNoAttempt) {
+  Hiccup hiccup(point("memory.acquire_session", "sqlite.commit", "postgres.commit"));
+  std::atomic<int> runs{0};
+  Runtime rt(store(&hiccup), named("a", quick(log)));
+  const auto lines = rt.session_state<Lines>("lines", saved_by_codec<Lines>(SaveState::with_each_activity));
+  rt.activity("add", [&, lines](ActivityContext& ctx) {
+    hiccup.away = ++runs == 1;
+    try {
+      lines.in(ctx).lines.emplace_back("a line");
+    } catch (...) {
+      hiccup.away = false;
+      throw;
+    }
+    return ctx.attempt();
+  });
+  rt.orchestration("adds", [](Context& ctx) -> Task<int> {
+    co_return co_await ctx.activity<int>("add", {.session = "s", .retry = {.max_attempts = 1}});
+  });
+  rt.start();
+  hiccup.answers_lost = true;
+  EXPECT_THROW(rt.acquire_session("s"), ClientError);
+  hiccup.answers_lost = false;
+  EXPECT_EQ(rt.client().start("adds", "a").wait<int>(kSoon), 1);
+  EXPECT_EQ(runs, 2);
+}
+
 TEST_P(SessionStates, AreNotForActivitiesWithoutASession) {
   const auto rt = runtime([&](Runtime& r) { add_counting(r); });
   const auto result = rt->client().start("count_in", "a", "", 1).result<int>(kSoon);

@@ -181,10 +181,10 @@ TEST_P(SessionStory, ALossIsLogged) {
 TEST_P(SessionStory, RenewalsAreOneLineForAllOfThem) {
   const auto all = std::make_shared<AllLines>();
   RuntimeOptions options = quick(all);
-  options.session_lease = 150ms;
+  options.session_lease = 900ms;
   const auto a = worker("a", options);
-  EXPECT_TRUE(a->acquire_session("s1", {.lease = 150ms}).held());
-  EXPECT_TRUE(a->acquire_session("s2", {.lease = 150ms}).held());
+  EXPECT_TRUE(a->acquire_session("s1", {.lease = 900ms}).held());
+  EXPECT_TRUE(a->acquire_session("s2", {.lease = 900ms}).held());
   EXPECT_TRUE(all->lines().wait_for("sessions renewed count=2 of=2")) << all->lines().all();
 }
 

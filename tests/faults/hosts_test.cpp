@@ -28,14 +28,15 @@ struct Settings {
   int idle_timeout = 2000;
   int session_limit = 4;
   int slots = 4;
-  std::string clock_offset = "0";
+  std::string clock_offset = "0";  ///< of its calendar, in seconds
+  std::string uptime = "86400";    ///< when it begins
 };
 
 /// All have room for 4 sessions.
 const std::vector<Settings> kHosts{
     {.node = "a", .lease = 500, .session_lease = 1000},
-    {.node = "b", .lease = 900, .session_lease = 1500, .slots = 2, .clock_offset = "3600"},
-    {.node = "c", .idle_timeout = 400, .slots = 8, .clock_offset = "-3600"},
+    {.node = "b", .lease = 900, .session_lease = 1500, .slots = 2, .clock_offset = "3600", .uptime = "0"},
+    {.node = "c", .idle_timeout = 400, .slots = 8, .clock_offset = "-3600", .uptime = "-3600"},
     {.node = "d", .lease = 700, .session_lease = 800},
 };
 
@@ -76,9 +77,10 @@ class Hosts : public ::testing::Test {
          {host.lease, host.session_lease, host.idle_timeout, host.session_limit, host.slots}) {
       command.push_back(std::to_string(value));
     }
-    return std::make_unique<Host>(network, number, command,
-                                  std::vector{"HOLDFAST_TEST_CLOCK_OFFSET=" + host.clock_offset},
-                                  folder / (host.node + ".log"));
+    return std::make_unique<Host>(
+        network, number, command,
+        std::vector{"HOLDFAST_TEST_CLOCK_OFFSET=" + host.clock_offset, "HOLDFAST_TEST_UPTIME=" + host.uptime},
+        folder / (host.node + ".log"));
   }
 
   std::vector<Line> lines() const {

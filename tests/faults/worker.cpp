@@ -4,7 +4,8 @@
 //
 // Times in milliseconds. It adds a line to the file <lines> for each line that is said: session, generation,
 // node and the time of its calendar; and one, of generation 0, when it begins. HOLDFAST_TEST_CLOCK_OFFSET:
-// seconds by which its clocks are off. It ends in peace at a SIGTERM, which is blocked when it begins.
+// seconds by which its calendar is off; HOLDFAST_TEST_UPTIME: seconds since its host booted. It ends in peace
+// at a SIGTERM, which is blocked when it begins.
 #include "conversation.hpp"
 
 #include <holdfast/holdfast.hpp>
@@ -24,10 +25,23 @@
 
 namespace {
 
-time_t clock_offset() {
+time_t seconds_in(const char* variable) {
+  const char* const text = std::getenv(variable);
+  return text == nullptr ? 0 : std::atol(text);
+}
+
+/// Seconds that are added to what the machine says.
+time_t clock_offset(clockid_t clock) {
+  if (clock == CLOCK_REALTIME) {
+    static const time_t offset = seconds_in("HOLDFAST_TEST_CLOCK_OFFSET");
+    return offset;
+  }
+  if (clock != CLOCK_BOOTTIME) return 0;
+  // Whatever the machine's uptime is, this host begins at the same one.
   static const time_t offset = [] {
-    const char* const text = std::getenv("HOLDFAST_TEST_CLOCK_OFFSET");
-    return text == nullptr ? 0 : std::atol(text);
+    timespec now{};
+    ::syscall(SYS_clock_gettime, CLOCK_BOOTTIME, &now);
+    return seconds_in("HOLDFAST_TEST_UPTIME") - now.tv_sec;
   }();
   return offset;
 }
@@ -38,7 +52,7 @@ time_t clock_offset() {
 // waits for a while asks the one that is left alone.
 extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
   const long result = ::syscall(SYS_clock_gettime, clock, time);
-  if (result == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_BOOTTIME)) time->tv_sec += clock_offset();
+  if (result == 0) time->tv_sec += clock_offset(clock);
   return static_cast<int>(result);
 }
 

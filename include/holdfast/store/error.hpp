@@ -19,6 +19,7 @@ struct StoreError {
     conflict,    ///< the id is taken by something else
     not_found,   ///< there is nothing with that id
     invalid,     ///< the request itself is wrong; repeating it can't help
+    damaged,     ///< what it needs can't be read any more; nothing happened, and repeating it can't help
     unavailable,  ///< nothing is known about the outcome: it may have happened. Repeat later, or re-read
   };
   Kind kind = Kind::unavailable;

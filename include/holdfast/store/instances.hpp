@@ -124,7 +124,8 @@ struct SweepRequest {
   Duration worker_stale_after = std::chrono::seconds(60);
   Duration session_state_retention = std::chrono::hours(24);
   Duration session_record_retention = std::chrono::hours(24);
-  std::size_t max = 1000;  ///< rows of each kind: keeps the transaction short
+  Duration request_retention = std::chrono::hours(24);  ///< of requests that took effect
+  std::size_t max = 1000;                               ///< rows of each kind: keeps the transaction short
 };
 
 struct Swept {

@@ -23,6 +23,13 @@ StoreResult<std::vector<store::InstanceView>> list_all(Store& store, store::Inst
   }
 }
 
+/// Starts and messages have requests of their own, as those of clients.
+enum class Kind : std::uint8_t { start, send };
+RequestId request_of(Kind kind, std::uint64_t number) {
+  if (number == 0) return {};
+  return {kind == Kind::start ? 1U : 0U, number};
+}
+
 constexpr std::array kSids{Sid::s, Sid::t, Sid::u};
 
 }  // namespace
@@ -49,19 +56,24 @@ void Comparison::perform(const Start& op) {
     requests.push_back({.instance = name(spec.id),
                         .code = spec.code,
                         .body = body_of(step_, requests.size()),
-                        .request = {0, spec.request},
+                        .request = request_of(Kind::start, spec.request),
                         .fingerprint = {0, spec.fingerprint},
                         .reuse = spec.reuse,
                         .delay = spec.delay});
   }
-  ask(op.on, "start", [&](Store& store) { return store.start(requests); });
+  const auto answers = ask(op.on, "start", [&](Store& store) { return store.start(requests); });
+  if (!answers) return;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const auto& answer = (*answers)[i];
+    if (answer) note_answer(op.on, requests[i].request, answer->key, answer->is_new);
+  }
 }
 
 void Comparison::perform(const Send& op) {
   std::vector<store::ClientMessage> messages;
   for (const SendSpec& spec : op.messages) {
     store::ClientMessage message{.instance = name(spec.to),
-                                 .request = {0, spec.request},
+                                 .request = request_of(Kind::send, spec.request),
                                  .delay = spec.delay,
                                  .keep_early = spec.keep_early,
                                  .cancels = spec.cancels};
@@ -70,7 +82,11 @@ void Comparison::perform(const Send& op) {
     message.message.body = body_of(step_, messages.size());
     messages.push_back(std::move(message));
   }
-  ask(op.on, "send", [&](Store& store) { return store.send(messages); });
+  const auto answers = ask(op.on, "send", [&](Store& store) { return store.send(messages); });
+  if (!answers) return;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    if (const auto& answer = (*answers)[i]) note_answer(op.on, messages[i].request, *answer, false);
+  }
 }
 
 void Comparison::perform(const Delete& op) {

@@ -51,6 +51,11 @@ void Comparison::check_invariants(const store::StoreState& before, const store::
   }
 }
 
+void Comparison::note_answer(On on, RequestId request, InstanceKey key, bool is_new) {
+  const auto problem = answered_.note(ns_of(on), request, key, is_new, world_.clock.boot_now());
+  if (problem) found_.push_back({*problem, "", ""});
+}
+
 void Comparison::perform(const Doze& op) {
   next_due_model_ = next_due_subject_ = {};
   const LockToken first = token_of(step_);
@@ -108,13 +113,15 @@ store::Swept Comparison::sweep(const Sweep& op) {
   const store::SweepRequest request{.worker = world_.space(op.on).worker(op.who).key,
                                     .worker_stale_after = op.worker_stale_after,
                                     .session_state_retention = op.session_state_retention,
-                                    .session_record_retention = op.session_record_retention};
+                                    .session_record_retention = op.session_record_retention,
+                                    .request_retention = op.request_retention};
   const auto level = [this](StoreResult<store::Swept>& model, StoreResult<store::Swept>& subject) {
     if (!model || !subject) return;
     take_next_due(*model, *subject);
     // Stores differ in what they leave behind to be removed later.
     subject->remains_removed = model->remains_removed;
   };
+  answered_.forget(ns_of(op.on), world_.clock.boot_now(), op.request_retention);
   const auto swept = ask(op.on, "sweep", [&](Store& store) { return store.sweep(request); }, level);
   return swept && *swept ? **swept : store::Swept{};
 }

@@ -1,6 +1,7 @@
 // Comparison: two stores that are told to do the same, step by step.
 #pragma once
 
+#include "testkit/conformance/model/answered_requests.hpp"
 #include "testkit/conformance/model/differences.hpp"
 #include "testkit/conformance/model/operations.hpp"
 #include "testkit/conformance/model/world.hpp"
@@ -97,6 +98,7 @@ class Comparison {
   // Whether there was time to sleep.
   bool sleep();
   void not_after_sleep(const std::string& what);
+  void note_answer(On on, RequestId request, InstanceKey key, bool is_new);
   void look_at_instances(On on);
   void look_at_lists(On on);
   void look_at_workers(On on);
@@ -107,6 +109,7 @@ class Comparison {
   Side subject_;
   std::uint32_t step_ = 0;
   std::set<InstanceKey> committed_{};  // in this step
+  AnsweredRequests answered_{};
   Differences found_{};
   Duration next_due_model_{};
   Duration next_due_subject_{};

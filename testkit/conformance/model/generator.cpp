@@ -294,6 +294,7 @@ class Generator {
     if (dice_.chance(10)) op.worker_stale_after = 5s;
     if (dice_.chance(30)) op.session_state_retention = 10s;
     if (dice_.chance(30)) op.session_record_retention = 10s;
+    if (dice_.chance(30)) op.request_retention = 10s;
     return op;
   }
   Operation advance() {

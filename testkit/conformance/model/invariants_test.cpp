@@ -1,6 +1,8 @@
 // Invariants notice states that contradict themselves.
 #include "testkit/conformance/model/invariants.hpp"
 
+#include "testkit/conformance/model/answered_requests.hpp"
+
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -57,6 +59,18 @@ TEST(Invariants, NoticeAnActivityThatIsGoneWithoutAWord) {
   after.instances[0].messages.push_back(
       {.id = {1}, .kind = store::MessageKind::taken, .execution = {1}, .source = {7}});
   EXPECT_TRUE(silently_gone(sane(), after, {}).empty()) << "it was told";
+}
+
+TEST(Invariants, NoticeARequestThatTakesEffectAgain) {
+  AnsweredRequests answered;
+  const BootTime now = ManualClock::kBootStart;
+  EXPECT_EQ(answered.note("left", {0, 1}, {7}, true, now), std::nullopt);
+  EXPECT_EQ(answered.note("left", {0, 1}, {7}, false, now), std::nullopt);
+  EXPECT_EQ(answered.note("other", {0, 1}, {8}, true, now), std::nullopt);
+  EXPECT_EQ(answered.note("left", {0, 1}, {9}, true, now),
+            "a request that was answered with key 7 took effect again");
+  answered.forget("left", now + 10s, 10s);
+  EXPECT_EQ(answered.note("left", {0, 1}, {9}, true, now), std::nullopt) << "nobody has to remember it";
 }
 
 }  // namespace

@@ -428,6 +428,7 @@ struct Sweep {
   Duration worker_stale_after = 60s;
   Duration session_state_retention = 24h;
   Duration session_record_retention = 24h;
+  Duration request_retention = 24h;
   friend bool operator==(const Sweep&, const Sweep&) = default;
 };
 struct Advance {

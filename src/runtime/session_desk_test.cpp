@@ -1,0 +1,218 @@
+// The books of sessions and their keeper, one call at a time, in a time that stands still.
+#include "runtime/session_desk.hpp"
+
+#include "runtime/session_keeper.hpp"
+
+#include <holdfast/fault.hpp>
+#include <holdfast/log.hpp>
+#include <holdfast/memory.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace holdfast::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Runs what was posted when it is told to.
+class LaterExecutor final : public Executor {
+ public:
+  void post(std::function<void()> work) override { work_.push_back(std::move(work)); }
+  void run_all() {
+    while (!work_.empty()) {
+      const auto work = std::move(work_.front());
+      work_.pop_front();
+      work();
+    }
+  }
+
+ private:
+  std::deque<std::function<void()>> work_;
+};
+
+/// A number that calls `while_saved` in the middle of being saved.
+class NumberCode final : public detail::SessionStateCode {
+ public:
+  NumberCode(std::string name, SaveState when) : SessionStateCode(std::move(name), false, true, when) {}
+  [[nodiscard]] std::shared_ptr<void> make(const SessionStart& start) const override {
+    return std::make_shared<int>(start.saved<int>().value_or(0));
+  }
+  [[nodiscard]] Payload save(const void* state) const override {
+    const Payload payload = encode(*static_cast<const int*>(state));
+    if (const auto call = std::exchange(while_saved, nullptr)) call();
+    return payload;
+  }
+  mutable std::function<void()> while_saved;
+};
+
+/// Points of the store that fail as long as they are in here.
+struct Broken final : FaultPlan {
+  Fault at(std::string_view point) override {
+    return points.contains(std::string(point)) ? Fault::fail_before : Fault::none;
+  }
+  std::set<std::string> points{};
+};
+
+class SessionDeskTest : public ::testing::Test {
+ protected:
+  SessionDeskTest() {
+    worker.key = store->join({.node = "n", .abilities = worker.abilities})->value;
+    worker.accepting = true;
+    worker.heard_of_at = clock.boot_now();
+  }
+  static RuntimeOptions options() { return {.session_limit = 100, .logger = null_logger()}; }
+
+  store::SessionHold acquire(const std::string& id, Duration lease = 30s) {
+    const auto acquired =
+        store->acquire_session(WorkerKey{worker.key}, worker.abilities, id, {.lease = lease});
+    desk.acquired(*acquired, clock.boot_now());
+    return {id, acquired->session.generation};
+  }
+  std::unique_ptr<SessionStay> enter(const store::SessionHold& hold) {
+    return desk.enter(
+        {.id = {.event = EventId{++events}}, .session = store::SessionGrant{.hold = hold, .lease = 30s}},
+        clock.boot_now());
+  }
+  static int& number(SessionStay& stay, const NumberCode& code) {
+    return *static_cast<int*>(stay.state(code, std::stop_token(), false));
+  }
+  std::optional<int> in_store(const std::string& id, const NumberCode& code) {
+    const auto saved = store->session(id)->saved;
+    if (!saved) return std::nullopt;
+    for (const SavedStates::Part& part : read_saved_states(*saved).parts) {
+      if (part.name == code.name()) return decode<int>(part.state).value();
+    }
+    return std::nullopt;
+  }
+
+  ManualClock clock;
+  Broken broken;
+  std::shared_ptr<Store> store = memory({.clock = &clock, .faults = &broken});
+  SeededRandom random{1};
+  Worker worker{store, options(), Registry(), random, [](Step) {}};
+  LaterExecutor executor;
+  SessionDesk desk{worker, executor};
+  SessionKeeper keeper{worker, desk};
+  std::uint64_t events = 0;
+  const NumberCode handed{"handed", SaveState::when_handed_over};
+  const NumberCode recorded{"recorded", SaveState::with_each_activity};
+};
+
+// While it is saved it has work again, and is on its way out once more when the first save comes to its end.
+TEST_F(SessionDeskTest, WhatLeavesIsWhatIsThereWhenItLeavesForGood) {
+  const store::SessionHold hold = acquire("s");
+  number(*enter(hold), handed) = 1;
+  handed.while_saved = [&] {
+    const auto stay = std::make_shared<std::unique_ptr<SessionStay>>(enter(hold));
+    const auto work = [this, stay] {
+      number(**stay, handed) = 2;
+      stay->reset();
+      desk.choose_leavers(true);
+    };
+    EXPECT_EQ((*stay)->state(handed, work), nullptr) << "it is being saved";
+  };
+  desk.choose_leavers(true);
+  executor.run_all();
+
+  worker.accepting = false;
+  keeper.step();
+  EXPECT_EQ(desk.size(), 0U);
+  EXPECT_EQ(in_store("s", handed), 2);
+}
+
+TEST_F(SessionDeskTest, NothingIsBegunInASessionWhoseReleaseIsUnderWay) {
+  const store::SessionHold hold = acquire("s");
+  desk.choose_leavers(true);
+  EXPECT_EQ(desk.releases().size(), 1U);
+  EXPECT_EQ(enter(hold), nullptr) << "what it changes would not reach the next owner";
+  desk.not_released(hold, clock.boot_now());
+  EXPECT_NE(enter(hold), nullptr);
+}
+
+TEST_F(SessionDeskTest, WhatIsAskedForStaysAndComesBackWhenItWasAboutToLeave) {
+  acquire("s");
+  desk.choose_leavers(true);
+  {
+    const SessionDesk::Wish wish(desk, "s");
+    EXPECT_TRUE(desk.releases().empty());
+    desk.choose_leavers(true);
+    EXPECT_TRUE(desk.releases().empty());
+  }
+  EXPECT_TRUE(desk.holds("s"));
+  desk.choose_leavers(true);
+  EXPECT_EQ(desk.releases().size(), 1U);
+}
+
+// What one activity saved may be with the store or not; another state has not been saved at all.
+TEST_F(SessionDeskTest, ADrainWaitsForAStoreThatDoesNotSayWhatItHas) {
+  const store::SessionHold hold = acquire("s");
+  {
+    const auto stay = enter(hold);
+    number(*stay, handed) = 7;
+    number(*stay, recorded) = 1;
+    EXPECT_TRUE(stay->end_of_code(true));
+  }
+  worker.accepting = false;
+  broken.points = {"memory.session"};
+  keeper.step();
+  executor.run_all();
+  keeper.step();
+  EXPECT_EQ(desk.size(), 1U);
+
+  broken.points.clear();
+  clock.advance(1s);
+  keeper.step();
+  executor.run_all();
+  keeper.step();
+  EXPECT_EQ(desk.size(), 0U);
+  EXPECT_EQ(in_store("s", handed), 7);
+}
+
+TEST_F(SessionDeskTest, ACallThatFailsForManySessionsIsOneFailure) {
+  for (int i = 0; i < 20; ++i) acquire("s" + std::to_string(i), 30s);
+  clock.advance(10s);
+  broken.points = {"memory.renew_sessions"};
+  EXPECT_LE(keeper.step().next_due - clock.boot_now(), 10ms);
+
+  broken.points = {"memory.release_sessions"};
+  clock.advance(1s);
+  worker.accepting = false;
+  EXPECT_LE(keeper.step().next_due - clock.boot_now(), 10ms);
+  broken.points.clear();
+  clock.advance(10ms);
+  keeper.step();
+  EXPECT_EQ(desk.size(), 0U);
+}
+
+TEST_F(SessionDeskTest, ASessionThatTheStoreDoesNotAnswerForMakesNoOtherWait) {
+  const store::SessionHold slow = acquire("slow", 30s);
+  const store::SessionHold quick = acquire("quick", 3s);
+  clock.advance(1s);
+  const BootTime now = clock.boot_now();
+  desk.not_renewed(slow, now + 1min);
+  EXPECT_EQ(desk.renewal_due(), now);
+  ASSERT_EQ(desk.renewals().size(), 1U);
+  EXPECT_EQ(desk.renewals().front().hold, quick);
+}
+
+TEST_F(SessionDeskTest, AWorkerThatOthersMayTakeForGoneBeginsNothingOfItsSessions) {
+  const store::SessionHold hold = acquire("s", 10min);
+  clock.advance(worker.options.worker_stale_after - 1s);
+  EXPECT_FALSE(desk.holds("s"));
+  EXPECT_EQ(enter(hold), nullptr);
+  worker.heard_of_at = clock.boot_now();
+  EXPECT_TRUE(desk.holds("s"));
+  EXPECT_NE(enter(hold), nullptr);
+}
+
+}  // namespace
+}  // namespace holdfast::runtime

@@ -1,0 +1,230 @@
+// Several handles of one database, few ids, and calls at random: nothing crashes, nobody is refused without a
+// reason, no request takes effect twice, and what is left belongs together.
+#include "server_test.hpp"
+
+#include <holdfast/random.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace holdfast::postgres_store {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int kCalls = 250;
+constexpr int kHandles = 3;
+
+/// What all of them have seen.
+class Witness {
+ public:
+  /// Only these say that a call can't be done now, and what is in its way.
+  void refused(const char* call, const StoreError& error) {
+    using Kind = StoreError::Kind;
+    if (error.kind != Kind::unavailable && error.kind != Kind::invalid && error.kind != Kind::damaged) return;
+    ADD_FAILURE() << call << ": " << to_string(error.kind) << ", " << error.message;
+  }
+  void started(RequestId request, const store::StartAnswer& answer) {
+    const std::lock_guard lock(mutex_);
+    const auto [first, is_first] = keys_.try_emplace(request, answer.key);
+    EXPECT_EQ(first->second, answer.key) << "one request, two instances";
+    if (answer.is_new) EXPECT_TRUE(began_.insert(request).second) << "one request began twice";
+  }
+
+ private:
+  std::mutex mutex_{};
+  std::map<RequestId, InstanceKey> keys_{};
+  std::set<RequestId> began_{};
+};
+
+/// One process: it does everything that workers and clients do, badly.
+class Actor {
+ public:
+  Actor(std::shared_ptr<Store> store, Witness& witness, unsigned seed)
+      : store_(std::move(store)), witness_(witness), random_(seed) {
+    join();
+  }
+
+  void act() {
+    switch (below(12)) {
+      case 0:
+      case 1:
+        return start();
+      case 2:
+        return send();
+      case 3:
+      case 4:
+        return take_turns();
+      case 5:
+      case 6:
+        return commit();
+      case 7:
+        return take_activities();
+      case 8:
+        return finish();
+      case 9:
+        return use_session();
+      case 10:
+        return keep_order();
+      default:
+        return note("delete", store_->delete_instance(instance(), below(2) == 0, {}));
+    }
+  }
+
+ private:
+  int below(int bound) { return std::uniform_int_distribution(0, bound - 1)(random_); }
+  std::string instance() { return "i" + std::to_string(below(4)); }
+  std::string session() { return "s" + std::to_string(below(3)); }
+  template <class TokenType>
+  static TokenType token() {
+    return random_token<TokenType>(system_random());
+  }
+  template <class T>
+  void note(const char* call, const StoreResult<T>& answer) {
+    if (answer) return;
+    witness_.refused(call, answer.error());
+    using Kind = StoreError::Kind;
+    const bool unknown = answer.error().kind == Kind::superseded;
+    if (unknown) join();
+  }
+
+  // Nodes are shared: whoever joins supersedes another one.
+  void join() {
+    const auto key =
+        store_->join({.node = "n" + std::to_string(below(2)), .abilities = abilities_, .code = code_});
+    note("join", key);
+    if (key) worker_ = *key;
+  }
+
+  // Few requests, which are repeated by all of them, over ends and deletions.
+  void start() {
+    const auto number = static_cast<std::uint64_t>(below(6));
+    const std::array requests{store::StartRequest{
+        .instance = "i" + std::to_string(number % 4),
+        .code = {"order", "1"},
+        .request = {1, below(2) == 0 ? number : 100 + static_cast<std::uint64_t>(below(1000))},
+        .fingerprint = token<Fingerprint>(),
+        .reuse = store::Reuse::after_end}};
+    const auto answer = store_->start(requests).front();
+    note("start", answer);
+    if (answer) witness_.started(requests[0].request, *answer);
+  }
+
+  void send() {
+    const auto number = static_cast<std::uint64_t>(below(50));
+    const std::array messages{store::ClientMessage{
+        .instance = "e" + std::to_string(number),
+        .message = {.kind = store::MessageKind::delivery, .address = {Address::Kind::event, "e"}},
+        .request = {2, number + 1},
+        .keep_early = 1h}};
+    note("send", store_->send(messages).front());
+  }
+
+  void take_turns() {
+    const auto fetched = store_->fetch_turns(
+        {.worker = worker_, .code = &code_, .token = token<LockToken>(), .lease = 200ms, .max = 3});
+    note("fetch_turns", fetched);
+    if (fetched) turns_.insert(turns_.end(), fetched->turns.begin(), fetched->turns.end());
+  }
+
+  void commit() {
+    if (turns_.empty()) return;
+    const store::LockedTurn turn = turns_.back();
+    turns_.pop_back();
+    store::TurnCommit commit{.key = turn.key,
+                             .token = turn.token,
+                             .expected = turn.stamp,
+                             .stamp = token<TurnStamp>(),
+                             .execution = turn.execution};
+    for (const store::Message& message : turn.messages) commit.consumed.push_back(message.id);
+    if (below(3) == 0) {
+      commit.end = store::InstanceEnd{store::InstanceStatus::completed, "done"};
+    } else {
+      commit.activities.push_back({.event = {++event_}, .name = "say"});
+      commit.activities.push_back(
+          {.event = {++event_}, .name = "say", .session = store::SessionUse{.id = session()}});
+      commit.watch_sessions = {session()};
+    }
+    note("commit", store_->commit_turns({.worker = worker_}, std::array{commit}).front());
+  }
+
+  void take_activities() {
+    const auto given = token<LockToken>();
+    const auto fetched = store_->fetch_activities(
+        {.worker = worker_, .abilities = &abilities_, .token = given, .lease = 200ms, .max = 3});
+    note("fetch_activities", fetched);
+    if (!fetched) return;
+    for (const store::LockedActivity& activity : fetched->activities) work_.push_back({activity.id, given});
+  }
+
+  void finish() {
+    if (work_.empty()) return;
+    const store::ActivityResult result = work_.back();
+    work_.pop_back();
+    note("finish", store_->finish_activities(std::array{result}).front());
+  }
+
+  void use_session() {
+    const std::string id = session();
+    if (below(3) == 0) return note("close", store_->close_session(id, store::SessionReason::operated));
+    note("acquire", store_->acquire_session(worker_, abilities_, id, {.lease = 300ms}));
+  }
+
+  void keep_order() {
+    if (below(2) == 0) return note("refresh", store_->refresh(worker_, false));
+    note("sweep", store_->sweep({.worker = worker_,
+                                 .worker_stale_after = 1s,
+                                 .session_state_retention = 200ms,
+                                 .session_record_retention = 200ms}));
+  }
+
+  std::shared_ptr<Store> store_;
+  Witness& witness_;
+  std::mt19937 random_;
+  store::Code code_{.orchestrations = {{"order", "1"}}};
+  store::Abilities abilities_{.handlers = {"say"}, .queues = {.any = true}};
+  WorkerKey worker_{};
+  std::vector<store::LockedTurn> turns_{};
+  std::vector<store::ActivityResult> work_{};
+  std::uint64_t event_ = 0;
+};
+
+TEST(PostgresRandomCalls, ThroughSeveralHandlesLeaveWhatBelongsTogether) {
+  const TestSchema schema;
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Witness witness;
+  {
+    std::vector<std::jthread> threads;
+    for (unsigned i = 0; i < kHandles; ++i) {
+      threads.emplace_back([&, i] {
+        Actor actor(schema.open(), witness, seed + i);
+        for (int call = 0; call < kCalls; ++call) actor.act();
+      });
+    }
+  }
+  const std::string no_instance = " AS t WHERE NOT EXISTS (SELECT 1 FROM instances AS i WHERE i.key = t.key)";
+  for (const char* table : {"activities", "messages", "timers", "delayed", "watches", "history"}) {
+    EXPECT_EQ(schema.number("SELECT count(*) FROM " + std::string(table) + no_instance), 0) << table;
+  }
+  EXPECT_EQ(schema.number("SELECT count(*) FROM (SELECT instance FROM early GROUP BY instance"
+                          " HAVING count(*) > 1) AS twice"),
+            0)
+      << "one request was kept twice";
+  EXPECT_EQ(schema.number("SELECT count(*) FROM (SELECT node FROM workers WHERE NOT superseded GROUP BY node"
+                          " HAVING count(*) > 1) AS alive"),
+            0)
+      << "an older incarnation is alive again";
+}
+
+}  // namespace
+}  // namespace holdfast::postgres_store

@@ -1,0 +1,181 @@
+// A row that can't be decoded: it is set aside, shown and deletable, and in nobody's way.
+#include "stores/sqlite/connection.hpp"
+#include "stores/sqlite/temporary_folder_test.hpp"
+
+#include <holdfast/sqlite.hpp>
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace holdfast::sqlite_store {
+namespace {
+
+using namespace holdfast::store;
+using namespace std::chrono_literals;
+
+class SqliteDamagedRows : public ::testing::Test {
+ protected:
+  SqliteDamagedRows()
+      : worker_(store_->join({.node = "n", .abilities = abilities_, .code = code_}).value()) {}
+
+  bool start(const std::string& instance) {
+    const StartRequest request{.instance = instance, .code = {"o", "1"}, .request = {next(), 1}};
+    return store_->start(std::span(&request, 1)).at(0).has_value();
+  }
+  std::vector<LockedTurn> fetch_turns(Duration lease = 5s) {
+    const TurnRequest request{
+        .worker = worker_, .code = &code_, .token = {next(), 2}, .lease = lease, .max = 10};
+    return store_->fetch_turns(request).value().turns;
+  }
+  TurnCommit commit_of(const LockedTurn& turn) {
+    TurnCommit commit{.key = turn.key,
+                      .token = turn.token,
+                      .expected = turn.stamp,
+                      .stamp = {next(), 3},
+                      .execution = turn.execution,
+                      .first_event = {next()},
+                      .segment = "s",
+                      .activity_token = {7, 7}};
+    for (const Message& message : turn.messages) commit.consumed.push_back(message.id);
+    return commit;
+  }
+  /// One turn of "victim", and what it does.
+  void commit(const TurnCommit& commit) {
+    const CommitRequest request{.worker = worker_, .abilities = &abilities_, .activity_lease = 10s};
+    EXPECT_TRUE(store_->commit_turns(request, std::span(&commit, 1)).at(0));
+  }
+  TurnCommit first_turn() {
+    EXPECT_TRUE(start("victim"));
+    return commit_of(fetch_turns().at(0));
+  }
+  void damage(const std::string& sql) {
+    Connection other(path_, SQLITE_OPEN_READWRITE);
+    other.exec(sql);
+    EXPECT_EQ(other.changes(), 1) << sql;
+  }
+  std::vector<std::pair<std::string, std::string>> set_aside() {
+    std::vector<std::pair<std::string, std::string>> rows;
+    for (const SetAsideRow& row : store_->set_aside(0, 100).value()) rows.emplace_back(row.what, row.bytes);
+    return rows;
+  }
+  /// Now and when all that time alone does has been done.
+  void expect_nobody_else_to_notice() {
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_TRUE(start("other " + std::to_string(next())));
+      EXPECT_TRUE(store_->refresh(worker_, false));
+      EXPECT_TRUE(store_->sweep({.worker = worker_}));
+      EXPECT_TRUE(store_->workers());
+      EXPECT_TRUE(store_->state());
+      EXPECT_TRUE(store_->list({}));
+      EXPECT_TRUE(store_->sessions("", 100));
+      EXPECT_TRUE(store_->fetch_activities(
+          {.worker = worker_, .abilities = &abilities_, .token = {next(), 4}, .lease = 5s, .max = 10}));
+      fetch_turns();
+      clock_.advance(20s);
+    }
+  }
+  void expect_that_it_can_be_seen_and_deleted() {
+    EXPECT_TRUE(store_->describe("victim"));
+    EXPECT_TRUE(store_->delete_instance("victim", true, {}));
+    EXPECT_EQ(store_->find("victim").error().kind, StoreError::Kind::not_found);
+    EXPECT_TRUE(start("victim"));
+  }
+  std::uint64_t next() { return ++numbers_; }
+
+  const TemporaryFolder folder_{};
+  const std::string path_ = folder_ / "a.db";
+  ManualClock clock_{};
+  std::shared_ptr<Store> store_ = sqlite(path_, {.durability = Durability::off, .clock = &clock_});
+  Abilities abilities_{.handlers = {"a"}, .session_limit = 10};
+  Code code_{.orchestrations = {{"o", "1"}}};
+  WorkerKey worker_;
+  std::uint64_t numbers_ = 10;
+};
+
+TEST_F(SqliteDamagedRows, WhatAnInstanceWaitsFor) {
+  TurnCommit turn = first_turn();
+  turn.keep_lock = true;
+  turn.waits = std::vector<Address>{{Address::Kind::event, "e"}};
+  commit(turn);
+  damage("UPDATE instances SET waits = x'ff01' WHERE name = 'victim'");
+  expect_nobody_else_to_notice();
+  EXPECT_EQ(set_aside(),
+            (std::vector<std::pair<std::string, std::string>>{{"what the instance waits for", "\xff\x01"}}));
+  expect_that_it_can_be_seen_and_deleted();
+}
+
+// A turn too many does no harm; one too few would leave it waiting for ever.
+TEST_F(SqliteDamagedRows, AnInstanceThatWaitsForNobodyKnowsWhatGetsAllThatIsSentToIt) {
+  TurnCommit turn = first_turn();
+  turn.waits = std::vector<Address>{{Address::Kind::event, "e"}};
+  commit(turn);
+  damage("UPDATE instances SET waits = x'ff01' WHERE name = 'victim'");
+  const ClientMessage message{
+      .instance = "victim",
+      .message = {.kind = MessageKind::delivery, .address = {Address::Kind::event, "e"}, .body = "b"},
+      .request = {next(), 5}};
+  EXPECT_TRUE(store_->send(std::span(&message, 1)).at(0));
+  const auto turns = fetch_turns();
+  ASSERT_EQ(turns.size(), 1U);
+  TurnCommit last = commit_of(turns[0]);
+  last.waits = std::vector<Address>{};
+  commit(last);
+  EXPECT_TRUE(fetch_turns().empty());
+}
+
+TEST_F(SqliteDamagedRows, APackOfActivities) {
+  TurnCommit turn = first_turn();
+  for (std::uint64_t event = 100; event < 103; ++event) {
+    turn.activities.push_back({.event = {event}, .name = "a", .body = "x", .hand_off = true});
+  }
+  commit(turn);
+  damage("UPDATE packs SET items = x'ff'");
+  const ActivityResult result{
+      .id = {turn.key, turn.execution, {100}}, .token = {7, 7}, .result = Finished{"done"}};
+  EXPECT_FALSE(store_->finish_activities(std::span(&result, 1)).at(0));
+  expect_nobody_else_to_notice();
+  EXPECT_EQ(set_aside(), (std::vector<std::pair<std::string, std::string>>{{"pack of activities", "\xff"}}));
+  expect_that_it_can_be_seen_and_deleted();
+}
+
+TEST_F(SqliteDamagedRows, ThePolicyOfASession) {
+  EXPECT_TRUE(store_->acquire_session(worker_, abilities_, "gpu", {.on_record = true}));
+  damage("UPDATE sessions SET policy = x'ff' WHERE id = 'gpu'");
+  EXPECT_TRUE(store_->session("gpu"));
+  expect_nobody_else_to_notice();
+  EXPECT_EQ(set_aside(),
+            (std::vector<std::pair<std::string, std::string>>{{"policy of session 'gpu'", "\xff"}}));
+  EXPECT_TRUE(store_->close_session("gpu", SessionReason::operated));
+}
+
+TEST_F(SqliteDamagedRows, WhatAWorkerSaidOfItself) {
+  damage("UPDATE workers SET info = x'ff'");
+  expect_nobody_else_to_notice();
+  EXPECT_EQ(store_->workers().value().at(0).info.node, "n");
+}
+
+TEST_F(SqliteDamagedRows, WhatIsRequiredOfWhoRunsAnActivity) {
+  TurnCommit turn = first_turn();
+  turn.activities.push_back({.event = {100}, .name = "a", .session = SessionUse{.id = "s"}, .body = "x"});
+  commit(turn);
+  damage("UPDATE kinds SET requirements = x'ff'");
+  store_ = sqlite(path_, {.durability = Durability::off, .clock = &clock_});
+  expect_nobody_else_to_notice();
+  expect_that_it_can_be_seen_and_deleted();
+}
+
+TEST_F(SqliteDamagedRows, AreNotCalledUnavailable) {
+  EXPECT_TRUE(start("victim"));
+  damage("DELETE FROM routes");
+  store_ = sqlite(path_, {.durability = Durability::off, .clock = &clock_});
+  const auto answer = store_->find("victim");
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().kind, StoreError::Kind::damaged) << answer.error().message;
+}
+
+}  // namespace
+}  // namespace holdfast::sqlite_store
