@@ -125,6 +125,11 @@ Elsewhere bring_candidates(WorkingSet& set, const TurnRequest& request) {
     set.ask(sql::kHeldWithNews, Parameters().add_all(held.keys).add_all(held.seen),
             [&](const Answer& answer) { held.with_news = keys_of(answer); });
   }
+  std::vector<InstanceKey> unanswered;
+  if (request.repeated) {
+    set.ask(sql::kInstancesLockedBy, Parameters(set.ns(), request.token, now),
+            [&](const Answer& answer) { unanswered = keys_of(answer); });
+  }
   Parameters ready = for_code(set, *request.code, now);
   ready.add(static_cast<std::int64_t>(request.max + 1));
   set.ask(sql::kReadyKeys, ready, [&](const Answer& answer) { ready_keys = keys_of(answer); });
@@ -134,6 +139,8 @@ Elsewhere bring_candidates(WorkingSet& set, const TurnRequest& request) {
     bring_messages(set, held, keys_of(answer));
   });
   set.bring();
+  set.want_free_instances(unanswered);
+  if (set.asked()) set.bring();
   if (rules::refusal(set.tx(), request.worker, rules::Call::takes_work)) return elsewhere;
   bring_due(set, due);
   elsewhere.due_is_locked = !all_came(set, held.with_news) || !all_came(set, due);
