@@ -113,6 +113,7 @@ class Fetch {
     const Duration waits = tx_.now - activity.ready_since;
     fetched_.wants_capacity = std::max(fetched_.wants_capacity.value_or(Duration{}), waits);
     // There is room once a lease of its own is over.
+    due_at(tx_.rows.held_elsewhere(request_.worker).first_end);
     const auto owned = tx_.space.owned.find(request_.worker);
     if (owned == tx_.space.owned.end()) return;
     for (const std::string& id : owned->second) {

@@ -155,7 +155,6 @@ StoreResult<void> renew_turn(Transaction& tx, WorkerKey worker, Duration lease, 
 }
 
 std::uint64_t wake_parked(Transaction& tx, const Code& code) {
-  tx.rows.parked();
   std::uint64_t woken = 0;
   for (auto& [key, instance] : tx.space.instances) {
     if (instance.view.status != InstanceStatus::parked || !suits(code, instance)) continue;
