@@ -12,6 +12,8 @@ using namespace std::chrono_literals;
 
 void World::make_slots(std::size_t most) {
   const std::size_t count = most <= 1 ? 1 : 1 + dice_.below(most);
+  // Those that take each other for gone after different times lose what they hold by that.
+  if (profile_.uneven) stale_after_ = dice_.between(15s, 60s);
   for (std::size_t i = 0; i < count; ++i) {
     Slot slot{.name = std::string(1, static_cast<char>('a' + i)), .start_at = now()};
     draw_options(slot);
@@ -38,7 +40,7 @@ void World::draw_options(Slot& slot) {
   options.instance_lease = dice_.between(500ms, 5s);
   options.hold_instances = dice_.pick<Duration>({0ms, 10ms, 100ms, 400ms});
   options.cancel_grace = dice_.between(100ms, 10s);
-  options.worker_stale_after = dice_.between(6s, 60s);
+  options.worker_stale_after = stale_after_;
   options.cached_instances = dice_.pick<std::size_t>({1, 3, 10'000});
   options.cache_idle = dice_.pick<Duration>({500ms, 10s, 10min});
 }
@@ -107,6 +109,7 @@ void World::supervise() {
   for (const Slot& slot : slots_) {
     if (slot.process != nullptr && slot.process->is_superseded() && !slot.process->is_draining()) {
       note(slot.process->name() + " was superseded, and is asked to leave");
+      excuse(*slot.process);
       slot.process->drain(now() + 5s);
     }
   }
@@ -114,9 +117,25 @@ void World::supervise() {
 
 void World::kill(Process& process, std::string_view why) {
   if (process.is_dead()) return;
+  excuse(process);
   note(process.name() + " dies " + std::string(why));
   process.kill();
   if (!process.in_use() && dice_.one_in(2)) process.finish_unheard(1 + dice_.below(3));
+}
+
+Process* World::process_of(const FaultyStore& handle) const {
+  for (const std::unique_ptr<Process>& process : processes_) {
+    if (process->number() == handle.process()) return process.get();
+  }
+  return nullptr;
+}
+
+std::vector<Process*> World::ready_for_verbs() const {
+  std::vector<Process*> ready;
+  for (const std::unique_ptr<Process>& process : processes_) {
+    if (process->is_ready_for_verbs(now())) ready.push_back(process.get());
+  }
+  return ready;
 }
 
 World::Slot* World::slot_of(const Process& process) {
@@ -158,6 +177,7 @@ void World::strike_pause() {
   if (process == nullptr) return;
   const Duration duration = dice_.one_in(10) ? dice_.between(60s, 90s) : dice_.between(100ms, 40s);
   note(process->name() + " stands still");
+  excuse(*process);
   process->pause(now() + duration);
 }
 
@@ -166,6 +186,7 @@ void World::strike_replace() {
   Process* process = pick_process();
   if (process == nullptr) return;
   note(process->name() + " stands still, and is replaced");
+  excuse(*process);
   process->pause(now() + dice_.between(1s, 20s));
   Slot& slot = *slot_of(*process);
   slot.process = nullptr;
@@ -174,7 +195,7 @@ void World::strike_replace() {
 
 void World::strike_outage() {
   // Also so long that all workers would be stale.
-  outage_until_ = now() + (dice_.one_in(8) ? dice_.between(60s, 100s) : dice_.between(100ms, 12s));
+  outage_until_ = now() + (dice_.one_in(6) ? dice_.between(20s, 100s) : dice_.between(100ms, 12s));
   note("nobody reaches the store for a while");
 }
 
@@ -188,6 +209,7 @@ void World::strike_drain() {
   Process* process = pick_process();
   if (process == nullptr) return;
   note(process->name() + " is asked to leave");
+  excuse(*process);
   process->drain(now() + dice_.between(0us, 20s));
 }
 
@@ -205,6 +227,7 @@ void World::strike_upgrade() {
   if (dice_.one_in(3)) {
     kill(*slot.process, "to be upgraded");
   } else {
+    excuse(*slot.process);
     slot.process->drain(now() + dice_.between(0us, 20s));
   }
 }
@@ -224,7 +247,10 @@ void World::calm_down() {
     const bool old = slot.process != nullptr && slot.process->build() < newest_build_;
     slot.build = newest_build_;
     slot.start_at = now();
-    if (old) slot.process->drain(now() + 5s);
+    if (old) {
+      excuse(*slot.process);
+      slot.process->drain(now() + 5s);
+    }
   }
   for (const std::unique_ptr<Process>& process : processes_) {
     process->pause(kLongAgo);

@@ -92,7 +92,10 @@ void everything(Simulation& sim) {
                                   worker_sessions,
                                   aborted_sessions,
                                   closed_sessions,
-                                  listeners};
+                                  listeners,
+                                  sought_sessions,
+                                  prepared_sessions,
+                                  steadfast_sessions};
   // Few kinds at once keep a failure readable; over many seeds they all meet.
   const std::size_t kinds = 1 + sim.draw(8);
   std::set<std::size_t> chosen;
