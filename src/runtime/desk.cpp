@@ -14,9 +14,9 @@ namespace holdfast::runtime {
 
 namespace {
 
-// An attempt that could not have the state of its session, since the store did not answer, is tried again
-// after this.
-constexpr Duration kStoreMayAnswer = std::chrono::milliseconds(100);
+// What its session or the store keeps from running for a moment is tried again after this: not at once, or it
+// would go round in circles while the moment lasts.
+constexpr Duration kMoment = std::chrono::milliseconds(100);
 // A coroutine that was told to end needs no more than a moment for it, unless it ignores that.
 constexpr Duration kMomentToEnd = std::chrono::seconds(1);
 
@@ -236,7 +236,7 @@ void ActivityDesk::run(store::LockedActivity&& locked, LockToken token, BootTime
         "activity is not begun: the lease of its session was over before it could be, or it is just leaving",
         {{"instance", locked.instance}, {"activity", locked.name}, {"session", locked.session->hold.id}});
     leave_slot();
-    return queue({locked.id, token, store::PutBack{}});
+    return queue({locked.id, token, store::PutBack{kMoment}});
   }
   auto call = std::make_shared<detail::ActivityCall>(
       std::move(locked), token, *std::move(body), std::move(code), std::move(stay), worker_.registry,
@@ -319,7 +319,7 @@ void ActivityDesk::conclude(const detail::ActivityCall& call, Result<Payload> re
         call.reason() == CancelReason::worker_stopping || call.reason() == CancelReason::lease_lost;
     // The attempt was not given its time, or not what it needs.
     if (unanswered || cut_short) {
-      const store::PutBack put_back{unanswered ? kStoreMayAnswer : Duration::zero()};
+      const store::PutBack put_back{unanswered ? kMoment : Duration::zero()};
       return queue({call.id(), call.token(), put_back, call.own_progress()});
     }
   }

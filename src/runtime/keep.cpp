@@ -206,7 +206,8 @@ void KeepStep::sweep() {
     return;
   }
   trouble_.worked();
-  sweep_due_ = after(asked, swept->next_due);
+  // News that something is due earlier may get lost.
+  sweep_due_ = after(asked, std::min(swept->next_due, worker_.options.worker_stale_after / 4));
   if (swept->activities_timed_out > 0) {
     log(*worker_.logger, LogLevel::info, "activities were not started in time",
         {{"count", swept->activities_timed_out}});

@@ -373,12 +373,21 @@ StoreResult<std::vector<store::SetAsideRow>> FaultyStore::set_aside(std::uint64_
 
 // ---- keeping order ------------------------------------------------------------------------------
 
+// What a sweep has seen counts for as long as nothing comes between it and the store. The store below does
+// not hear of what goes wrong up here, so a sweep to which that happens does not happen.
 StoreResult<store::Swept> FaultyStore::sweep(const store::SweepRequest& request) {
-  return one(
-      "sweep", [&] { return inner_->sweep(request); },
-      [&](const StoreResult<store::Swept>& answer) {
-        if (answer) guard_.witness().swept(*answer);
-      });
+  ++calls_;
+  guard_.around(*this);
+  if (cut_off_ || guard_.choose(*this) != Fault::none) {
+    guard_.tell(*this, "sweep", "not reached");
+    return Unexpected(unavailable("sweep", "nothing happened"));
+  }
+  auto swept = inner_->sweep(request);
+  if (swept) guard_.witness().swept(*swept);
+  if (guard_.tells()) guard_.tell(*this, "sweep", outcome(swept));
+  guard_.around(*this);
+  if (cut_off_) return Unexpected(unavailable("sweep", "the answer was lost"));
+  return swept;
 }
 
 std::unique_ptr<store::Listener> FaultyStore::listen(store::WorkMask mask, WorkerKey worker) {

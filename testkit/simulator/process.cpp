@@ -1,5 +1,7 @@
 #include "testkit/simulator/process.hpp"
 
+#include <holdfast/detail/describe.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -196,6 +198,23 @@ void Process::listen(const std::function<std::optional<BootTime>(const store::Wa
   store::Wake wake = listener_->wait(now());
   if (wake.work.empty()) return;
   if (const std::optional<BootTime> at = fate(wake)) arriving_.push_back({*at, std::move(wake)});
+}
+
+// ---- what its program asks for ------------------------------------------------------------------
+
+SessionAcquired Process::acquire_session(std::string_view id, const SessionOptions& options) {
+  const Mark mark(in_use_);
+  return node_.acquire_session(detail::worker_session_settings(id, options));
+}
+
+SessionOutcome Process::renew_session(std::string_view id) {
+  const Mark mark(in_use_);
+  return node_.renew_session(id);
+}
+
+SessionOutcome Process::close_session(std::string_view id) {
+  const Mark mark(in_use_);
+  return node_.close_session(id);
 }
 
 // ---- what happens to it -------------------------------------------------------------------------

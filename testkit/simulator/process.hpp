@@ -95,6 +95,17 @@ class Process {
   void finish_unheard(std::size_t count);
   /// Asks it to leave, as Runtime::drain does.
   void drain(BootTime deadline);
+  /// Whether its program may ask for something: nothing of it is under way that this would have to wait for.
+  [[nodiscard]] bool is_ready_for_verbs(BootTime now) const {
+    return listener_ && !is_dead() && paused_until_ <= now && leaving_ == Leaving::no && in_use_ == 0;
+  }
+  SessionAcquired acquire_session(std::string_view id, const SessionOptions& options);
+  SessionOutcome renew_session(std::string_view id);
+  SessionOutcome close_session(std::string_view id);
+  [[nodiscard]] WorkerKey worker() const { return WorkerKey{node_.worker().key}; }
+  [[nodiscard]] const RuntimeOptions& options() const noexcept { return setup_.options; }
+  [[nodiscard]] BootTime now() const { return setup_.store->clock().boot_now(); }
+
   /// Whether it has stopped working because another process goes by its name.
   [[nodiscard]] bool is_superseded() const noexcept { return node_.worker().superseded; }
   [[nodiscard]] bool is_draining() const noexcept { return leaving_ != Leaving::no; }
@@ -119,7 +130,6 @@ class Process {
   };
   enum class Leaving : std::uint8_t { no, finishing, stopping, left };
 
-  [[nodiscard]] BootTime now() const { return setup_.store->clock().boot_now(); }
   void poke(runtime::Step step) { ++pokes_[static_cast<std::size_t>(step)]; }
   [[nodiscard]] bool poked(const Thread& thread) const {
     return pokes_[static_cast<std::size_t>(thread.step)] > 0;

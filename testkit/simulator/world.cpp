@@ -1,5 +1,7 @@
 #include "testkit/simulator/world.hpp"
 
+#include "testkit/simulator/verbs.hpp"
+
 #include <holdfast/memory.hpp>
 
 #include <algorithm>
@@ -20,6 +22,10 @@ constexpr int kDeepest = 4;
 constexpr std::size_t kTraceLines = 120;
 // No run does so much within one second of virtual time, unless somebody goes round in circles.
 constexpr std::uint64_t kMostStepsPerSecond = 30'000;
+// Sessions with such a lease are renewed in time, however often calls to the store fail.
+constexpr Duration kSurelyKept = 10s;
+// A call that takes longer may keep its caller from renewing them.
+constexpr Duration kSlowCall = 1s;
 // The whole store is looked at once in so many steps.
 constexpr std::uint64_t kInspectEvery = 64;
 
@@ -94,6 +100,10 @@ World::~World() {
 
 void World::at(Duration when, std::string what, std::function<void(Client&)> act) {
   actions_.push_back({began_ + when, std::move(what), std::move(act)});
+}
+
+void World::at_worker(Duration when, std::string what, std::function<void(testing::SimulatedWorker&)> act) {
+  worker_actions_.push_back({ManualClock::kBootStart + when, std::move(what), std::move(act)});
 }
 
 void World::fail(std::string what) {
@@ -208,8 +218,29 @@ void World::inspect() {
   if (state) {
     witness_.inspect(*state);
     session_witness_.inspect(*state);
+    judge_losses(*state);
   } else {
     fail("the store can't be looked at: " + state.error().message);
+  }
+}
+
+// A worker that goes on all the time keeps what only it may have, however long nobody reaches the store.
+void World::judge_losses(const store::StoreState& state) {
+  using store::SessionReason;
+  for (const store::SessionView& session : state.sessions) {
+    const bool lost =
+        session.state == store::SessionState::failed &&
+        (session.reason == SessionReason::owner_lost || session.reason == SessionReason::owner_restarted);
+    const bool always_renewed_in_time = session.policy.lease.value_or(Duration()) >= kSurelyKept;
+    if (!lost || !always_renewed_in_time || excused_.contains(session.worker)) continue;
+    if (!session_witness_.was_renewed(session.id, session.generation)) continue;
+    // One whose call takes long is excused when the call ends.
+    const bool is_calling = std::ranges::any_of(processes_, [&](const std::unique_ptr<Process>& process) {
+      return process->worker() == session.worker && process->in_use();
+    });
+    if (!is_calling)
+      fail("session '" + session.id + "' was lost, and worker " + to_string(session.worker) +
+           ", which held it, was there all the time");
   }
 }
 
@@ -255,6 +286,10 @@ void World::collect() {
     for (std::size_t i = 0; i < actions_.size(); ++i) {
       if (actions_[i].at <= now()) choices_.push_back({Choice::Kind::client, i, {}});
     }
+    for (std::size_t i = 0; i < worker_actions_.size(); ++i) {
+      if (worker_actions_[i].at <= now() && !ready_for_verbs().empty())
+        choices_.push_back({Choice::Kind::worker, i, {}});
+    }
     for (std::size_t i = 0; i < slots_.size(); ++i) {
       const Slot& slot = slots_[i];
       if (slot.process == nullptr && slot.start_at <= now() && !closing_)
@@ -274,6 +309,7 @@ BootTime World::next_due() const {
   };
   for (const std::unique_ptr<Process>& process : processes_) consider(process->next_due(now()));
   for (const Action& action : actions_) consider(action.at);
+  for (const WorkerAction& action : worker_actions_) consider(action.at);
   for (const Hazard& hazard : hazards_) consider(hazard.next);
   for (const Slot& slot : slots_) {
     if (slot.process == nullptr && !closing_) consider(slot.start_at);
@@ -297,6 +333,12 @@ void World::happen(const Choice& choice) {
       act(std::move(action));
       break;
     }
+    case Choice::Kind::worker: {
+      const WorkerAction action = std::move(worker_actions_[choice.index]);
+      worker_actions_.erase(worker_actions_.begin() + static_cast<std::ptrdiff_t>(choice.index));
+      act(action);
+      break;
+    }
     case Choice::Kind::hazard: {
       Hazard& hazard = hazards_[choice.index];
       hazard.next = now() + dice_.between(Duration(1), 2 * hazard.every);
@@ -317,6 +359,20 @@ void World::act(Action action) {
     action.act(*client_);
   } catch (const std::exception& e) {
     if (!over()) fail("client (" + action.what + "): " + e.what());
+  }
+}
+
+void World::act(const WorkerAction& action) {
+  Process& process = *dice_.pick(ready_for_verbs());
+  note(process.name() + ": " + action.what);
+  try {
+    Verbs verbs(process, session_witness_);
+    action.act(verbs);
+  } catch (const ClientError& e) {
+    if (e.kind() != ClientError::Kind::unavailable)
+      fail(process.name() + " (" + action.what + "): " + e.what());
+  } catch (const std::exception& e) {
+    fail(process.name() + " (" + action.what + "): " + e.what());
   }
 }
 
@@ -365,6 +421,7 @@ void World::guard_against_loops() {
 void World::around(FaultyStore& handle) {
   if (over() || handle.is_cut_off()) return;
   ++calls_;
+  const BootTime began = now();
   if (profile_.latency > Duration::zero()) clock_.advance(dice_.between(0us, profile_.latency));
   if (depth_ >= kDeepest) return;
   Process* const process = find_process(handle.process());
@@ -374,6 +431,7 @@ void World::around(FaultyStore& handle) {
   }
   if (process != nullptr && dice_.one_in(profile_.hang_in)) hang(*process);
   if (dice_.one_in(profile_.interleave_in)) run_inside(process);
+  if (now() - began > kSlowCall && process != nullptr) excuse(*process);
 }
 
 Process* World::find_process(std::uint64_t number) const {

@@ -52,6 +52,7 @@ class World : private CallGuard {
   std::vector<RegisteredOrchestration> orchestrations;
   std::vector<std::shared_ptr<const detail::SessionStateCode>> session_states;
   void at(Duration when, std::string what, std::function<void(Client&)> act);
+  void at_worker(Duration when, std::string what, std::function<void(testing::SimulatedWorker&)> act);
   std::vector<std::function<void()>> calm_actions;
   std::vector<std::function<void()>> end_checks;
   void fail(std::string what);
@@ -89,6 +90,11 @@ class World : private CallGuard {
     std::string what{};
     std::function<void(Client&)> act{};
   };
+  struct WorkerAction {
+    BootTime at{};
+    std::string what{};
+    std::function<void(testing::SimulatedWorker&)> act{};
+  };
   /// Something that goes wrong now and then.
   struct Hazard {
     Duration every = never;
@@ -97,7 +103,7 @@ class World : private CallGuard {
   };
   /// One thing that could happen now.
   struct Choice {
-    enum class Kind : std::uint8_t { process, client, hazard, start };
+    enum class Kind : std::uint8_t { process, client, worker, hazard, start };
     Kind kind = Kind::process;
     std::size_t index = 0;
     Move move{};
@@ -125,6 +131,7 @@ class World : private CallGuard {
   [[nodiscard]] BootTime next_due() const;
   void happen(const Choice& choice);
   void act(Action action);
+  void act(const WorkerAction& action);
   void listen();
   void bury();
   [[nodiscard]] Process* find_process(std::uint64_t number) const;
@@ -133,6 +140,7 @@ class World : private CallGuard {
   void pass_time(Duration least);
   void guard_against_loops();
   void inspect();
+  void judge_losses(const store::StoreState& state);
   [[nodiscard]] bool all_ended();
   void finish();
   void drain_all();
@@ -151,6 +159,9 @@ class World : private CallGuard {
   [[nodiscard]] runtime::Registry registry_for(const Slot& slot, std::uint64_t process);
   [[nodiscard]] BootTime end_of_activity();
   void kill(Process& process, std::string_view why);
+  [[nodiscard]] std::vector<Process*> ready_for_verbs() const;
+  /// From here on it may lose what only it may have: it does not go on all the time.
+  void excuse(const Process& process) { excused_.insert(process.worker()); }
   [[nodiscard]] Slot* slot_of(const Process& process);
   [[nodiscard]] Process* pick_process();
   void set_hazards();
@@ -185,6 +196,9 @@ class World : private CallGuard {
   std::vector<Slot> slots_;
   std::vector<std::unique_ptr<Process>> processes_;
   std::vector<Action> actions_;
+  std::vector<WorkerAction> worker_actions_;
+  std::set<WorkerKey> excused_;
+  Duration stale_after_ = RuntimeOptions{}.worker_stale_after;
   std::vector<Hazard> hazards_;
   std::vector<Choice> choices_;  // of this step; kept to spare allocations
   std::vector<Move> moves_;      // likewise

@@ -94,6 +94,22 @@ const std::vector<Found>& all_found() {
       {.name = "ATurnThatBlocksHoldsNobodyElseUp",
        .workloads = {blocked_turns, sequences},
        .faults = only([](SimulatedFaults& f) { f.interleaved_steps = f.uneven_workers = true; })},
+      {.name = "ASessionThatIsAskedForOnItsWayOutStays",
+       .workloads = {sought_sessions},
+       .faults = only([](SimulatedFaults& f) {
+         f.uneven_workers = f.slow_activities = f.interleaved_steps = f.lost_wakes = true;
+       }),
+       .first_seed = 825,
+       .seeds = 60},
+      {.name = "AStateThatCannotBeReadForAMomentCostsNoAttempt",
+       .workloads = {sought_sessions, memories},
+       .faults = only([](SimulatedFaults& f) { f.store_errors = f.outages = f.drains = f.kills = true; }),
+       .seeds = 150},
+      {.name = "AnOutageTakesNothingFromAWorkerThatIsThereAllTheTime",
+       .workloads = {steadfast_sessions},
+       .faults = only(
+           [](SimulatedFaults& f) { f.outages = f.uneven_workers = f.store_errors = f.lost_wakes = true; }),
+       .seeds = 150},
   };
   return list;
 }

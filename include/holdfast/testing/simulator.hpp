@@ -33,6 +33,7 @@
 #include <holdfast/payload.hpp>
 #include <holdfast/result.hpp>
 #include <holdfast/run.hpp>
+#include <holdfast/runtime.hpp>
 #include <holdfast/session_state.hpp>
 #include <holdfast/store.hpp>
 
@@ -57,7 +58,7 @@ struct SimulatedFaults {
   bool lost_wakes = true;       ///< news of the store comes late or never
   bool store_errors = true;     ///< calls fail, before they did anything or after their commit
   bool hangs = true;            ///< calls take longer than leases, and then fail or not; other threads go on
-  bool outages = true;          ///< nobody reaches the store for some seconds
+  bool outages = true;          ///< nobody reaches the store for some seconds, or for longer than leases
   bool clock_jumps = true;      ///< somebody sets the wall clock
   bool slow_activities = true;  ///< activities outlast leases and graces
   bool drains = true;           ///< processes are asked to leave, and others take over
@@ -112,6 +113,15 @@ struct SimulatedCode {
   std::uint64_t from_build = 1;
 };
 
+/// One of the workers, as its own program sees it. The verbs are those of Runtime.
+class SimulatedWorker {
+ public:
+  virtual ~SimulatedWorker() = default;
+  virtual SessionAcquired acquire_session(std::string_view id, SessionOptions options) = 0;
+  virtual SessionOutcome renew_session(std::string_view id) = 0;
+  virtual SessionOutcome close_session(std::string_view id) = 0;
+};
+
 /// One run of one seed, as a scenario sees it. A scenario registers code, says what clients do and when, and
 /// what must be true at the end. It, and all functions that it hands over, must decide by their inputs and by
 /// draw() alone: then a seed repeats the run.
@@ -152,6 +162,10 @@ class Simulation {
   /// run would wait for ever, since time stands still meanwhile. Its calls are tried again while the store
   /// is unavailable, and the world goes on in between. An exception that leaves it is a failure of the run.
   void at(Duration when, std::string what, std::function<void(Client&)> act);
+  /// The program of some worker does something `when` the run is so old, or as soon as one is there; not at
+  /// all when everything has ended before. A store that can't be reached is nothing unusual: that ClientError
+  /// may leave `act`, any other exception is a failure of the run.
+  void at_worker(Duration when, std::string what, std::function<void(SimulatedWorker&)> act);
   /// What the scenario itself does when the faults stop, before all workers come back with the newest build.
   void at_calm(std::function<void()> act);
   /// What is checked when all instances have ended. An exception that leaves it is a failure of the run.

@@ -98,7 +98,10 @@ void everything(Simulation& sim) {
                                   closed_sessions,
                                   listeners,
                                   leftovers,
-                                  blocked_turns};
+                                  blocked_turns,
+                                  sought_sessions,
+                                  prepared_sessions,
+                                  steadfast_sessions};
   // Few kinds at once keep a failure readable; over many seeds they all meet.
   const std::size_t kinds = 1 + sim.draw(8);
   std::set<std::size_t> chosen;
