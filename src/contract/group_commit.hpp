@@ -111,6 +111,33 @@ class Job : public GroupedCall {
   /// Does one item and keeps its answer. May be called again for the same item after a rollback: then what it
   /// kept before counts no more. Throws when the transaction can't go on.
   virtual void run(Transaction& tx, std::size_t item) = 0;
+
+  /// Somebody else has what the item needs. It gets no answer from this group: whoever called asks again.
+  virtual void postpone(std::size_t item) { postponed_.push_back(item); }
+  /// For whoever called, when the group is done.
+  std::vector<std::size_t> take_postponed() { return std::exchange(postponed_, {}); }
+  /// Whether its items were postponed before.
+  [[nodiscard]] virtual bool was_postponed() const noexcept { return false; }
+
+ private:
+  std::vector<std::size_t> postponed_{};
+};
+
+/// Items of a call that were postponed, in another group. Their answers are kept by the call itself.
+template <class Transaction>
+class Again final : public Job<Transaction> {
+ public:
+  Again(Job<Transaction>& call, std::vector<std::size_t> items)
+      : Job<Transaction>(items.size(), call.place()), call_(call), items_(std::move(items)) {}
+  void prepare(Transaction& tx, std::size_t item) override { call_.prepare(tx, items_[item]); }
+  void run(Transaction& tx, std::size_t item) override { call_.run(tx, items_[item]); }
+  void fail(std::size_t item, const StoreError& error) override { call_.fail(items_[item], error); }
+  void postpone(std::size_t item) override { call_.postpone(items_[item]); }
+  [[nodiscard]] bool was_postponed() const noexcept override { return true; }
+
+ private:
+  Job<Transaction>& call_;
+  std::vector<std::size_t> items_;
 };
 
 /// A call with one answer.
@@ -141,28 +168,23 @@ class ManyAnswers final : public Job<Transaction> {
       : Job<Transaction>(items.size(), place),
         items_(items),
         call_(std::move(call)),
-        needs_(std::move(needs)) {
-    answers_.reserve(items.size());
-  }
+        needs_(std::move(needs)),
+        answers_(items.size()) {}
   void prepare(Transaction& tx, std::size_t item) override { needs_(tx, items_[item]); }
-  // Items run in their order, so each answer is the next one, or replaces one after a rollback.
-  void run(Transaction& tx, std::size_t item) override { keep(item, call_(tx, items_[item])); }
-  void fail(std::size_t item, const StoreError& error) override { keep(item, Unexpected(error)); }
-  std::vector<StoreResult<Answer>> take() { return std::move(answers_); }
+  void run(Transaction& tx, std::size_t item) override { answers_[item].emplace(call_(tx, items_[item])); }
+  void fail(std::size_t item, const StoreError& error) override { answers_[item].emplace(Unexpected(error)); }
+  std::vector<StoreResult<Answer>> take() {
+    std::vector<StoreResult<Answer>> answers;
+    answers.reserve(answers_.size());
+    for (auto& answer : answers_) answers.push_back(*std::move(answer));
+    return answers;
+  }
 
  private:
-  void keep(std::size_t item, StoreResult<Answer> answer) {
-    if (item < answers_.size()) {
-      answers_[item] = std::move(answer);
-    } else {
-      answers_.push_back(std::move(answer));
-    }
-  }
-
   std::span<const Item> items_;
   Call call_;
   Needs needs_;
-  std::vector<StoreResult<Answer>> answers_{};
+  std::vector<std::optional<StoreResult<Answer>>> answers_;
 };
 
 }  // namespace holdfast::store

@@ -72,10 +72,9 @@ class WakeBus::Ear final : public Listener {
   /// Under the mutex of the bus.
   void hear(const News& news) {
     work_ |= news.work & mask_ & (kTurns | kActivities | kSweep);
-    if (mask_.has(kCancels) && worker_.value != 0 &&
-        std::ranges::find(news.cancelled, worker_) != news.cancelled.end()) {
-      work_ |= kCancels;
-    }
+    const bool concerned =
+        news.any_worker || std::ranges::find(news.cancelled, worker_) != news.cancelled.end();
+    if (mask_.has(kCancels) && worker_.value != 0 && concerned) work_ |= kCancels;
     if (mask_.has(kWatched) && !watched_.empty()) {
       any_instance_ = any_instance_ || news.any_instance;
       for (const InstanceKey key : news.instances) {

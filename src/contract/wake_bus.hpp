@@ -17,10 +17,11 @@ struct News {
   WorkMask work{};
   std::vector<WorkerKey> cancelled{};    ///< workers whose running activities were taken away
   std::vector<InstanceKey> instances{};  ///< that have ended or changed their status
-  bool any_instance = false;             ///< such instances may be others too, nobody knows which
+  bool any_worker = false;               ///< such workers may be others too, nobody knows which
+  bool any_instance = false;             ///< likewise such instances
 
   [[nodiscard]] bool empty() const noexcept {
-    return work.empty() && cancelled.empty() && instances.empty() && !any_instance;
+    return work.empty() && cancelled.empty() && instances.empty() && !any_worker && !any_instance;
   }
 };
 

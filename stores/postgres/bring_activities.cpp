@@ -65,14 +65,20 @@ void WorkingSet::take_activities(const Answer& answer, bool locked) {
   }
 }
 
-void WorkingSet::want_activities(const std::vector<ActivityId>& ids) {
+void WorkingSet::want_activities(const std::vector<ActivityId>& ids, const std::vector<InstanceKey>& all_of) {
   Rows<InstanceKey, ExecutionNumber, EventId> rows;
   for (const ActivityId& id : ids) {
     if (asked_activities_.insert(id).second) rows.add(id.instance, id.execution, id.event);
   }
-  if (rows.empty()) return;
+  std::vector<InstanceKey> keys;
+  for (const InstanceKey key : all_of) {
+    if (!std::exchange(known(key).activities_known, true)) keys.push_back(key);
+  }
+  if (knows_everything_ || (rows.empty() && keys.empty())) return;
+  const Take take = [this](const Answer& answer) { take_activities(answer); };
+  if (!writes()) return ask(sql::kReadActivitiesOf, Parameters().add_all(keys), take);
   waited_for_.activities.insert(ids.begin(), ids.end());
-  ask(sql::kActivities, rows.parameters(ns()), [this](const Answer& answer) { take_activities(answer); });
+  ask(sql::kActivities, rows.parameters(ns()).add_all(keys), take);
 }
 
 void WorkingSet::activity(const ActivityId& id) {
@@ -84,19 +90,9 @@ void WorkingSet::activity(const ActivityId& id) {
   bring();
 }
 
-void WorkingSet::want_activities_of(const std::vector<InstanceKey>& keys) {
-  std::vector<InstanceKey> missing;
-  for (const InstanceKey key : keys) {
-    if (!std::exchange(known(key).activities_known, true)) missing.push_back(key);
-  }
-  if (missing.empty() || knows_everything_) return;
-  ask(writes() ? sql::kActivitiesOf : sql::kReadActivitiesOf, Parameters().add_all(missing),
-      [this](const Answer& answer) { take_activities(answer); });
-}
-
 void WorkingSet::activities_of(Instance& instance) {
   if (!known(instance.view.key).read) return;
-  want_activities_of({instance.view.key});
+  want_activities({}, {instance.view.key});
   if (asked()) bring();
 }
 
@@ -163,20 +159,38 @@ void WorkingSet::stopping(const std::string& session) {
 // ---- sessions ------------------------------------------------------------------------------------
 
 // Whoever finds none may begin one: nobody else does so meanwhile.
-void WorkingSet::want_sessions(const std::vector<std::string>& ids) {
+void WorkingSet::want_sessions(const std::vector<std::string>& ids, const std::vector<ActivityId>& activities,
+                               const std::vector<InstanceKey>& ending) {
   std::vector<std::string> missing;
   for (const std::string& id : ids) {
     if (asked_sessions_.insert(id).second) missing.push_back(id);
   }
-  if (missing.empty() || knows_everything_) return;
+  if (knows_everything_ || (missing.empty() && activities.empty() && ending.empty())) return;
   std::ranges::sort(missing);
+  const Take take_items = [this](const Answer& answer) { take_activities(answer); };
+  if (!writes()) {
+    ask(sql::kReadSessions, Parameters(ns()).add_all(missing),
+        [this](const Answer& answer) { take_sessions(answer); });
+    ask(sql::kReadActivitiesIn, Parameters(ns()).add_all(missing), take_items);
+    return;
+  }
+  Rows<InstanceKey, ExecutionNumber, EventId> rows;
+  for (const ActivityId& id : activities) rows.add(id.instance, id.execution, id.event);
+  const Parameters wanted = rows.parameters(ns()).add_all(missing).add_all(ending);
   waited_for_.sessions.insert(missing.begin(), missing.end());
-  if (writes()) ask(sql::kReserveSessions, Parameters(ns()).add_all(missing));
-  ask(writes() ? sql::kSessions : sql::kReadSessions, Parameters(ns()).add_all(missing),
-      [this](const Answer& answer) { take_sessions(answer); });
-  ask(writes() ? sql::kActivitiesIn : sql::kReadActivitiesIn, Parameters(ns()).add_all(missing),
-      [this](const Answer& answer) { take_activities(answer); });
+  if (!missing.empty()) ask(sql::kReserveSessions, Parameters(ns()).add_all(missing));
+  ask(sql::kSessions, wanted, [this, missing, take_items](const Answer& answer) {
+    // Those that were not named have activities, too.
+    std::vector<std::string> others = take_sessions(answer);
+    std::erase_if(others, [&](const std::string& id) { return std::ranges::binary_search(missing, id); });
+    if (others.empty()) return;
+    ask(sql::kActivitiesIn, Parameters(ns()).add_all(others), take_items);
+    bring();
+  });
+  if (!missing.empty()) ask(sql::kActivitiesIn, Parameters(ns()).add_all(missing), take_items);
 }
+
+void WorkingSet::want_sessions(const std::vector<std::string>& ids) { want_sessions(ids, {}, {}); }
 
 // Those that others have locked are left to them.
 void WorkingSet::want_free_sessions(const std::vector<std::string>& ids) {
@@ -186,10 +200,7 @@ void WorkingSet::want_free_sessions(const std::vector<std::string>& ids) {
   }
   if (missing.empty()) return;
   ask(sql::kSessionsNow, Parameters(ns()).add_all(missing), [this](const Answer& answer) {
-    const std::size_t before = came_sessions_.size();
-    take_sessions(answer);
-    const std::vector<std::string> locked(came_sessions_.begin() + static_cast<std::ptrdiff_t>(before),
-                                          came_sessions_.end());
+    const std::vector<std::string> locked = take_sessions(answer);
     if (locked.empty()) return;
     ask(sql::kActivitiesIn, Parameters(ns()).add_all(locked),
         [this](const Answer& items) { take_activities(items); });
@@ -202,7 +213,8 @@ void WorkingSet::want_free_sessions(const std::vector<std::string>& ids) {
   });
 }
 
-void WorkingSet::take_sessions(const Answer& answer) {
+std::vector<std::string> WorkingSet::take_sessions(const Answer& answer) {
+  std::vector<std::string> came;
   for (int i = 0; i < answer.rows(); ++i) {
     Row row(answer, i);
     Session session;
@@ -236,9 +248,11 @@ void WorkingSet::take_sessions(const Answer& answer) {
     asked_sessions_.insert(session.id);
     read_sessions_.emplace(session.id, session);
     if (!readable) set_aside_policy(session, std::move(policy));
-    came_sessions_.push_back(session.id);
+    came.push_back(session.id);
     space_.sessions.emplace(session.id, std::move(session));
   }
+  came_sessions_.insert(came_sessions_.end(), came.begin(), came.end());
+  return came;
 }
 
 void WorkingSet::session(std::string_view id) {
@@ -247,14 +261,21 @@ void WorkingSet::session(std::string_view id) {
   if (asked()) bring();
 }
 
-void WorkingSet::owned(WorkerKey worker) {
-  if (knows_everything_ || !asked_owned_.insert(worker).second) return;
-  std::vector<std::string> ids;
-  ask_now(sql::kOwnedBy, Parameters(ns(), worker), [&](const Answer& answer) {
-    for (int i = 0; i < answer.rows(); ++i) ids.emplace_back(answer.bytes(i, 0));
+// Those in the space may have been changed already. Once more of them are there, fewer are elsewhere.
+rules::HeldElsewhere WorkingSet::held_elsewhere(WorkerKey worker) {
+  if (knows_everything_) return {};
+  const auto [place, is_new] = held_elsewhere_.try_emplace(worker);
+  auto& [sessions_known, held] = place->second;
+  if (!is_new && sessions_known == read_sessions_.size()) return held;
+  sessions_known = read_sessions_.size();
+  std::vector<std::string> here;
+  for (const auto& [id, session] : read_sessions_) here.push_back(id);
+  ask_now(sql::kHeldElsewhere, Parameters(ns(), worker, tx().now).add_all(here), [&](const Answer& answer) {
+    Row row(answer, 0);
+    held.count = row.next<std::uint32_t>();
+    held.first_end = row.next<std::optional<BootTime>>().value_or(rules::kNever);
   });
-  want_sessions(ids);
-  if (asked()) bring();
+  return held;
 }
 
 void WorkingSet::take_watches(const Answer& answer) {

@@ -170,8 +170,9 @@ void WorkingSet::want_names_of(const std::vector<InstanceKey>& keys) {
   });
 }
 
-void WorkingSet::parked() {
-  ask_now(sql::kParked, Parameters(ns()), [this](const Answer& answer) { take_instances(answer); });
+void WorkingSet::want_parked(InstanceKey after, std::size_t limit) {
+  ask(sql::kParked, Parameters(ns(), after, static_cast<std::int64_t>(limit)),
+      [this](const Answer& answer) { take_instances(answer); });
 }
 
 // ---- what belongs to an instance -----------------------------------------------------------------
@@ -365,8 +366,10 @@ void WorkingSet::take_early(const Answer& answer) {
     early.message.source = row.next<EventId>();
     early.message.address = address_from(row);
     early.message.body = row.next<std::string>();
-    space_.early[instance].push_back(std::move(early));
-    ++read_early_[instance];
+    // Before those that this transaction has added.
+    auto& messages = space_.early[instance];
+    messages.insert(messages.begin() + static_cast<std::ptrdiff_t>(read_early_[instance]++),
+                    std::move(early));
   }
 }
 

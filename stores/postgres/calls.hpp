@@ -1,6 +1,7 @@
 // Calls that look for rows in their own way: what is fetched, swept and shown.
 #pragma once
 
+#include "look_again.hpp"
 #include "stores/rules/calls.hpp"
 #include "working_set.hpp"
 
@@ -22,9 +23,16 @@ void want_for_send(WorkingSet& set, const store::ClientMessage& message);
 void want_for_finish(WorkingSet& set, const store::ActivityResult& result);
 
 // These begin with an empty set, and leave it written and empty.
-StoreResult<store::FetchedTurns> fetch_turns(WorkingSet& set, const store::TurnRequest& request);
-StoreResult<store::FetchedActivities> fetch_activities(WorkingSet& set,
-                                                       const store::ActivityRequest& request);
+StoreResult<store::FetchedTurns> fetch_turns(WorkingSet& set, const store::TurnRequest& request,
+                                             LookAgain& look_again);
+StoreResult<store::FetchedActivities> fetch_activities(WorkingSet& set, const store::ActivityRequest& request,
+                                                       LookAgain& look_again);
+/// Some of those that are parked, by key.
+struct WokenSlice {
+  std::uint64_t woken = 0;
+  std::optional<InstanceKey> last{};  ///< the next slice begins after it, if there is one
+};
+WokenSlice wake_parked(WorkingSet& set, const store::Code& code, InstanceKey after);
 store::Swept sweep(WorkingSet& set, const store::SweepRequest& request, rules::Lapses& lapses);
 
 StoreResult<std::uint64_t> prune_executions(WorkingSet& set, std::string_view instance, std::uint64_t keep);

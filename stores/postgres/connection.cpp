@@ -35,9 +35,9 @@ std::string quoted(std::string_view name) {
   return text + '"';
 }
 
-bool SqlError::is_passing() const noexcept {
-  return state == "40001" || state == "40P01" || state == "55P03";
-}
+bool SqlError::is_passing() const noexcept { return state == "40001" || state == "40P01"; }
+
+bool SqlError::is_locked() const noexcept { return state == "55P03"; }
 
 bool SqlError::is_about_values() const noexcept {
   return state.starts_with("22") || state.starts_with("23") || state.starts_with("54");
@@ -233,9 +233,10 @@ pg_result* Connection::next_result() {
   }
 }
 
-std::vector<Answer> Connection::exchange(std::size_t needed) {
+std::vector<Answer> Connection::exchange(std::size_t optional) {
   if (pending_.empty()) return {};
   if (PQpipelineSync(connection_.get()) == 0) fail();
+  const auto asked = static_cast<std::size_t>(std::ranges::count(pending_, true));
   std::vector<Answer> answers;
   std::optional<SqlError> error;
   auto preparing = preparing_.begin();
@@ -255,15 +256,31 @@ std::vector<Answer> Connection::exchange(std::size_t needed) {
     if (PQstatus(connection_.get()) != CONNECTION_OK) fail();
     while (PGresult* const rest = next_result()) PQclear(rest);
   }
-  if (PGresult* const sync = next_result()) PQclear(sync);
-  if (PQstatus(connection_.get()) != CONNECTION_OK) fail();
+  const std::optional<SqlError> at_the_end = finish_pipeline();
   drain();
-  if (error && answers.size() < needed) throw *error;
+  if (error && answers.size() + optional < asked) throw *error;
+  if (at_the_end && optional == 0) throw *at_the_end;
   if (std::exchange(unconfirmed_, false)) {
     throw SqlError("01000",
                    "it is committed, but the standby has not confirmed it: pg_stat_replication tells why");
   }
   return answers;
+}
+
+std::optional<SqlError> Connection::finish_pipeline() {
+  std::optional<SqlError> error;
+  for (bool over = false; !over;) {
+    PGresult* const result = next_result();
+    if (PQstatus(connection_.get()) != CONNECTION_OK) {
+      PQclear(result);
+      fail();
+    }
+    if (result == nullptr) continue;
+    over = PQresultStatus(result) == PGRES_PIPELINE_SYNC;
+    if (!over && !error) error = error_of(result);
+    PQclear(result);
+  }
+  return error;
 }
 
 void Connection::run(const std::string& sql) {

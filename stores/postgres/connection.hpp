@@ -6,7 +6,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -34,9 +33,10 @@ struct SqlError : std::runtime_error {
 
   /// Something that was there is gone, or can't be read any more: pages, tables, columns.
   [[nodiscard]] bool is_damage() const noexcept;
-  /// The same transaction may succeed when it is tried again: deadlocks, locks that did not
-  /// become free, and what could not be serialised.
+  /// The same transaction may succeed when it is tried again: deadlocks, and what could not be serialised.
   [[nodiscard]] bool is_passing() const noexcept;
+  /// Somebody else has locked what it needs.
+  [[nodiscard]] bool is_locked() const noexcept;
   /// It depends on what was asked for: others are not concerned.
   [[nodiscard]] bool is_about_values() const noexcept;
 };
@@ -151,10 +151,10 @@ class Connection {
   /// Adds a statement to the pipeline.
   void queue(const Statement& statement, const Parameters& parameters);
   /// Sends what was queued, and returns one answer for each statement. Throws the first error, after which
-  /// the rest of the pipeline was not run; a transaction that was open must be rolled back. When the first
-  /// `needed` statements went well there is no error: answers to the rest may be missing. Throws as well when
-  /// a commit was not confirmed by the standby that it has to wait for.
-  std::vector<Answer> exchange(std::size_t needed = std::numeric_limits<std::size_t>::max());
+  /// the rest of the pipeline was not run; a transaction that was open must be rolled back. The last
+  /// `optional` statements may fail, at their own commit too: their answers are missing then. Throws as well
+  /// when a commit was not confirmed by the standby that it has to wait for.
+  std::vector<Answer> exchange(std::size_t optional = 0);
 
   /// Statements without parameters, one after the other; for set-up and transactions.
   void run(const std::string& sql);
@@ -176,6 +176,8 @@ class Connection {
   void drain() noexcept;
   /// The next answer, as PQgetResult has it. Throws when the server is silent for too long.
   pg_result* next_result();
+  /// Reads to the end of a pipeline. What was not in a transaction is committed there: that may fail.
+  std::optional<SqlError> finish_pipeline();
 
   const std::chrono::milliseconds silence_;
 

@@ -1,11 +1,6 @@
 // A server that restarts, crashes or keeps others waiting: calls answer `unavailable` for a while, nothing
 // that was answered is lost, and nothing happens twice.
-#include "connection.hpp"
-#include "meanwhile_test.hpp"
-#include "server_test.hpp"
-
-#include <holdfast/fault.hpp>
-#include <holdfast/random.hpp>
+#include "calls_test.hpp"
 
 #include <gtest/gtest.h>
 
@@ -25,18 +20,6 @@ using namespace std::chrono_literals;
 using store::ClientMessage;
 using store::StartRequest;
 
-StartRequest start_of(const std::string& id) {
-  return {.instance = id,
-          .code = {"order", "1"},
-          .body = "in",
-          .request = random_token<RequestId>(system_random())};
-}
-
-StoreResult<store::StartAnswer> start(Store& store, const StartRequest& request) {
-  const std::array requests{request};
-  return store.start(requests).front();
-}
-
 /// As a client does: the same request, until somebody answers it.
 store::StartAnswer start_anyway(Store& store, const StartRequest& request) {
   const auto deadline = std::chrono::steady_clock::now() + 30s;
@@ -49,18 +32,16 @@ store::StartAnswer start_anyway(Store& store, const StartRequest& request) {
   }
 }
 
-ClientMessage tell(const std::string& id) {
-  return {.instance = id,
-          .message = {.kind = store::MessageKind::control, .body = "hello"},
-          .request = random_token<RequestId>(system_random())};
+/// Ends the connection of whoever waits for a lock, as soon as somebody does.
+void cut_who_waits(const TestSchema& schema) {
+  Connection connection({.uri = schema.uri(), .schema = schema.name()});
+  const Statement cut{
+      "test.cut", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"};
+  for (int cut_so_far = 0; cut_so_far == 0;) {
+    connection.queue(cut, Parameters());
+    cut_so_far = connection.exchange().front().rows();
+  }
 }
-
-StoreResult<InstanceKey> send(Store& store, const ClientMessage& message) {
-  const std::array messages{message};
-  return store.send(messages).front();
-}
-
-std::size_t unread(Store& store, const std::string& id) { return store.describe(id)->unread; }
 
 void restart_under_load(const std::string& how) {
   TestServer server("--durable");
@@ -133,8 +114,7 @@ TEST(PostgresFaults, AConnectionThatIsCutInTheMiddleOfACallLeavesAllOrNothing) {
   Intruder intruder(schema);
   intruder.run("SELECT 1 FROM instances WHERE name = 'order-1' FOR UPDATE");
   auto sent = std::async(std::launch::async, [&] { return send(*store, message); });
-  until_blocked(schema);
-  schema.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
+  cut_who_waits(schema);
   const auto answer = sent.get();
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().kind, StoreError::Kind::unavailable);
@@ -245,45 +225,6 @@ TEST(PostgresFaults, ADeadlockIsTriedAgain) {
   for (const auto& answer : sent.get()) EXPECT_TRUE(answer) << answer.error().message;
   EXPECT_EQ(unread(*store, "a"), 2U);
   EXPECT_EQ(unread(*store, "b"), 2U);
-}
-
-/// An activity in the session `chat` of the instance `order-1`, in the hands of a worker.
-store::ActivityResult activity_in_session(Store& store) {
-  const store::Code code{.orchestrations = {{"order", "1"}}};
-  const store::Abilities abilities{.handlers = {"say"}, .queues = {.any = true}};
-  EXPECT_TRUE(start(store, start_of("order-1")));
-  const auto worker = store.join({.node = "a", .abilities = abilities, .code = code});
-  const auto turns = store.fetch_turns(
-      {.worker = *worker, .code = &code, .token = random_token<LockToken>(system_random()), .lease = 1h});
-  const store::LockedTurn& turn = turns->turns.at(0);
-  const std::array commits{store::TurnCommit{
-      .key = turn.key,
-      .token = turn.token,
-      .expected = turn.stamp,
-      .stamp = random_token<TurnStamp>(system_random()),
-      .execution = turn.execution,
-      .activities = {{.event = {1}, .name = "say", .session = store::SessionUse{.id = "chat"}}}}};
-  EXPECT_TRUE(store.commit_turns({.worker = *worker}, commits).front());
-  const auto token = random_token<LockToken>(system_random());
-  const auto fetched =
-      store.fetch_activities({.worker = *worker, .abilities = &abilities, .token = token, .lease = 1h});
-  return {.id = fetched->activities.at(0).id, .token = token};
-}
-
-// The session of an activity is known when its row is locked. Whoever goes the usual way, the session first,
-// must not have to wait until the server finds a deadlock.
-TEST(PostgresFaults, WhoHasToWaitForALockLetsGoOfWhatOthersLockFirst) {
-  const TestSchema schema;
-  const auto store = postgres(schema.uri() + " options='-c deadlock_timeout=60s'", {.schema = schema.name()});
-  const std::array results{activity_in_session(*store)};
-  Intruder intruder(schema);
-  intruder.run("SELECT 1 FROM sessions FOR UPDATE");
-  auto finished = std::async(std::launch::async, [&] { return store->finish_activities(results).front(); });
-  until_blocked(schema);
-  EXPECT_NO_THROW(intruder.run("SELECT 1 FROM activities FOR UPDATE"));
-  intruder.leave();
-  const auto answer = finished.get();
-  EXPECT_TRUE(answer) << answer.error().message;
 }
 
 /// Fails the first commit of a transaction that gave a new name a number, and then read what it had written.

@@ -18,13 +18,12 @@ Parameters& add_abilities(Parameters& parameters, const Abilities& abilities) {
   return parameters.add_all(abilities.handlers).add(abilities.queues.any).add_all(abilities.queues.names);
 }
 
-std::vector<std::string> texts(const Answer& answer) {
-  std::vector<std::string> all;
+void add_texts(const Answer& answer, std::vector<std::string>& all) {
   for (int i = 0; i < answer.rows(); ++i) all.emplace_back(answer.bytes(i, 0));
-  return all;
 }
 
-void bring_candidates(WorkingSet& set, const ActivityRequest& request) {
+/// Answers whether others have locked a session with something to do.
+bool bring_candidates(WorkingSet& set, const ActivityRequest& request) {
   const Abilities& abilities = *request.abilities;
   const BootTime now = set.tx().now;
   std::vector<std::string> sessions;
@@ -37,8 +36,13 @@ void bring_candidates(WorkingSet& set, const ActivityRequest& request) {
   }
   if (abilities.session_limit > 0) {
     Parameters held(set.ns(), request.worker);
-    add_abilities(held, abilities).add(now).add_all(abilities.capabilities);
-    set.ask(sql::kSessionsFor, held, [&](const Answer& answer) { sessions = texts(answer); });
+    add_abilities(held, abilities).add(now).add_all(abilities.capabilities).add(request.owned_only);
+    set.ask(sql::kSessionsFor, held, [&](const Answer& answer) { add_texts(answer, sessions); });
+  }
+  if (request.repeated) {
+    const Parameters unanswered(set.ns(), request.token, now);
+    set.ask(sql::kFreeLockedBy, unanswered, [&](const Answer& answer) { set.take_activities(answer); });
+    set.ask(sql::kSessionsLockedBy, unanswered, [&](const Answer& answer) { add_texts(answer, sessions); });
   }
   set.bring();
   if (!sessions.empty()) {
@@ -52,6 +56,30 @@ void bring_candidates(WorkingSet& set, const ActivityRequest& request) {
   for (const auto& [id, activity] : set.tx().space.activities) keys.push_back(id.instance);
   set.want_names_of(keys);
   if (set.asked()) set.bring();
+  return !std::ranges::all_of(sessions,
+                              [&](const std::string& id) { return set.tx().space.sessions.contains(id); });
+}
+
+/// Whether it takes what is in no session.
+bool takes_free(WorkingSet& set, const ActivityRequest& request) {
+  const rules::Worker* const worker = rules::find_worker(set.tx(), request.worker);
+  return !request.owned_only && worker != nullptr && !worker->draining;
+}
+
+/// Finds out whether others have locked something that it has room for.
+void ask_for_locked(WorkingSet& set, const ActivityRequest& request, bool& locked) {
+  Parameters free(set.ns());
+  add_abilities(free, *request.abilities).add(set.tx().now).add(static_cast<std::int64_t>(request.max + 1));
+  set.ask(sql::kFreeIds, free, [&](const Answer& answer) {
+    for (int i = 0; i < answer.rows(); ++i) {
+      Row row(answer, i);
+      store::ActivityId id;
+      id.instance = row.next<InstanceKey>();
+      id.execution = row.next<ExecutionNumber>();
+      id.event = row.next<EventId>();
+      if (!set.tx().space.activities.contains(id)) locked = true;
+    }
+  });
 }
 
 void bring_next_due(WorkingSet& set, const ActivityRequest& request, Duration& next_due) {
@@ -71,12 +99,16 @@ void bring_next_due(WorkingSet& set, const ActivityRequest& request, Duration& n
 
 }  // namespace
 
-StoreResult<FetchedActivities> fetch_activities(WorkingSet& set, const ActivityRequest& request) {
-  bring_candidates(set, request);
+StoreResult<FetchedActivities> fetch_activities(WorkingSet& set, const ActivityRequest& request,
+                                                LookAgain& look_again) {
+  bool locked = bring_candidates(set, request);
   StoreResult<FetchedActivities> fetched = rules::fetch_activities(set.tx(), request);
   if (!fetched) return fetched;
   set.write_back();
+  const bool has_room = fetched->activities.size() < request.max;
+  if (has_room && takes_free(set, request)) ask_for_locked(set, request, locked);
   bring_next_due(set, request, fetched->next_due);
+  fetched->next_due = std::min(fetched->next_due, look_again.after(has_room && locked));
   set.clear();
   return fetched;
 }

@@ -100,45 +100,66 @@ void bring_messages(WorkingSet& set, const Held& held, const std::vector<Instanc
   if (set.asked()) set.bring();
 }
 
-/// Who has locked the row of an instance that the caller holds is about to commit: it is worth another look.
-constexpr Duration kLookAgain = std::chrono::milliseconds(1);
-
-/// Answers when something that is not in the set will be due.
-Duration bring_candidates(WorkingSet& set, const TurnRequest& request) {
-  const BootTime now = set.tx().now;
+/// What is not in the set: when something of it will be due, and what others have locked.
+struct Elsewhere {
   Duration next_due = never;
+  bool due_is_locked = false;    ///< instances whose time has come, or that are held and have news
+  bool ready_is_locked = false;  ///< which concerns only who has room for it
+};
+
+bool all_came(WorkingSet& set, const std::vector<InstanceKey>& keys) {
+  return std::ranges::all_of(keys, [&](InstanceKey key) { return set.tx().space.instances.contains(key); });
+}
+
+Elsewhere bring_candidates(WorkingSet& set, const TurnRequest& request) {
+  const BootTime now = set.tx().now;
+  Elsewhere elsewhere;
   std::vector<InstanceKey> due;
+  std::vector<InstanceKey> ready_keys;
   Held held(request);
   set.want_worker(request.worker);
   set.ask(sql::kDueKeys, Parameters(set.ns(), set.tx().calendar, now),
           [&](const Answer& answer) { due = keys_of(answer); });
-  ask_next_due(set, request, held, next_due);
+  ask_next_due(set, request, held, elsewhere.next_due);
   if (!held.keys.empty()) {
     set.ask(sql::kHeldWithNews, Parameters().add_all(held.keys).add_all(held.seen),
             [&](const Answer& answer) { held.with_news = keys_of(answer); });
   }
+  std::vector<InstanceKey> unanswered;
+  if (request.repeated) {
+    set.ask(sql::kInstancesLockedBy, Parameters(set.ns(), request.token, now),
+            [&](const Answer& answer) { unanswered = keys_of(answer); });
+  }
   Parameters ready = for_code(set, *request.code, now);
   ready.add(static_cast<std::int64_t>(request.max + 1));
+  set.ask(sql::kReadyKeys, ready, [&](const Answer& answer) { ready_keys = keys_of(answer); });
   // Messages come before the instances are placed: whether one whose lock is over is ready depends on them.
   set.ask(sql::kReadyInstances, ready, [&](const Answer& answer) {
     set.take_instances(answer);
     bring_messages(set, held, keys_of(answer));
   });
   set.bring();
-  for (const InstanceKey key : held.with_news) {
-    if (!set.tx().space.instances.contains(key)) next_due = std::min(next_due, kLookAgain);
-  }
-  if (!rules::refusal(set.tx(), request.worker, rules::Call::takes_work)) bring_due(set, due);
+  set.want_free_instances(unanswered);
+  if (set.asked()) set.bring();
+  if (rules::refusal(set.tx(), request.worker, rules::Call::takes_work)) return elsewhere;
+  bring_due(set, due);
+  elsewhere.due_is_locked = !all_came(set, held.with_news) || !all_came(set, due);
+  elsewhere.ready_is_locked = !all_came(set, ready_keys);
   set.leave(held.keys);
-  return next_due;
+  return elsewhere;
 }
 
 }  // namespace
 
-StoreResult<FetchedTurns> fetch_turns(WorkingSet& set, const TurnRequest& request) {
-  const Duration next_due = bring_candidates(set, request);
+StoreResult<FetchedTurns> fetch_turns(WorkingSet& set, const TurnRequest& request, LookAgain& look_again) {
+  const Elsewhere elsewhere = bring_candidates(set, request);
   StoreResult<FetchedTurns> fetched = rules::fetch_turns(set.tx(), request);
-  if (fetched) fetched->next_due = std::min(fetched->next_due, next_due);
+  if (fetched) {
+    const bool has_room = fetched->turns.size() < request.max;
+    const Duration again =
+        look_again.after(elsewhere.due_is_locked || (has_room && elsewhere.ready_is_locked));
+    fetched->next_due = std::min({fetched->next_due, elsewhere.next_due, again});
+  }
   set.write_back();
   set.clear();
   return fetched;

@@ -5,16 +5,25 @@
 #include "store.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <exception>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
 namespace holdfast::postgres_store {
 
 namespace {
 
-/// A lock that does not become free within this is not waited for with others in hand: all are given up, and
-/// the next try asks for it in its place. Well below the second after which the server looks for deadlocks.
+/// A lock that does not become free within this is not waited for with others in hand: all are given up.
+/// Well below the second after which the server looks for deadlocks.
 constexpr const char* kLockPatience = "SET lock_timeout = '100ms'";
+
+/// Between two tries of a call whose row somebody else has locked.
+constexpr std::chrono::milliseconds kFirstPause(5);
+constexpr std::chrono::milliseconds kLongestPause(100);
 
 /// Who has migrated the schema has another version of this library: what this one would write may mean
 /// something else there by now.
@@ -31,6 +40,9 @@ void refuse_other_version(const std::string& schema, std::int64_t there) {
 struct Unavailable {
   StoreError error{};
 };
+
+/// Somebody else has locked what one of the items needs.
+struct Locked {};
 
 }  // namespace
 
@@ -73,29 +85,79 @@ void PostgresStore::roll_back() {
   if (writer_ && !writer_->connection.rollback()) writer_.reset();
 }
 
+// Whoever has to wait for somebody else's lock does so here, in the thread that called, with nothing in its
+// hands: the writer goes on with the calls of others.
+void PostgresStore::run(Job& job) {
+  const auto lead_group = [this](std::span<store::GroupedCall* const> group) {
+    lead(group);
+    return store::CallQueue::Afterwards{};
+  };
+  const auto deadline = std::chrono::steady_clock::now() + options_.timeout;
+  queue_.run(job, lead_group);
+  std::vector<std::size_t> items = job.take_postponed();
+  if (items.empty()) return;
+  ++waiting_;
+  for (auto pause = kFirstPause; !items.empty(); pause = std::min(pause * 2, kLongestPause)) {
+    if (std::chrono::steady_clock::now() + pause > deadline) {
+      const StoreError error =
+          unavailable("another transaction has locked what this needs, for longer than " +
+                      std::to_string(options_.timeout.count()) + " ms: pg_blocking_pids() tells whose it is");
+      for (const std::size_t item : items) job.fail(item, error);
+      break;
+    }
+    std::this_thread::sleep_for(pause);
+    store::Again<WorkingSet> again(job, std::move(items));
+    queue_.run(again, lead_group);
+    items = job.take_postponed();
+  }
+  --waiting_;
+}
+
+// Renewals first and by themselves: nothing may make them late. Last, what had to wait before and may have to
+// again.
 void PostgresStore::lead(std::span<store::GroupedCall* const> group) {
-  const std::vector<Item> items = store::items_of<Job>(group);
-  // A single call may bring more than one transaction should hold.
-  for (std::size_t begin = 0; begin < items.size(); begin += kItemsPerTransaction) {
-    const std::size_t count = std::min(kItemsPerTransaction, items.size() - begin);
-    commit_together(std::span(items).subspan(begin, count));
+  std::array<std::vector<Item>, 3> parts;
+  for (const Item& item : store::items_of<Job>(group)) {
+    parts[item.call->was_postponed() ? 2 : item.call->place() == Place::first ? 0 : 1].push_back(item);
+  }
+  for (const std::vector<Item>& items : parts) {
+    const Patience patience = &items == &parts.back() ? Patience::none
+                              : waiting_ > 0          ? Patience::little
+                                                      : Patience::some;
+    // A single call may bring more than one transaction should hold.
+    for (std::size_t begin = 0; begin < items.size(); begin += kItemsPerTransaction) {
+      const std::size_t count = std::min(kItemsPerTransaction, items.size() - begin);
+      commit_together(std::span(items).subspan(begin, count), patience);
+    }
   }
 }
 
-void PostgresStore::commit_together(std::span<const Item> items) {
+void PostgresStore::commit_together(std::span<const Item> items, Patience patience) {
   try {
-    commit(items);
+    commit(items, patience);
+  } catch (const Locked&) {
+    commit_in_halves(items);
   } catch (const Unavailable& unavailable) {
     for (const Item& item : items) item.call->fail(item.index, unavailable.error);
   } catch (const std::exception&) {
     // Something about one of the items: each by itself, so that only the offender gets the error.
-    for (const Item& item : items) commit_alone(item);
+    for (const Item& item : items) commit_alone(item, patience);
   }
 }
 
-void PostgresStore::commit_alone(const Item& item) {
+// Which of them the locked row concerns is not known: the half that it does not concern is done at once.
+void PostgresStore::commit_in_halves(std::span<const Item> items) {
+  if (items.size() == 1) return items.front().call->postpone(items.front().index);
+  const std::size_t half = items.size() / 2;
+  commit_together(items.first(half), Patience::none);
+  commit_together(items.subspan(half), Patience::none);
+}
+
+void PostgresStore::commit_alone(const Item& item, Patience patience) {
   try {
-    commit(std::span(&item, 1));
+    commit(std::span(&item, 1), patience);
+  } catch (const Locked&) {
+    item.call->postpone(item.index);
   } catch (const Unavailable& unavailable) {
     item.call->fail(item.index, unavailable.error);
   } catch (const SqlError& error) {
@@ -105,17 +167,21 @@ void PostgresStore::commit_alone(const Item& item) {
   }
 }
 
-void PostgresStore::commit(std::span<const Item> items) {
+// Who waits for a lock out of the order of everybody may be waited for: the second try asks for all that the
+// first one did, in that order.
+void PostgresStore::commit(std::span<const Item> items, Patience patience) {
   const auto deadline = std::chrono::steady_clock::now() + options_.timeout;
   Needs locks;
-  for (;;) {
+  for (bool in_order = false;;) {
     try {
-      return run_transaction(items, locks);
+      return run_transaction(items, in_order ? Patience::none : patience, locks);
     } catch (const InjectedFault&) {
       roll_back();
       throw Unavailable{unavailable("an injected fault")};
     } catch (const SqlError& error) {
       roll_back();
+      if (error.is_locked() && std::exchange(in_order, true)) throw Locked{};
+      if (error.is_locked()) continue;
       if (error.is_passing() && std::chrono::steady_clock::now() < deadline) continue;
       if (error.is_about_values() || error.is_damage()) throw;
       throw Unavailable{unavailable(error.what())};
@@ -135,13 +201,13 @@ void PostgresStore::begin(WorkingSet& set, const Statement& how) {
 }
 
 // What the last try had to wait for comes in the order of everybody this time.
-void PostgresStore::run_transaction(std::span<const Item> items, Needs& locks) {
+void PostgresStore::run_transaction(std::span<const Item> items, Patience patience, Needs& locks) {
   Link& link = writer();
   link.renew_plans();
   WorkingSet set(link, Access::writes);
   try {
     set.need().add_locks(locks);
-    run_items(set, items);
+    run_items(set, items, patience);
   } catch (...) {
     locks.add_locks(set.waited_for());
     // Names that it had added may have been read back meanwhile: they are not true any more.
@@ -150,8 +216,11 @@ void PostgresStore::run_transaction(std::span<const Item> items, Needs& locks) {
   }
 }
 
-void PostgresStore::run_items(WorkingSet& set, std::span<const Item> items) {
+void PostgresStore::run_items(WorkingSet& set, std::span<const Item> items, Patience patience) {
   begin(set, sql::kBegin);
+  if (patience != Patience::some) {
+    set.ask(sql::kPatience, Parameters(std::string(patience == Patience::little ? "10ms" : "1ms")));
+  }
   const auto looks_around = [](const Item& item) { return item.call->place() == Place::last; };
   for (const Item& item : items) {
     if (!looks_around(item)) item.call->prepare(set, item.index);

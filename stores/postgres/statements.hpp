@@ -11,6 +11,8 @@ inline constexpr Statement kBegin{"postgres.begin", "BEGIN"};
 inline constexpr Statement kBeginRead{"postgres.begin_read",
                                       "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"};
 inline constexpr Statement kCommit{"postgres.commit", "COMMIT"};
+/// How long this transaction waits for a lock.
+inline constexpr Statement kPatience{"postgres.patience", "SELECT set_config('lock_timeout', $1, true)"};
 inline constexpr Statement kTime{
     "postgres.time",
     "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, lease_offset, lease_high,"
@@ -97,9 +99,10 @@ inline constexpr Statement kReadChildren{"postgres.read_children",
 inline constexpr Statement kReadAllInstances{"postgres.read_all_instances",
                                              "SELECT " HOLDFAST_INSTANCE_COLUMNS
                                              " FROM instances AS i WHERE i.ns = $1"};
-inline constexpr Statement kParked{
-    "postgres.parked", "SELECT " HOLDFAST_INSTANCE_COLUMNS
-                       " FROM instances AS i WHERE i.ns = $1 AND i.status = 2 ORDER BY i.key FOR UPDATE"};
+inline constexpr Statement kParked{"postgres.parked",
+                                   "SELECT " HOLDFAST_INSTANCE_COLUMNS
+                                   " FROM instances AS i WHERE i.ns = $1 AND i.status = 2 AND i.key > $2"
+                                   " ORDER BY i.key LIMIT $3 FOR UPDATE"};
 inline constexpr Statement kListed{
     "postgres.listed",
     "SELECT " HOLDFAST_INSTANCE_COLUMNS
@@ -176,6 +179,14 @@ inline constexpr Statement kReadyInstances{
     " AND (r.build = 0 OR (r.build # (-9223372036854775808)) BETWEEN $4 AND $5)"
     " CROSS JOIN LATERAL (SELECT * FROM instances AS l WHERE l.route = r.id AND l.due_at <= $6"
     " ORDER BY l.due_at, l.key LIMIT $7 FOR UPDATE SKIP LOCKED) AS i"};
+/// What kReadyInstances would find if nobody had locked anything.
+inline constexpr Statement kReadyKeys{
+    "postgres.ready_keys",
+    "SELECT i.key FROM unnest($2::text[], $3::text[]) AS c (name, version)"
+    " JOIN routes AS r ON r.ns = $1 AND r.name = c.name AND r.version = c.version"
+    " AND (r.build = 0 OR (r.build # (-9223372036854775808)) BETWEEN $4 AND $5)"
+    " CROSS JOIN LATERAL (SELECT l.key FROM instances AS l WHERE l.route = r.id AND l.due_at <= $6"
+    " ORDER BY l.due_at, l.key LIMIT $7) AS i"};
 inline constexpr Statement kHeldWithNews{
     "postgres.held_with_news",
     "SELECT h.key FROM unnest($1::bigint[], $2::bigint[]) AS h (key, seen) WHERE EXISTS (SELECT 1"
@@ -191,6 +202,11 @@ inline constexpr Statement kNextTurn{
     " (r.build # (-9223372036854775808)) BETWEEN $4 AND $5) AND EXISTS (SELECT 1"
     " FROM unnest($2::text[], $3::text[]) AS c (name, version) WHERE r.name = c.name"
     " AND r.version = c.version))) ORDER BY l.due_at LIMIT 1) AS i WHERE r.ns = $1"};
+/// Instances that are locked by one token.
+inline constexpr Statement kInstancesLockedBy{
+    "postgres.instances_locked_by",
+    "SELECT i.key FROM routes AS r CROSS JOIN LATERAL (SELECT l.key FROM instances AS l"
+    " WHERE l.route = r.id AND l.due_at > $3 AND l.locked AND l.token = $2) AS i WHERE r.ns = $1"};
 inline constexpr Statement kNextTimer{
     "postgres.next_timer", "SELECT due FROM timers WHERE ns = $1 AND due > $2 ORDER BY due LIMIT 1"};
 inline constexpr Statement kNextDelayed{
@@ -309,16 +325,14 @@ inline constexpr Statement kDeleteDelayed{"postgres.delete_delayed",
   " a.session_over, a.body, a.attempt, a.delivery, a.last_failure, a.progress, a.locked, a.worker,"     \
   " a.token, a.until, a.generation, a.ready_since"
 
+/// Those named, and all of some instances: together, so that all who lock several do so in one order.
 inline constexpr Statement kActivities{
     "postgres.activities",
     "SELECT " HOLDFAST_ACTIVITY_COLUMNS
-    " FROM activities AS a JOIN unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS w (key, execution, event)"
-    " ON a.key = w.key AND a.execution = w.execution AND a.event = w.event AND a.ns + 0 = $1"
-    " ORDER BY a.key, a.execution, a.event FOR UPDATE OF a"};
-inline constexpr Statement kActivitiesOf{"postgres.activities_of",
-                                         "SELECT " HOLDFAST_ACTIVITY_COLUMNS
-                                         " FROM activities AS a WHERE a.key = ANY($1::bigint[])"
-                                         " ORDER BY a.key, a.execution, a.event FOR UPDATE"};
+    " FROM (SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) UNION SELECT l.key, l.execution,"
+    " l.event FROM activities AS l WHERE l.key = ANY($5::bigint[])) AS w (key, execution, event)"
+    " JOIN activities AS a ON a.key = w.key AND a.execution = w.execution AND a.event = w.event"
+    " AND a.ns + 0 = $1 ORDER BY a.key, a.execution, a.event FOR UPDATE OF a"};
 inline constexpr Statement kActivitiesIn{
     "postgres.activities_in", "SELECT " HOLDFAST_ACTIVITY_COLUMNS
                               " FROM unnest($2::text[]) AS w JOIN activities AS a ON a.ns = $1 AND a.session "
@@ -364,16 +378,38 @@ inline constexpr Statement kFreeActivities{
     " AND (l.deadline IS NULL OR l.deadline > $5)"
     " ORDER BY l.rank, l.ready_since, l.key, l.execution, l.event LIMIT $6 FOR UPDATE SKIP LOCKED) AS a"
     " WHERE k.ns = $1 AND k.name = ANY($2::text[]) AND ($3 OR k.queue = ANY($4::text[]))"};
-/// Sessions that the worker owns, and those that somebody may claim and that have work for it.
+/// What is locked by one token: free ones, and the sessions of the others.
+inline constexpr Statement kFreeLockedBy{"postgres.free_locked_by",
+                                         "SELECT " HOLDFAST_ACTIVITY_COLUMNS
+                                         " FROM activities AS a WHERE a.ns = $1 AND a.locked"
+                                         " AND a.token = $2 AND a.until > $3 AND a.session IS NULL"
+                                         " ORDER BY a.key, a.execution, a.event FOR UPDATE SKIP LOCKED"};
+inline constexpr Statement kSessionsLockedBy{
+    "postgres.sessions_locked_by",
+    "SELECT DISTINCT session FROM activities WHERE ns = $1 AND locked AND token = $2 AND until > $3"
+    " AND session IS NOT NULL"};
+/// Sessions that have something to do: those that the worker owns, and, unless $8, those that somebody may
+/// claim and whose work is for it.
 inline constexpr Statement kSessionsFor{
     "postgres.sessions_for",
     "SELECT s.id FROM sessions AS s WHERE s.ns = $1 AND s.worker = $2 AND s.ended IS NULL"
-    " UNION ALL SELECT s.id FROM sessions AS s WHERE s.ns = $1 AND s.worker <> $2 AND s.ended IS NULL"
-    " AND (s.worker = 0 OR (s.reclaim AND s.lease_until <= $6)) AND s.ttl_until > $6"
+    " AND EXISTS (SELECT 1 FROM activities AS a WHERE a.ns = $1 AND a.session = s.id"
+    " AND (CASE WHEN a.locked THEN a.until ELSE a.ready_since END) <= $6)"
+    " UNION ALL SELECT s.id FROM sessions AS s WHERE NOT $8 AND s.ns = $1 AND s.worker <> $2"
+    " AND s.ended IS NULL AND (s.worker = 0 OR (s.reclaim AND s.lease_until <= $6)) AND s.ttl_until > $6"
     " AND s.requirements <@ $7::text[] AND EXISTS (SELECT 1 FROM activities AS a JOIN kinds AS k"
     " ON k.id = a.kind WHERE a.ns = $1 AND a.session = s.id"
     " AND (CASE WHEN a.locked THEN a.until ELSE a.ready_since END) <= $6"
     " AND k.name = ANY($3::text[]) AND ($4 OR k.queue = ANY($5::text[])))"};
+/// What kFreeActivities would find if nobody had locked anything.
+inline constexpr Statement kFreeIds{
+    "postgres.free_ids",
+    "SELECT a.key, a.execution, a.event FROM kinds AS k CROSS JOIN LATERAL (SELECT l.key, l.execution, "
+    "l.event"
+    " FROM activities AS l WHERE l.kind = k.id AND NOT l.locked AND l.session IS NULL AND l.ready_since <= $5"
+    " AND (l.deadline IS NULL OR l.deadline > $5)"
+    " ORDER BY l.rank, l.ready_since, l.key, l.execution, l.event LIMIT $6) AS a"
+    " WHERE k.ns = $1 AND k.name = ANY($2::text[]) AND ($3 OR k.queue = ANY($4::text[]))"};
 /// When something that this worker could run is due: what backs off, and what sessions of others hold.
 inline constexpr Statement kNextFree{
     "postgres.next_free",
@@ -457,10 +493,18 @@ inline constexpr Statement kUpsertCancels{
   " s.idle_timeout, s.last_owner, s.last_worker, s.planned, s.restarted, s.ran, s.last_activity,"       \
   " s.changed, s.ttl_until, s.opener, s.opened_by, s.saved, s.saved_version, s.created_at, s.updated_at"
 
-inline constexpr Statement kSessions{"postgres.sessions",
-                                     "SELECT " HOLDFAST_SESSION_COLUMNS
-                                     " FROM unnest($2::text[]) AS w JOIN sessions AS s ON s.ns = $1 AND s.id "
-                                     "= w ORDER BY s.id FOR UPDATE OF s"};
+/// $2 to $4: those of these activities. $5: those named. $6: those that have to do with instances which end.
+inline constexpr Statement kSessions{
+    "postgres.sessions",
+    "SELECT " HOLDFAST_SESSION_COLUMNS
+    " FROM sessions AS s WHERE s.ns = $1 AND s.id = ANY($5::text[]"
+    " || ARRAY(SELECT a.session FROM unnest($2::bigint[], $3::bigint[], $4::bigint[])"
+    " AS w (key, execution, event) JOIN activities AS a ON a.key = w.key AND a.execution = w.execution"
+    " AND a.event = w.event AND a.session IS NOT NULL)"
+    " || ARRAY(SELECT a.session FROM activities AS a WHERE a.key = ANY($6::bigint[])"
+    " AND a.session IS NOT NULL)"
+    " || ARRAY(SELECT o.id FROM sessions AS o WHERE o.opener = ANY($6::bigint[]) AND o.opener <> 0"
+    " AND o.ended IS NULL)) ORDER BY s.id FOR UPDATE"};
 inline constexpr Statement kSessionsNow{"postgres.sessions_now",
                                         "SELECT " HOLDFAST_SESSION_COLUMNS
                                         " FROM unnest($2::text[]) AS w JOIN sessions AS s ON s.ns = $1 AND "
@@ -474,8 +518,11 @@ inline constexpr Statement kReserveSessions{"postgres.reserve_sessions",
 inline constexpr Statement kSessionsAfter{
     "postgres.sessions_after", "SELECT id FROM sessions WHERE ns = $1 AND id > $2 ORDER BY id LIMIT $3"};
 inline constexpr Statement kSessionIds{"postgres.session_ids", "SELECT id FROM sessions WHERE ns = $1"};
-inline constexpr Statement kOwnedBy{
-    "postgres.owned_by", "SELECT id FROM sessions WHERE ns = $1 AND worker = $2 AND ended IS NULL"};
+/// Of one worker, without those named: how many it holds, and when the first lease of them ends.
+inline constexpr Statement kHeldElsewhere{
+    "postgres.held_elsewhere",
+    "SELECT count(*)::integer, min(lease_until) FROM sessions WHERE ns = $1 AND worker = $2 AND ended IS NULL"
+    " AND lease_until > $3 AND id <> ALL($4::text[])"};
 inline constexpr Statement kOwnedByNode{
     "postgres.owned_by_node",
     "SELECT id FROM sessions WHERE ns = $1 AND worker <> 0 AND ended IS NULL AND owner = $2"};
@@ -681,10 +728,14 @@ inline constexpr Statement kDropRemains{
 inline constexpr Statement kDropEmptyRemains{
     "postgres.drop_empty_remains",
     "DELETE FROM remains AS r WHERE NOT EXISTS (SELECT 1 FROM history AS h WHERE h.key = r.key)"};
+/// Who is connected is read once per transaction: it must not be older than the rows.
+inline constexpr Statement kSeeConnections{"postgres.see_connections", "SELECT pg_stat_clear_snapshot()"};
+/// By the backend that it was registered with: who registers anew at this moment stays.
 inline constexpr Statement kForgetListeners{
     "postgres.forget_listeners",
-    "DELETE FROM listeners AS l WHERE NOT EXISTS (SELECT 1 FROM pg_stat_activity AS a"
-    " WHERE a.pid = l.backend)"};
+    "DELETE FROM listeners AS l USING (SELECT o.id, o.backend FROM listeners AS o WHERE NOT EXISTS"
+    " (SELECT 1 FROM pg_stat_activity AS a WHERE a.pid = o.backend) FOR UPDATE OF o SKIP LOCKED) AS gone"
+    " WHERE l.id = gone.id AND l.backend = gone.backend"};
 inline constexpr Statement kAnyRemains{"postgres.any_remains", "SELECT 1 FROM remains LIMIT 1"};
 
 }  // namespace holdfast::postgres_store::sql

@@ -34,10 +34,7 @@ std::string PostgresStore::description() const {
 template <class Answer, class Call>
 StoreResult<Answer> PostgresStore::write(Call call, Place place) {
   store::OneAnswer<WorkingSet, Answer, Call> job(std::move(call), place);
-  queue_.run(job, [this](std::span<store::GroupedCall* const> group) {
-    lead(group);
-    return store::CallQueue::Afterwards{};
-  });
+  run(job);
   return job.take();
 }
 
@@ -46,10 +43,7 @@ std::vector<StoreResult<Answer>> PostgresStore::write_each(std::span<const Asked
                                                            Call call, Needs needs) {
   store::ManyAnswers<WorkingSet, Answer, Asked, Call, Needs> job(items, std::move(call), place,
                                                                  std::move(needs));
-  queue_.run(job, [this](std::span<store::GroupedCall* const> group) {
-    lead(group);
-    return store::CallQueue::Afterwards{};
-  });
+  run(job);
   return job.take();
 }
 
@@ -137,7 +131,7 @@ StoreResult<std::vector<store::WorkerView>> PostgresStore::workers() {
 
 StoreResult<store::FetchedTurns> PostgresStore::fetch_turns(const store::TurnRequest& request) {
   return write<store::FetchedTurns>(
-      [&](WorkingSet& set) { return postgres_store::fetch_turns(set, request); }, Place::last);
+      [&](WorkingSet& set) { return postgres_store::fetch_turns(set, request, turns_again_); }, Place::last);
 }
 
 std::vector<StoreResult<store::Committed>> PostgresStore::commit_turns(
@@ -168,15 +162,23 @@ StoreResult<std::vector<store::Segment>> PostgresStore::read_history(InstanceKey
 }
 
 StoreResult<std::uint64_t> PostgresStore::wake_parked(const store::Code& code) {
-  return write<std::uint64_t>([&](WorkingSet& set) { return rules::wake_parked(set.tx(), code); },
-                              Place::last);
+  std::uint64_t woken = 0;
+  for (std::optional<InstanceKey> after = InstanceKey{}; after;) {
+    const auto slice = write<WokenSlice>(
+        [&](WorkingSet& set) { return postgres_store::wake_parked(set, code, *after); }, Place::last);
+    if (!slice) return Unexpected(slice.error());
+    woken += slice->woken;
+    after = slice->last;
+  }
+  return woken;
 }
 
 // ---- activities ----------------------------------------------------------------------------------
 
 StoreResult<store::FetchedActivities> PostgresStore::fetch_activities(const store::ActivityRequest& request) {
   return write<store::FetchedActivities>(
-      [&](WorkingSet& set) { return postgres_store::fetch_activities(set, request); }, Place::last);
+      [&](WorkingSet& set) { return postgres_store::fetch_activities(set, request, activities_again_); },
+      Place::last);
 }
 
 std::vector<StoreResult<void>> PostgresStore::finish_activities(

@@ -107,13 +107,23 @@ class PostgresStore final : public Store {
   template <class Answer, class Call>
   StoreResult<Answer> read(Call call);
 
+  /// How long a transaction waits for a lock of somebody else before it lets go of all that it has.
+  enum class Patience : std::uint8_t {
+    some,
+    little,  ///< while a call waits: its row may be asked for again
+    none,    ///< its row was locked a moment ago
+  };
+
   // group.cpp
+  /// Returns when every item of the job has its answer.
+  void run(Job& job);
   void lead(std::span<store::GroupedCall* const> group);
-  void commit_together(std::span<const Item> items);
-  void commit_alone(const Item& item);
-  void commit(std::span<const Item> items);
-  void run_transaction(std::span<const Item> items, Needs& locks);
-  void run_items(WorkingSet& set, std::span<const Item> items);
+  void commit_together(std::span<const Item> items, Patience patience);
+  void commit_in_halves(std::span<const Item> items);
+  void commit_alone(const Item& item, Patience patience);
+  void commit(std::span<const Item> items, Patience patience);
+  void run_transaction(std::span<const Item> items, Patience patience, Needs& locks);
+  void run_items(WorkingSet& set, std::span<const Item> items, Patience patience);
   void finish_transaction(WorkingSet& set);
   void begin(WorkingSet& set, const Statement& how);
   Link& writer();
@@ -133,9 +143,12 @@ class PostgresStore final : public Store {
   // A transaction stays well below 50 ms.
   static constexpr std::size_t kItemsPerTransaction = 200;
   store::CallQueue queue_{kItemsPerTransaction, 1};
-  std::unique_ptr<Link> writer_{};  // of who leads, and so are the next two
+  std::unique_ptr<Link> writer_{};  // of who leads, and so are the next four
   BootTime next_sweep_ = rules::kNever;
   rules::Lapses lapses_{};
+  LookAgain turns_again_{};
+  LookAgain activities_again_{};
+  std::atomic<int> waiting_{0};        // calls whose rows others have locked
   std::atomic<bool> in_doubt_{false};  // a call was answered `unavailable` since the last sweep
 
   std::mutex readers_mutex_{};

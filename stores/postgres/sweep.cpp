@@ -15,8 +15,7 @@ BootTime before(BootTime now, Duration kept) {
   return kept >= now.time_since_epoch() ? BootTime{} : after(now, -kept);
 }
 
-/// Of the sessions only those that something may be done with; instances first: whoever answers an activity
-/// locks them in this order, too.
+/// Of the sessions only those that something may be done with.
 class Due {
  public:
   Due(WorkingSet& set, const SweepRequest& request) : set_(set), request_(request) {}
@@ -31,8 +30,8 @@ class Due {
              [&](const Answer& answer) { take_ids(answer); });
     set_.want_all_workers();
     set_.bring();
-    set_.want_instances(instances_);
     set_.want_sessions(sessions_);
+    set_.want_instances(instances_);
     set_.want_activities(activities_);
     if (set_.asked()) set_.bring();
   }
@@ -130,6 +129,7 @@ Swept sweep(WorkingSet& set, const SweepRequest& request, rules::Lapses& lapses)
   remains.drop(sql::kDropCancels, sql::kNextCancel, {}, swept.remains_removed);
   remains.due(sql::kNextOverdue);
   remains.drop_history();
+  set.ask(sql::kSeeConnections, Parameters());
   set.ask(sql::kForgetListeners, Parameters());
   set.bring();
   const BootTime next = std::min(by_rules, remains.next());

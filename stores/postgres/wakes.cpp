@@ -10,6 +10,7 @@
 
 #include <array>
 #include <chrono>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -17,17 +18,19 @@ namespace holdfast::postgres_store {
 
 namespace {
 
-/// News on the way to another process. Lists that are too long for a notification are left out.
+/// News on the way to another process.
 struct Payload {
   std::string sender{};
   std::uint64_t ns = 0;
   std::uint64_t work = 0;
+  bool any_worker = false;
   bool any_instance = false;
   std::vector<std::uint64_t> cancelled{};
   std::vector<std::uint64_t> instances{};
 };
 
-constexpr std::size_t kMostKeys = 300;
+/// The server takes a notification that is shorter than 8,000 bytes.
+constexpr std::size_t kLongestNotification = 7'999;
 
 std::string channel_of(std::string_view schema) {
   std::uint64_t hash = 14695981039346656037ULL;
@@ -121,17 +124,23 @@ void Wakes::connect() {
   connection_ = std::move(connection);
 }
 
+// Lists that are too long for a notification are left out: then all who might be meant look for themselves.
 std::string Wakes::encode(const store::News& news) const {
   Payload payload{.sender = to_string(id_),
                   .ns = static_cast<std::uint64_t>(ns_),
                   .work = news.work.bits,
-                  .any_instance = news.any_instance || news.instances.size() > kMostKeys};
-  for (const WorkerKey worker : news.cancelled) {
-    if (payload.cancelled.size() < kMostKeys) payload.cancelled.push_back(worker.value);
-  }
-  if (!payload.any_instance) {
-    for (const InstanceKey key : news.instances) payload.instances.push_back(key.value);
-  }
+                  .any_worker = news.any_worker,
+                  .any_instance = news.any_instance};
+  const std::set<WorkerKey> cancelled(news.cancelled.begin(), news.cancelled.end());
+  for (const WorkerKey worker : cancelled) payload.cancelled.push_back(worker.value);
+  for (const InstanceKey key : news.instances) payload.instances.push_back(key.value);
+  std::string text = hex(store::to_bytes(payload));
+  if (text.size() <= kLongestNotification) return text;
+  if (!std::exchange(payload.instances, {}).empty()) payload.any_instance = true;
+  text = hex(store::to_bytes(payload));
+  if (text.size() <= kLongestNotification) return text;
+  payload.cancelled.clear();
+  payload.any_worker = true;
   return hex(store::to_bytes(payload));
 }
 
@@ -139,7 +148,9 @@ void Wakes::receive(std::string_view text) {
   Payload payload;
   if (!store::from_bytes(unhex(text), payload)) return;
   if (payload.ns != static_cast<std::uint64_t>(ns_) || payload.sender == to_string(id_)) return;
-  store::News news{.work = {static_cast<std::uint8_t>(payload.work)}, .any_instance = payload.any_instance};
+  store::News news{.work = {static_cast<std::uint8_t>(payload.work)},
+                   .any_worker = payload.any_worker,
+                   .any_instance = payload.any_instance};
   for (const std::uint64_t worker : payload.cancelled) news.cancelled.push_back({worker});
   for (const std::uint64_t key : payload.instances) news.instances.push_back({key});
   bus_.publish(news);
@@ -180,7 +191,7 @@ void Wakes::run() {
       if (!connection_) {
         connect();
         pause = std::chrono::milliseconds(100);
-        bus_.publish({.work = store::kAllWork, .any_instance = true});
+        bus_.publish({.work = store::kAllWork, .any_worker = true, .any_instance = true});
       }
       for (const std::string& payload : connection_->notifications()) receive(payload);
     } catch (const SqlError& error) {

@@ -53,7 +53,7 @@ void WorkingSet::ask_time() {
 void WorkingSet::bring() {
   ask_time();
   const std::vector<Take> takes = std::exchange(takes_, {});
-  const std::vector<Answer> answers = link_.connection.exchange(takes.size() - std::exchange(optional_, 0));
+  const std::vector<Answer> answers = link_.connection.exchange(std::exchange(optional_, 0));
   if (const auto time = std::exchange(time_at_, {})) read_time_(answers[*time]);
   for (std::size_t i = 0; i < answers.size(); ++i) {
     if (takes[i]) takes[i](answers[i]);
@@ -113,12 +113,12 @@ void Needs::add_locks(const Needs& more) {
   activities.insert(more.activities.begin(), more.activities.end());
 }
 
-// Names, instances, sessions, activities: who locks in another order may have to do it all again.
 void WorkingSet::bring_needed() {
   const Needs needs = std::exchange(needs_, {});
   const auto list = [](const auto& set) { return std::vector(set.begin(), set.end()); };
   for (const WorkerKey worker : needs.workers) want_worker(worker);
   want_names(list(needs.reserved));
+  want_sessions(list(needs.sessions), list(needs.activities), list(needs.ending));
   std::vector<std::string> names = list(needs.names);
   names.insert(names.end(), needs.reserved.begin(), needs.reserved.end());
   want_instances(list(needs.instances), names);
@@ -127,10 +127,8 @@ void WorkingSet::bring_needed() {
   std::set<InstanceKey> timers = needs.timers;
   timers.insert(needs.ending.begin(), needs.ending.end());
   want_timers(list(timers));
-  want_sessions(list(needs.sessions));
   want_sessions_of(list(needs.ending));
-  want_activities_of(list(needs.ending));
-  want_activities(list(needs.activities));
+  want_activities(list(needs.activities), list(needs.ending));
   want_requests(needs.requests);
   if (needs.urgent) want_waiting_above(0);
   bring();
@@ -417,7 +415,7 @@ void WorkingSet::clear() {
   read_sessions_.clear();
   asked_watchers_.clear();
   asked_stopping_.clear();
-  asked_owned_.clear();
+  held_elsewhere_.clear();
   asked_workers_.clear();
   locked_workers_.clear();
   read_workers_.clear();

@@ -116,22 +116,31 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   Needs& need() noexcept { return needs_; }
   /// All that was waited for to be locked so far, in whatever order.
   [[nodiscard]] const Needs& waited_for() const noexcept { return waited_for_; }
-  /// Brings what is needed, in the order in which everybody locks.
+  /// Brings what is needed, in the order in which everybody locks: ids that may be new; sessions by id, with
+  /// their activities; instances by key; activities by key. Whoever locks an activity of a session has locked
+  /// the session, so these need no order of their own. Rows of workers come when a call runs: whoever else
+  /// wants one of them joins, sweeps, or is the worker itself.
   void bring_needed();
 
   void want_instances(std::vector<InstanceKey> keys, std::vector<std::string> names = {});
   /// Only those that nobody else has locked.
   void want_free_instances(const std::vector<InstanceKey>& keys);
+  /// Those that are parked, by key.
+  void want_parked(InstanceKey after, std::size_t limit);
   /// Those of them that did not come are left alone.
   void leave(const std::vector<InstanceKey>& keys) { asked_instances_.insert(keys.begin(), keys.end()); }
   void want_unread(const std::map<InstanceKey, MessageId>& seen);
   void want_messages_after(const std::vector<std::pair<InstanceKey, MessageId>>& wanted);
   void want_timers(const std::vector<InstanceKey>& keys);
   void want_delayed(const std::vector<InstanceKey>& keys);
-  void want_activities(const std::vector<store::ActivityId>& ids);
-  void want_activities_of(const std::vector<InstanceKey>& keys);
+  void want_activities(const std::vector<store::ActivityId>& ids,
+                       const std::vector<InstanceKey>& all_of = {});
   void want_sessions_of(const std::vector<InstanceKey>& keys);
   void want_sessions(const std::vector<std::string>& ids);
+  /// Those named; those that the activities belong to; and those that instances which end have opened, or
+  /// have activities in.
+  void want_sessions(const std::vector<std::string>& ids, const std::vector<store::ActivityId>& activities,
+                     const std::vector<InstanceKey>& ending);
   void want_free_sessions(const std::vector<std::string>& ids);
   void want_stopping(const std::vector<std::string>& sessions);
   void want_names(const std::vector<std::string>& names);
@@ -178,7 +187,6 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void instance(std::string_view id) override;
   void reserve(std::string_view id) override;
   std::string name_of(InstanceKey key) override;
-  void parked() override;
   void unread(rules::Instance& instance) override;
   void messages_after(rules::Instance& instance, MessageId seen) override;
   void message(rules::Instance& instance, MessageId id) override;
@@ -193,7 +201,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void waiting_above(int priority) override;
   void cancel(const store::ActivityId& id, LockToken token) override;
   void session(std::string_view id) override;
-  void owned(WorkerKey worker) override;
+  rules::HeldElsewhere held_elsewhere(WorkerKey worker) override;
   void watchers(const std::string& session) override;
   void stopping(const std::string& session) override;
   void worker(WorkerKey key) override;
@@ -254,7 +262,8 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   std::int32_t kind_number(const Kind& kind);
 
   void forget_worker(WorkerKey key);
-  void take_sessions(const Answer& answer);
+  /// Answers which are new.
+  std::vector<std::string> take_sessions(const Answer& answer);
   void take_watches(const Answer& answer);
   void take_early(const Answer& answer);
 
@@ -304,7 +313,8 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   rules::ByName<rules::Session> read_sessions_{};
   std::set<std::string, std::less<>> asked_watchers_{};
   std::set<std::string, std::less<>> asked_stopping_{};
-  std::set<WorkerKey> asked_owned_{};
+  /// With how many sessions were in the space when it was asked for.
+  std::map<WorkerKey, std::pair<std::size_t, rules::HeldElsewhere>> held_elsewhere_{};
   std::set<WorkerKey> asked_workers_{};
   std::set<WorkerKey> locked_workers_{};
   std::map<WorkerKey, rules::Worker> read_workers_{};

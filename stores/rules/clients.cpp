@@ -50,7 +50,6 @@ StoreResult<InstanceKey> keep_early(Transaction& tx, const ClientMessage& item) 
     return no_instance(item.instance);
   }
   const BootTime until = after(tx.now, item.keep_early);
-  tx.rows.early(item.instance);
   tx.space.early[item.instance].push_back(
       {.message = item.message, .visible = after(tx.now, item.delay), .until = until});
   tx.sweep_by(until);

@@ -63,12 +63,12 @@ CancelReason reason_of(const Session& session) {
 }
 
 std::uint32_t sessions_held(const Transaction& tx, WorkerKey worker) {
-  tx.rows.owned(worker);
+  const std::uint32_t elsewhere = tx.rows.held_elsewhere(worker).count;
   const auto found = tx.space.owned.find(worker);
-  if (found == tx.space.owned.end()) return 0;
-  return static_cast<std::uint32_t>(std::ranges::count_if(found->second, [&](const std::string& id) {
-    return is_held_by(tx, tx.space.sessions.find(id)->second, worker);
-  }));
+  if (found == tx.space.owned.end()) return elsewhere;
+  return elsewhere + static_cast<std::uint32_t>(std::ranges::count_if(found->second, [&](const auto& id) {
+           return is_held_by(tx, tx.space.sessions.find(id)->second, worker);
+         }));
 }
 
 Session* session_now(Transaction& tx, std::string_view id) {

@@ -11,6 +11,11 @@
 
 namespace holdfast::rules {
 
+struct HeldElsewhere {
+  std::uint32_t count = 0;
+  BootTime first_end = kNever;  ///< of their leases
+};
+
 /// Each call makes the space know what it names, present or not. Rows are placed when they come.
 class Source {
  public:
@@ -24,8 +29,6 @@ class Source {
   virtual void reserve(std::string_view /*id*/) {}
   /// The id of an instance whose row need not come for that.
   virtual std::string name_of(InstanceKey key) = 0;
-  /// Those that are parked.
-  virtual void parked() {}
 
   // ---- what belongs to an instance, which is in the space
   /// Enough of its messages to say whether it is ready, those of its waits included.
@@ -56,8 +59,8 @@ class Source {
   virtual void cancel(const ActivityId&, LockToken) {}
   /// With all activities that belong to it, or wait for it.
   virtual void session(std::string_view /*id*/) {}
-  /// Sessions that the worker owns.
-  virtual void owned(WorkerKey) {}
+  /// Sessions that the worker holds and that are not in the space.
+  virtual HeldElsewhere held_elsewhere(WorkerKey) { return {}; }
   virtual void watchers(const std::string& /*session*/) {}
   /// Activities of the session that were taken away, and may still run.
   virtual void stopping(const std::string& /*session*/) {}

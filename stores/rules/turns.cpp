@@ -111,10 +111,22 @@ void release(Transaction& tx, Instance& instance, const TurnRelease& release) {
   if (instance.ready_since) tx.news.work |= kTurns;
 }
 
+/// What a fetch has locked that was not answered.
+void release_unanswered(Transaction& tx, LockToken token) {
+  std::vector<Instance*> unanswered;
+  for (const auto& [until, key] : tx.space.instance_locks) {
+    Instance& instance = tx.space.instances.at(key);
+    if (instance.lock.is(token)) unanswered.push_back(&instance);
+  }
+  for (Instance* const instance : unanswered)
+    release(tx, *instance, {.key = instance->view.key, .token = token});
+}
+
 }  // namespace
 
 StoreResult<FetchedTurns> fetch_turns(Transaction& tx, const TurnRequest& request) {
   if (auto refused = refusal(tx, request.worker, Call::takes_work)) return Unexpected(*refused);
+  if (request.repeated) release_unanswered(tx, request.token);
   deliver_due(tx);
   FetchedTurns fetched{.now = tx.calendar};
   fetch_held(tx, request, fetched);
@@ -143,7 +155,6 @@ StoreResult<void> renew_turn(Transaction& tx, WorkerKey worker, Duration lease, 
 }
 
 std::uint64_t wake_parked(Transaction& tx, const Code& code) {
-  tx.rows.parked();
   std::uint64_t woken = 0;
   for (auto& [key, instance] : tx.space.instances) {
     if (instance.view.status != InstanceStatus::parked || !suits(code, instance)) continue;

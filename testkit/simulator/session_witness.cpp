@@ -23,7 +23,8 @@ void SessionWitness::refreshed(WorkerKey worker, const StoreResult<void>& answer
   SignsOfLife& signs = signs_of_life_[worker];
   const bool is_gone = !answer && answer.error().kind == StoreError::Kind::not_found;
   const bool waited = clock_.boot_now() - signs.last_try > stale_after_ / 3;
-  if (is_gone && stale_after_ != never && !signs.had_pause && !waited)
+  const bool replaced = newest_[node_of(worker)] != worker;  // what it says is no sign of life any more
+  if (is_gone && stale_after_ != never && !signs.had_pause && !waited && !replaced)
     broken_("worker " + to_string(worker) + " was taken for gone, and was never silent for long");
   if (answer) signs = {.last_try = clock_.boot_now()};
 }
@@ -73,9 +74,15 @@ bool SessionWitness::has_left(std::string_view id, Generation generation) const 
 void SessionWitness::renewed(WorkerKey worker, const store::SessionRenewal& renewal,
                              const StoreResult<void>& answer) {
   if (!answer) return;
-  const Holder& holder = holders_[renewal.hold.id];
+  Holder& holder = holders_[renewal.hold.id];
   if (holder.worker != worker || holder.generation != renewal.hold.generation)
     broken_("session '" + renewal.hold.id + "' was renewed by a worker that does not hold it");
+  holder.was_renewed = true;
+}
+
+bool SessionWitness::was_renewed(const std::string& id, Generation generation) const {
+  const auto found = holders_.find(id);
+  return found != holders_.end() && found->second.generation == generation && found->second.was_renewed;
 }
 
 void SessionWitness::released(WorkerKey worker, const store::SessionRelease& release,
@@ -85,6 +92,22 @@ void SessionWitness::released(WorkerKey worker, const store::SessionRelease& rel
   if (holder.worker != worker || holder.generation != release.hold.generation)
     broken_("session '" + release.hold.id + "' was released by a worker that does not hold it");
   holder.until = kLongAgo;
+  if (release.reason != store::SessionReason::idle) return;
+  holder.released_as_idle = clock_.boot_now();
+  if (holder.released_as_idle < holder.not_idle_until) complain_of_broken_promise(release.hold.id, worker);
+}
+
+// What happened between the question and its answer counts too.
+void SessionWitness::promised(WorkerKey worker, std::string_view id, BootTime asked, Duration idle_timeout) {
+  Holder& holder = holders_[std::string(id)];
+  if (holder.worker != worker) return;
+  holder.not_idle_until = asked + idle_timeout;
+  if (holder.released_as_idle >= asked) complain_of_broken_promise(id, worker);
+}
+
+void SessionWitness::complain_of_broken_promise(std::string_view id, WorkerKey worker) {
+  broken_("session '" + std::string(id) + "' was released as idle, and worker " + to_string(worker) +
+          " had asked for it and was told that it holds it");
 }
 
 void SessionWitness::inspect(const store::StoreState& state) {

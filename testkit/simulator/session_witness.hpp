@@ -37,6 +37,11 @@ class SessionWitness {
   void acquired(WorkerKey worker, const store::Acquired& answer);
   void renewed(WorkerKey worker, const store::SessionRenewal& renewal, const StoreResult<void>& answer);
   void released(WorkerKey worker, const store::SessionRelease& release, const StoreResult<void>& answer);
+  /// A worker was told that it holds the session. `asked` is when it asked for that; from then on the session
+  /// is not idle, for the time that is the worker's own: those with another are none of these.
+  void promised(WorkerKey worker, std::string_view id, BootTime asked, Duration idle_timeout);
+  /// Whether its holder has renewed it: one whose claim was answered in vain does not know of it.
+  [[nodiscard]] bool was_renewed(const std::string& id, Generation generation) const;
   void inspect(const store::StoreState& state);
 
  private:
@@ -44,6 +49,9 @@ class SessionWitness {
     WorkerKey worker{};
     Generation generation{};
     BootTime until = kLongAgo;
+    bool was_renewed = false;
+    BootTime not_idle_until = kLongAgo;    ///< as its holder was told
+    BootTime released_as_idle = kLongAgo;  ///< when it was, last
   };
   /// Since a worker joined or was last refreshed.
   struct SignsOfLife {
@@ -53,6 +61,7 @@ class SessionWitness {
   void claim(WorkerKey worker, const store::SessionHold& hold, Duration lease);
   /// Whether the log says that the session left its holder of this generation.
   [[nodiscard]] bool has_left(std::string_view id, Generation generation) const;
+  void complain_of_broken_promise(std::string_view id, WorkerKey worker);
   [[nodiscard]] const std::string& node_of(WorkerKey worker) { return nodes_[worker]; }
 
   const Clock& clock_;

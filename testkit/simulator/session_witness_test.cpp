@@ -109,6 +109,31 @@ TEST_F(SessionWitnessTest, SeesAReleaseByAnotherThanTheHolder) {
   EXPECT_TRUE(complained("released by a worker that does not hold it"));
 }
 
+TEST_F(SessionWitnessTest, SeesThatWhatAWorkerAskedForWasReleasedAsIdle) {
+  claim(kFirst, 1);
+  witness_.promised(kFirst, "s", clock_.boot_now(), 10s);
+  clock_.advance(9s);
+  witness_.released(kFirst, {.hold = {"s", Generation{1}}}, {});
+  EXPECT_TRUE(complained("had asked for it"));
+}
+
+TEST_F(SessionWitnessTest, SeesThatItWasWhileTheWorkerWasToldOtherwise) {
+  claim(kFirst, 1);
+  const BootTime asked = clock_.boot_now();
+  clock_.advance(1ms);
+  witness_.released(kFirst, {.hold = {"s", Generation{1}}}, {});
+  witness_.promised(kFirst, "s", asked, 10s);
+  EXPECT_TRUE(complained("had asked for it"));
+}
+
+TEST_F(SessionWitnessTest, HasNothingToSayOfOneThatIsIdleAgain) {
+  claim(kFirst, 1);
+  witness_.promised(kFirst, "s", clock_.boot_now(), 10s);
+  clock_.advance(10s);
+  witness_.released(kFirst, {.hold = {"s", Generation{1}}}, {});
+  EXPECT_TRUE(complaints_.empty());
+}
+
 TEST_F(SessionWitnessTest, SeesWorkThatWaitsForEver) {
   using store::SessionState;
   for (const SessionState over : {SessionState::closed, SessionState::expired, SessionState::failed}) {

@@ -12,6 +12,8 @@ using namespace std::chrono_literals;
 
 void World::make_slots(std::size_t most) {
   const std::size_t count = most <= 1 ? 1 : 1 + dice_.below(most);
+  // Those that take each other for gone after different times lose what they hold by that.
+  if (profile_.uneven) stale_after_ = dice_.between(15s, 60s);
   for (std::size_t i = 0; i < count; ++i) {
     Slot slot{.name = std::string(1, static_cast<char>('a' + i)), .start_at = now()};
     draw_options(slot);
@@ -27,7 +29,7 @@ void World::draw_options(Slot& slot) {
   RuntimeOptions& options = slot.options;
   options.queues = {"*"};
   options.activity_slots = 4;
-  options.poison_after = 1000;
+  options.poison_after = options_.poison_after;
   options.logger = logger_;
   options.metrics = metrics_;
   slot.keeps_name = dice_.one_in(2);
@@ -38,7 +40,8 @@ void World::draw_options(Slot& slot) {
   options.instance_lease = dice_.between(500ms, 5s);
   options.hold_instances = dice_.pick<Duration>({0ms, 10ms, 100ms, 400ms});
   options.cancel_grace = dice_.between(100ms, 10s);
-  options.worker_stale_after = dice_.between(6s, 60s);
+  options.turn_time_limit = dice_.pick<Duration>({10s, 1s});
+  options.worker_stale_after = stale_after_;
   options.cached_instances = dice_.pick<std::size_t>({1, 3, 10'000});
   options.cache_idle = dice_.pick<Duration>({500ms, 10s, 10min});
 }
@@ -65,10 +68,12 @@ void World::draw_gaps(Slot& slot) {
   if (dice_.one_in(8)) slot.options.queues = {};
 }
 
-runtime::Registry World::registry_for(const Slot& slot) const {
+runtime::Registry World::registry_for(const Slot& slot, std::uint64_t process) {
   runtime::Registry registry;
+  const auto find = [this, process] { return find_process(process); };
   for (const RegisteredActivity& activity : activities) {
-    if (!slot.lacks.contains(activity.name)) registry.add_activity(activity.name, activity.code);
+    if (!slot.lacks.contains(activity.name))
+      registry.add_activity(activity.name, activity_watch_.watched(activity.code, find));
   }
   for (const RegisteredOrchestration& orchestration : orchestrations) {
     if (!slot.lacks.contains(orchestration.name) && orchestration.from_build <= slot.build)
@@ -89,7 +94,7 @@ void World::start(Slot& slot) {
                        .name = slot.name + std::to_string(number),
                        .build = slot.build,
                        .options = slot.options,
-                       .registry = registry_for(slot),
+                       .registry = registry_for(slot, number),
                        .seed = dice_.number(),
                        .activity_end = [this] { return end_of_activity(); }};
   setup.options.build = slot.build;
@@ -107,6 +112,7 @@ void World::supervise() {
   for (const Slot& slot : slots_) {
     if (slot.process != nullptr && slot.process->is_superseded() && !slot.process->is_draining()) {
       note(slot.process->name() + " was superseded, and is asked to leave");
+      excuse(*slot.process);
       slot.process->drain(now() + 5s);
     }
   }
@@ -114,9 +120,19 @@ void World::supervise() {
 
 void World::kill(Process& process, std::string_view why) {
   if (process.is_dead()) return;
+  excuse(process);
   note(process.name() + " dies " + std::string(why));
   process.kill();
+  witness_.allow_lapses();
   if (!process.in_use() && dice_.one_in(2)) process.finish_unheard(1 + dice_.below(3));
+}
+
+std::vector<Process*> World::ready_for_verbs() const {
+  std::vector<Process*> ready;
+  for (const std::unique_ptr<Process>& process : processes_) {
+    if (process->is_ready_for_verbs(now())) ready.push_back(process.get());
+  }
+  return ready;
 }
 
 World::Slot* World::slot_of(const Process& process) {
@@ -158,6 +174,7 @@ void World::strike_pause() {
   if (process == nullptr) return;
   const Duration duration = dice_.one_in(10) ? dice_.between(60s, 90s) : dice_.between(100ms, 40s);
   note(process->name() + " stands still");
+  excuse(*process);
   process->pause(now() + duration);
 }
 
@@ -166,6 +183,7 @@ void World::strike_replace() {
   Process* process = pick_process();
   if (process == nullptr) return;
   note(process->name() + " stands still, and is replaced");
+  excuse(*process);
   process->pause(now() + dice_.between(1s, 20s));
   Slot& slot = *slot_of(*process);
   slot.process = nullptr;
@@ -174,7 +192,7 @@ void World::strike_replace() {
 
 void World::strike_outage() {
   // Also so long that all workers would be stale.
-  outage_until_ = now() + (dice_.one_in(8) ? dice_.between(60s, 100s) : dice_.between(100ms, 12s));
+  outage_until_ = now() + (dice_.one_in(6) ? dice_.between(20s, 100s) : dice_.between(100ms, 12s));
   note("nobody reaches the store for a while");
 }
 
@@ -188,6 +206,7 @@ void World::strike_drain() {
   Process* process = pick_process();
   if (process == nullptr) return;
   note(process->name() + " is asked to leave");
+  excuse(*process);
   process->drain(now() + dice_.between(0us, 20s));
 }
 
@@ -205,6 +224,7 @@ void World::strike_upgrade() {
   if (dice_.one_in(3)) {
     kill(*slot.process, "to be upgraded");
   } else {
+    excuse(*slot.process);
     slot.process->drain(now() + dice_.between(0us, 20s));
   }
 }
@@ -224,12 +244,17 @@ void World::calm_down() {
     const bool old = slot.process != nullptr && slot.process->build() < newest_build_;
     slot.build = newest_build_;
     slot.start_at = now();
-    if (old) slot.process->drain(now() + 5s);
+    if (old) {
+      excuse(*slot.process);
+      slot.process->drain(now() + 5s);
+    }
   }
   for (const std::unique_ptr<Process>& process : processes_) {
     process->pause(kLongAgo);
     if (slot_of(*process) == nullptr) kill(*process, "since it was replaced");
   }
+  witness_.expect_progress();
+  witness_.expect_no_lapses();
 }
 
 }  // namespace holdfast::simulator

@@ -1,5 +1,7 @@
 #include "testkit/simulator/world.hpp"
 
+#include "testkit/simulator/verbs.hpp"
+
 #include <holdfast/memory.hpp>
 
 #include <algorithm>
@@ -20,6 +22,10 @@ constexpr int kDeepest = 4;
 constexpr std::size_t kTraceLines = 120;
 // No run does so much within one second of virtual time, unless somebody goes round in circles.
 constexpr std::uint64_t kMostStepsPerSecond = 30'000;
+// Sessions with such a lease are renewed in time, however often calls to the store fail.
+constexpr Duration kSurelyKept = 10s;
+// A call that takes longer may keep its caller from renewing them.
+constexpr Duration kSlowCall = 1s;
 // The whole store is looked at once in so many steps.
 constexpr std::uint64_t kInspectEvery = 64;
 
@@ -74,6 +80,7 @@ World::World(std::uint64_t seed, const testing::SimulationOptions& options, bool
             auto log = plain_store_->session_log(id, 0, 1'000'000);
             return log ? *std::move(log) : std::vector<store::SessionLogEntry>();
           }),
+      activity_watch_(clock_, witness_, [this](std::string what) { fail(std::move(what)); }),
       open_(options.database ? options.database(clock_) : in_memory(clock_)),
       plain_store_(open_()),
       client_store_(handle(0, "client")),
@@ -93,6 +100,10 @@ World::~World() {
 
 void World::at(Duration when, std::string what, std::function<void(Client&)> act) {
   actions_.push_back({began_ + when, std::move(what), std::move(act)});
+}
+
+void World::at_worker(Duration when, std::string what, std::function<void(testing::SimulatedWorker&)> act) {
+  worker_actions_.push_back({ManualClock::kBootStart + when, std::move(what), std::move(act)});
 }
 
 void World::fail(std::string what) {
@@ -121,6 +132,8 @@ testing::SimulationReport World::report() const {
 void World::run() {
   make_slots(options_.workers);
   set_hazards();
+  if (profile_.keeps_going()) witness_.expect_progress();
+  if (profile_.loses_no_locks()) witness_.expect_no_lapses();
   loop_since_ = now();
   const BootTime trouble_ends = now() + options_.trouble;
   while (!over() && now() < trouble_ends && !all_ended()) {
@@ -205,8 +218,29 @@ void World::inspect() {
   if (state) {
     witness_.inspect(*state);
     session_witness_.inspect(*state);
+    judge_losses(*state);
   } else {
     fail("the store can't be looked at: " + state.error().message);
+  }
+}
+
+// A worker that goes on all the time keeps what only it may have, however long nobody reaches the store.
+void World::judge_losses(const store::StoreState& state) {
+  using store::SessionReason;
+  for (const store::SessionView& session : state.sessions) {
+    const bool lost =
+        session.state == store::SessionState::failed &&
+        (session.reason == SessionReason::owner_lost || session.reason == SessionReason::owner_restarted);
+    const bool always_renewed_in_time = session.policy.lease.value_or(Duration()) >= kSurelyKept;
+    if (!lost || !always_renewed_in_time || excused_.contains(session.worker)) continue;
+    if (!session_witness_.was_renewed(session.id, session.generation)) continue;
+    // One whose call takes long is excused when the call ends.
+    const bool is_calling = std::ranges::any_of(processes_, [&](const std::unique_ptr<Process>& process) {
+      return process->worker() == session.worker && process->in_use();
+    });
+    if (!is_calling)
+      fail("session '" + session.id + "' was lost, and worker " + to_string(session.worker) +
+           ", which held it, was there all the time");
   }
 }
 
@@ -252,6 +286,10 @@ void World::collect() {
     for (std::size_t i = 0; i < actions_.size(); ++i) {
       if (actions_[i].at <= now()) choices_.push_back({Choice::Kind::client, i, {}});
     }
+    for (std::size_t i = 0; i < worker_actions_.size(); ++i) {
+      if (worker_actions_[i].at <= now() && !ready_for_verbs().empty())
+        choices_.push_back({Choice::Kind::worker, i, {}});
+    }
     for (std::size_t i = 0; i < slots_.size(); ++i) {
       const Slot& slot = slots_[i];
       if (slot.process == nullptr && slot.start_at <= now() && !closing_)
@@ -271,6 +309,7 @@ BootTime World::next_due() const {
   };
   for (const std::unique_ptr<Process>& process : processes_) consider(process->next_due(now()));
   for (const Action& action : actions_) consider(action.at);
+  for (const WorkerAction& action : worker_actions_) consider(action.at);
   for (const Hazard& hazard : hazards_) consider(hazard.next);
   for (const Slot& slot : slots_) {
     if (slot.process == nullptr && !closing_) consider(slot.start_at);
@@ -283,13 +322,21 @@ void World::happen(const Choice& choice) {
     case Choice::Kind::process: {
       Process& process = *processes_[choice.index];
       if (tells_) note(process.describe(choice.move));
+      Process* const outer = std::exchange(current_, &process);
       if (auto complaint = process.make(choice.move)) fail(*std::move(complaint));
+      current_ = outer;
       break;
     }
     case Choice::Kind::client: {
       Action action = std::move(actions_[choice.index]);
       actions_.erase(actions_.begin() + static_cast<std::ptrdiff_t>(choice.index));
       act(std::move(action));
+      break;
+    }
+    case Choice::Kind::worker: {
+      const WorkerAction action = std::move(worker_actions_[choice.index]);
+      worker_actions_.erase(worker_actions_.begin() + static_cast<std::ptrdiff_t>(choice.index));
+      act(action);
       break;
     }
     case Choice::Kind::hazard: {
@@ -312,6 +359,20 @@ void World::act(Action action) {
     action.act(*client_);
   } catch (const std::exception& e) {
     if (!over()) fail("client (" + action.what + "): " + e.what());
+  }
+}
+
+void World::act(const WorkerAction& action) {
+  Process& process = *dice_.pick(ready_for_verbs());
+  note(process.name() + ": " + action.what);
+  try {
+    Verbs verbs(process, session_witness_);
+    action.act(verbs);
+  } catch (const ClientError& e) {
+    if (e.kind() != ClientError::Kind::unavailable)
+      fail(process.name() + " (" + action.what + "): " + e.what());
+  } catch (const std::exception& e) {
+    fail(process.name() + " (" + action.what + "): " + e.what());
   }
 }
 
@@ -360,17 +421,35 @@ void World::guard_against_loops() {
 void World::around(FaultyStore& handle) {
   if (over() || handle.is_cut_off()) return;
   ++calls_;
+  const BootTime began = now();
   if (profile_.latency > Duration::zero()) clock_.advance(dice_.between(0us, profile_.latency));
   if (depth_ >= kDeepest) return;
-  Process* process = nullptr;
-  for (const std::unique_ptr<Process>& candidate : processes_) {
-    if (candidate->number() == handle.process()) process = candidate.get();
-  }
+  Process* const process = find_process(handle.process());
   if (process != nullptr && dice_.one_in(profile_.kill_in_call_in)) {
     ++faults_;
     kill(*process, "in the middle of a call");
   }
+  if (process != nullptr && dice_.one_in(profile_.hang_in)) hang(*process);
   if (dice_.one_in(profile_.interleave_in)) run_inside(process);
+  if (now() - began > kSlowCall && process != nullptr) excuse(*process);
+}
+
+Process* World::find_process(std::uint64_t number) const {
+  for (const std::unique_ptr<Process>& process : processes_) {
+    if (process->number() == number) return process.get();
+  }
+  return nullptr;
+}
+
+// The thread that called waits; the others of its process go on.
+void World::hang(const Process& process) {
+  ++depth_;
+  ++faults_;
+  const BootTime until = now() + dice_.between(1s, 60s);
+  note(process.name() + " waits for the store, which doesn't answer");
+  while (!over() && now() < until && !calm_ && step(true)) {
+  }
+  --depth_;
 }
 
 // Others go on while a call is under way; sometimes the caller stands still for long.
@@ -398,6 +477,28 @@ void World::pass_time(Duration least) {
   }
   --depth_;
   if (over()) throw std::runtime_error("the run is over");
+}
+
+// Not while a call is under way: it would take as long, and its caller would be the one that blocks.
+void World::block(Duration time) {
+  if (calm_ || over() || depth_ > blocked_) return;
+  ++faults_;
+  note("code of an orchestration blocks for " + in_seconds(time));
+  ++blocked_;
+  pass_time(time);
+  --blocked_;
+}
+
+void World::kill_current() {
+  if (calm_ || current_ == nullptr) return;
+  ++faults_;
+  kill(*current_, "in the code of an orchestration");
+}
+
+bool World::refuses_item() {
+  if (over() || !dice_.one_in(profile_.refuse_item_in)) return false;
+  ++faults_;
+  return true;
 }
 
 Fault World::choose(FaultyStore& /*handle*/) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/registry.hpp"
+#include "testkit/simulator/activity_watch.hpp"
 #include "testkit/simulator/dice.hpp"
 #include "testkit/simulator/faulty_store.hpp"
 #include "testkit/simulator/process.hpp"
@@ -51,11 +52,16 @@ class World : private CallGuard {
   std::vector<RegisteredOrchestration> orchestrations;
   std::vector<std::shared_ptr<const detail::SessionStateCode>> session_states;
   void at(Duration when, std::string what, std::function<void(Client&)> act);
+  void at_worker(Duration when, std::string what, std::function<void(testing::SimulatedWorker&)> act);
   std::vector<std::function<void()>> calm_actions;
   std::vector<std::function<void()>> end_checks;
   void fail(std::string what);
   Dice& scenario_dice() noexcept { return scenario_dice_; }
   [[nodiscard]] Duration age() const { return clock_.boot_now() - began_; }
+  /// Code of an orchestration blocks its thread: the others go on.
+  void block(Duration time);
+  /// The process whose code runs now dies with it.
+  void kill_current();
   /// Past all faults.
   [[nodiscard]] Store& plain_store() const noexcept { return *plain_store_; }
 
@@ -84,6 +90,11 @@ class World : private CallGuard {
     std::string what{};
     std::function<void(Client&)> act{};
   };
+  struct WorkerAction {
+    BootTime at{};
+    std::string what{};
+    std::function<void(testing::SimulatedWorker&)> act{};
+  };
   /// Something that goes wrong now and then.
   struct Hazard {
     Duration every = never;
@@ -92,7 +103,7 @@ class World : private CallGuard {
   };
   /// One thing that could happen now.
   struct Choice {
-    enum class Kind : std::uint8_t { process, client, hazard, start };
+    enum class Kind : std::uint8_t { process, client, worker, hazard, start };
     Kind kind = Kind::process;
     std::size_t index = 0;
     Move move{};
@@ -106,6 +117,7 @@ class World : private CallGuard {
   // CallGuard
   void around(FaultyStore& handle) override;
   Fault choose(FaultyStore& handle) override;
+  bool refuses_item() override;
   void tell(const FaultyStore& handle, std::string_view call, const std::string& what) override;
   [[nodiscard]] bool tells() const noexcept override { return tells_; }
   [[nodiscard]] Witness& witness() noexcept override { return witness_; }
@@ -119,12 +131,16 @@ class World : private CallGuard {
   [[nodiscard]] BootTime next_due() const;
   void happen(const Choice& choice);
   void act(Action action);
+  void act(const WorkerAction& action);
   void listen();
   void bury();
+  [[nodiscard]] Process* find_process(std::uint64_t number) const;
   void run_inside(Process* process);
+  void hang(const Process& process);
   void pass_time(Duration least);
   void guard_against_loops();
   void inspect();
+  void judge_losses(const store::StoreState& state);
   [[nodiscard]] bool all_ended();
   void finish();
   void drain_all();
@@ -140,9 +156,12 @@ class World : private CallGuard {
   void draw_gaps(Slot& slot);
   void start(Slot& slot);
   void supervise();
-  [[nodiscard]] runtime::Registry registry_for(const Slot& slot) const;
+  [[nodiscard]] runtime::Registry registry_for(const Slot& slot, std::uint64_t process);
   [[nodiscard]] BootTime end_of_activity();
   void kill(Process& process, std::string_view why);
+  [[nodiscard]] std::vector<Process*> ready_for_verbs() const;
+  /// From here on it may lose what only it may have: it does not go on all the time.
+  void excuse(const Process& process) { excused_.insert(process.worker()); }
   [[nodiscard]] Slot* slot_of(const Process& process);
   [[nodiscard]] Process* pick_process();
   void set_hazards();
@@ -166,6 +185,7 @@ class World : private CallGuard {
   Profile profile_;
   Witness witness_;
   SessionWitness session_witness_;
+  ActivityWatch activity_watch_;
   testing::StoreOpener open_;
   std::shared_ptr<Store> plain_store_;
   std::shared_ptr<FaultyStore> client_store_;
@@ -176,6 +196,9 @@ class World : private CallGuard {
   std::vector<Slot> slots_;
   std::vector<std::unique_ptr<Process>> processes_;
   std::vector<Action> actions_;
+  std::vector<WorkerAction> worker_actions_;
+  std::set<WorkerKey> excused_;
+  Duration stale_after_ = RuntimeOptions{}.worker_stale_after;
   std::vector<Hazard> hazards_;
   std::vector<Choice> choices_;  // of this step; kept to spare allocations
   std::vector<Move> moves_;      // likewise
@@ -183,8 +206,10 @@ class World : private CallGuard {
   std::uint64_t newest_build_ = 1;
   std::uint64_t processes_made_ = 0;
   bool calm_ = false;
-  bool closing_ = false;  // no process is started any more
-  int depth_ = 0;         // steps inside of calls of steps
+  bool closing_ = false;        // no process is started any more
+  int depth_ = 0;               // steps inside of calls of steps
+  int blocked_ = 0;             // of those, inside of code that blocks
+  Process* current_ = nullptr;  // whose move is made now
 
   std::uint64_t steps_ = 0;
   std::uint64_t calls_ = 0;

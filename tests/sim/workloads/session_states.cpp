@@ -15,10 +15,14 @@ namespace {
 // What the session of one instance knows after each line: all lines so far, whoever held it in between.
 Task<bool> memory_of_lines(Context& ctx, std::string session, int lines) {
   for (int i = 0; i < lines; ++i) {
-    // A state that can't be read while the store is away fails the attempt.
-    const int known = co_await ctx.activity<int>(
-        "remember",
-        {.session = session, .retry = {.max_attempts = 100, .max_delay = std::chrono::seconds(1)}}, i);
+    // A state that can't be read while the store is away is no failure; one that is busy is, since code can't
+    // wait here.
+    const int known = co_await ctx.activity<int>("remember",
+                                                 {.session = session,
+                                                  .retry = {.max_attempts = 100,
+                                                            .max_delay = std::chrono::seconds(1),
+                                                            .non_retryable = {"store_unavailable"}}},
+                                                 i);
     if (known != i + 1) co_return false;
   }
   co_return true;

@@ -8,8 +8,6 @@
 
 namespace holdfast::sim {
 
-namespace {
-
 Task<std::vector<std::string>> conversation(Context& ctx, std::string session, int turns) {
   std::vector<std::string> done;
   for (int i = 0; i < turns; ++i) {
@@ -18,8 +16,6 @@ Task<std::vector<std::string>> conversation(Context& ctx, std::string session, i
   }
   co_return done;
 }
-
-}  // namespace
 
 void conversations(const Shared& shared) {
   shared.share("conversation", conversation);

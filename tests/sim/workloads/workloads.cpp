@@ -77,6 +77,10 @@ void everything(Simulation& sim) {
                                   hurries,
                                   interruptions,
                                   careless_ones,
+                                  hopeless_children,
+                                  ended_before_they_began,
+                                  half_shielded_ones,
+                                  partings,
                                   conversations,
                                   restless_ones,
                                   broken_deployments,
@@ -92,7 +96,12 @@ void everything(Simulation& sim) {
                                   worker_sessions,
                                   aborted_sessions,
                                   closed_sessions,
-                                  listeners};
+                                  listeners,
+                                  leftovers,
+                                  blocked_turns,
+                                  sought_sessions,
+                                  prepared_sessions,
+                                  steadfast_sessions};
   // Few kinds at once keep a failure readable; over many seeds they all meet.
   const std::size_t kinds = 1 + sim.draw(8);
   std::set<std::size_t> chosen;
