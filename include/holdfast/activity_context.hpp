@@ -79,7 +79,10 @@ class ActivityContext {
   [[nodiscard]] int attempt() const noexcept;
   /// From 1 in each attempt; one more when a worker was lost with it.
   [[nodiscard]] int delivery() const noexcept;
-  /// The same for all attempts and deliveries, and for nothing else: what makes a repeated request harmless.
+  /// The same for all attempts and deliveries, and for nothing else in the world: what makes a repeated
+  /// request harmless. 32 hexadecimal digits that follow from the execution's random seed, the activity's
+  /// place in history, its name and its input; so a store that was restored from a backup, and goes on with
+  /// another input, gives another key.
   [[nodiscard]] std::string idempotency_key() const;
 
   /// Fires when the result is no longer wanted, or this worker can't keep its hold on the activity.

@@ -79,6 +79,8 @@ Result<T> decode_with(Make make) {
     return make();
   } catch (const std::exception& e) {
     return Unexpected(decode_failure(e.what()));
+  } catch (...) {
+    return Unexpected(decode_failure("a codec threw an exception that is not a std::exception"));
   }
 }
 

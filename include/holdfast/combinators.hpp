@@ -66,7 +66,7 @@ class Join {
   [[nodiscard]] bool may_drop() const noexcept;
   /// False: the frame need not be suspended.
   bool suspend(std::coroutine_handle<> frame, PromiseBase& promise);
-  void part_completed(const JoinPart& part);
+  void part_ended(const Arm& arm);
   /// The part that decided: the first to fail, or for `any` the first with an outcome, in the order of
   /// history. Nothing when all parts ended well. Throws Cancelled when a request to cancel came first.
   [[nodiscard]] std::optional<std::size_t> decided() const;
@@ -103,9 +103,9 @@ struct CurrentCore {
 
 /// A Future that somebody else owns.
 template <class T>
-struct Borrowed {
+struct Borrowed : Borrow {
+  using Borrow::Borrow;
   using value_type = T;
-  OpState* state;
 };
 
 template <class A>
@@ -141,7 +141,7 @@ concept Part = is_part<A>;
 template <class A>
 auto to_part(A&& part) {
   if constexpr (std::is_lvalue_reference_v<A>) {
-    return Borrowed<typename std::remove_cvref_t<A>::value_type>{part.state()};
+    return Borrowed<typename std::remove_cvref_t<A>::value_type>(part.state());
   } else {
     return std::remove_cvref_t<A>(std::forward<A>(part));
   }
@@ -151,26 +151,32 @@ auto to_part(A&& part) {
 template <class T>
 class Running {
  public:
-  Running(Core&, Op<T> op) : owned_(std::move(op).start()), state_(owned_->state()) {}
+  Running(Core&, Op<T> op) : owned_(std::move(op).start_to_wait()), state_(owned_->state()) {}
   Running(Core&, Future<T> future) : owned_(std::move(future)), state_(owned_->state()) {}
-  Running(Core&, Borrowed<T> borrowed) : state_(borrowed.state) {}
+  Running(Core&, Borrowed<T> borrowed) : state_(borrowed) {}
   Running(Core& core, Task<T> task)
       : owned_(std::in_place, start_task(core, std::move(task))), state_(owned_->state()) {}
 
-  [[nodiscard]] JoinPart part() const noexcept { return {state_, owned_.has_value()}; }
+  [[nodiscard]] JoinPart part() const noexcept { return {state_.state(), owned_.has_value()}; }
   Lifted<T> take() {
     if constexpr (std::is_void_v<T>) {
-      take_value<void>(*state_);
+      take_value<void>(*state_.state());
       return {};
     } else {
-      return take_value<T>(*state_);
+      return take_value<T>(*state_.state());
     }
   }
-  Result<T> outcome() { return take_outcome<T>(*state_); }
+  /// Once it was waited for. What has no outcome then goes on for others, in a shield: the request to cancel
+  /// has reached this wait alone.
+  Result<T> outcome() {
+    OpState& state = *state_.state();
+    if (!state.ready()) return Unexpected(*state.core->cancel_request());
+    return take_outcome<T>(state);
+  }
 
  private:
   std::optional<Future<T>> owned_;
-  OpState* state_;
+  Borrow state_;
 };
 
 template <class T>

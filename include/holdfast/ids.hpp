@@ -51,6 +51,10 @@ using TurnStamp = Token<struct TurnStampTag>;
 using RequestId = Token<struct RequestIdTag>;
 /// A hash of what a client asked for: equal requests have equal ones.
 using Fingerprint = Token<struct FingerprintTag>;
+/// Names what an execution asked of others, in all the world: the idempotency key of an activity.
+using OperationKey = Token<struct OperationKeyTag>;
+/// What everything random in an execution follows from.
+using Seed = Token<struct SeedTag>;
 /// Names a worker process that was given no name by its user.
 using NodeToken = Token<struct NodeTokenTag>;
 

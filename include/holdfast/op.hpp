@@ -80,61 +80,58 @@ T take_value(OpState& state) {
   return OutcomeReader<T>::read(state).value();
 }
 
+/// What a wait gave, as a value or as a Result.
+template <class T, bool kAsResult>
+auto outcome_of(const Wait& wait, const Core& core) {
+  if constexpr (kAsResult) {
+    if (wait.waiter.interrupted) return Result<T>(Unexpected(*core.cancel_request()));
+    return take_outcome<T>(*wait.state);
+  } else {
+    if (wait.waiter.interrupted) throw Cancelled(*core.cancel_request());
+    return take_value<T>(*wait.state);
+  }
+}
+
 /// Waits for an operation that somebody else owns.
 template <class T, bool kAsResult>
 class FutureAwaiter {
  public:
-  explicit FutureAwaiter(OpState* state) noexcept { wait_.state = state; }
+  explicit FutureAwaiter(OpState* state) noexcept : borrowed_(state) { wait_.state = state; }
 
   bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> frame) {
     return wait_.state->core->wait(wait_, frame, frame.promise());
   }
-  auto await_resume() {
-    const Core& core = *wait_.state->core;
-    if constexpr (kAsResult) {
-      if (wait_.interrupted) return Result<T>(Unexpected(*core.cancel_request()));
-      return take_outcome<T>(*wait_.state);
-    } else {
-      if (wait_.interrupted) throw Cancelled(*core.cancel_request());
-      return take_value<T>(*wait_.state);
-    }
-  }
+  auto await_resume() { return outcome_of<T, kAsResult>(wait_, *wait_.state->core); }
 
- protected:
+ private:
+  Borrow borrowed_;
   Wait wait_;
 };
 
 /// Starts an operation, waits for it, and drops it when the frame is destroyed before.
 template <class T, bool kAsResult>
-class OpAwaiter : public FutureAwaiter<T, kAsResult> {
+class OpAwaiter {
  public:
-  OpAwaiter(Core& core, Described& described) noexcept
-      : FutureAwaiter<T, kAsResult>(nullptr), core_(core), described_(described) {}
+  OpAwaiter(Core& core, Described& described) noexcept : core_(core), described_(described) {}
   OpAwaiter(const OpAwaiter&) = delete;
   OpAwaiter& operator=(const OpAwaiter&) = delete;
   ~OpAwaiter() {
-    if (this->wait_.state != nullptr) core_.release(this->wait_.state);
+    if (wait_.state != nullptr) core_.release(wait_.state);
   }
 
+  bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> frame) {
-    return core_.start_and_wait(described_, this->wait_, frame, frame.promise());
+    return core_.start_and_wait(described_, wait_, frame, frame.promise());
   }
-  auto await_resume() {
-    if constexpr (kAsResult) {
-      if (this->wait_.interrupted) return Result<T>(Unexpected(*core_.cancel_request()));
-      return take_outcome<T>(*this->wait_.state);
-    } else {
-      if (this->wait_.interrupted) throw Cancelled(*core_.cancel_request());
-      return take_value<T>(*this->wait_.state);
-    }
-  }
+  auto await_resume() { return outcome_of<T, kAsResult>(wait_, core_); }
 
  private:
   Core& core_;
   Described& described_;
+  Wait wait_;
 };
 
 /// What `.result()` of an operation gives; refers to the operation.
@@ -146,10 +143,16 @@ struct OpResult {
   OpAwaiter<T, true> operator co_await() const noexcept { return {core, described}; }
 };
 template <class T>
-struct FutureResult {
+class FutureResult {
+ public:
   using HoldfastAwaitable = void;
-  OpState* state;
-  FutureAwaiter<T, true> operator co_await() const noexcept { return FutureAwaiter<T, true>(state); }
+  explicit FutureResult(OpState* state) noexcept : borrowed_(state) {}
+  FutureAwaiter<T, true> operator co_await() const noexcept {
+    return FutureAwaiter<T, true>(borrowed_.state());
+  }
+
+ private:
+  Borrow borrowed_;
 };
 
 }  // namespace detail
@@ -170,17 +173,23 @@ class [[nodiscard("an Op does nothing until it is awaited or started")]] Op {
   detail::OpAwaiter<T, false> operator co_await() && noexcept { return {*core_, described_}; }
   /// Awaiting this gives a Result<T>: a failure or cancellation is a value.
   detail::OpResult<T> result() && noexcept { return {*core_, described_}; }
-  /// Starts it now, to be awaited later.
+  /// Starts it now, to be awaited later. After a request to cancel, outside of a shield, the Future is
+  /// cancelled at once; only what a request takes back from nobody is started all the same: detached
+  /// orchestrations, children that are abandoned, the opening and closing of sessions.
   Future<T> start() &&;
   /// The same operation for callers who don't want its value.
   Op<void> discard() && { return {*core_, std::move(described_)}; }
+
+  /// For the engine: starts it as a part of something that is awaited.
+  Future<T> start_to_wait() &&;
 
  private:
   detail::Core* core_;
   detail::Described described_;
 };
 
-/// A started operation or task. Dropping it cancels what has no outcome yet; detach() lets it go on.
+/// A started operation or task. Dropping it cancels what has no outcome yet; detach() lets it go on. Other
+/// tasks may wait for it meanwhile: after detach() they go on waiting, after a drop their await fails.
 template <class T>
 class [[nodiscard("dropping a Future cancels it; detach() lets it run")]] Future {
  public:
@@ -201,7 +210,7 @@ class [[nodiscard("dropping a Future cancels it; detach() lets it run")]] Future
   detail::FutureAwaiter<T, false> operator co_await() const {
     return detail::FutureAwaiter<T, false>(state());
   }
-  [[nodiscard]] detail::FutureResult<T> result() const { return {state()}; }
+  [[nodiscard]] detail::FutureResult<T> result() const { return detail::FutureResult<T>(state()); }
 
   /// Whether it has an outcome, so that awaiting it doesn't wait.
   [[nodiscard]] bool ready() const { return state()->ready(); }
@@ -224,7 +233,11 @@ class [[nodiscard("dropping a Future cancels it; detach() lets it run")]] Future
 
 template <class T>
 Future<T> Op<T>::start() && {
-  return Future<T>(core_->start(std::move(described_)));
+  return Future<T>(core_->start(std::move(described_), detail::StartedFor::itself));
+}
+template <class T>
+Future<T> Op<T>::start_to_wait() && {
+  return Future<T>(core_->start(std::move(described_), detail::StartedFor::a_wait));
 }
 
 }  // namespace holdfast

@@ -2,6 +2,8 @@
 // run.
 #pragma once
 
+#include <holdfast/ids.hpp>
+
 #include <array>
 #include <cstdint>
 
@@ -25,6 +27,8 @@ Random& system_random();
 class SeededRandom final : public Random {
  public:
   explicit SeededRandom(std::uint64_t seed) noexcept;
+  /// The same bits as those of its lower half alone, when that is all there is.
+  explicit SeededRandom(Seed seed) noexcept;
   std::uint64_t next() noexcept override;
 
  private:

@@ -91,6 +91,10 @@ class Store {
   /// news, those after `seen`. Held instances don't count towards `max`, and are returned only if their token
   /// is still the lock; they are locked for `lease` from now on, too. Timers that are due become messages
   /// first, then delayed messages, each earliest first.
+  ///
+  /// A caller that got no answer does not know what is locked for it. It repeats the call with the same
+  /// token, and says so: what is locked by this token is released, as if by release_turns, before anything
+  /// is handed out, perhaps the same.
   virtual StoreResult<store::FetchedTurns> fetch_turns(const store::TurnRequest& request) = 0;
 
   /// Commits turns. `lost` when the lock or the stamp is not the one named, or a row of `completed` is not
@@ -140,6 +144,9 @@ class Store {
   /// `next_due` is 0 when only that share was in the way. A claim happens only together with the lock of an
   /// item. An item is admitted by queue, then requirements, then session, then the session's concurrency
   /// limit (unexpired locks of all generations).
+  ///
+  /// A call that got no answer is repeated as with turns: what is locked by this token is put back, as if by
+  /// PutBack, before anything is handed out. Sessions that the lost call claimed stay claimed.
   virtual StoreResult<store::FetchedActivities> fetch_activities(const store::ActivityRequest& request) = 0;
 
   /// Answers attempts. `gone` when the row was taken away (the reason is known for as long as the cancel
@@ -149,7 +156,8 @@ class Store {
 
   /// Keeps locks for `lease` from now on. An activity of a session's current generation extends the session's
   /// lease too. Turns: `lost`. Activities: `gone` or `lost`. Only these mean that the lock is no longer the
-  /// caller's.
+  /// caller's. A lease that was over begins again if nobody has taken it since; an activity of a session
+  /// whose concurrency limit was reached by others meanwhile is `lost`.
   virtual std::vector<StoreResult<void>> renew_turns(WorkerKey worker, Duration lease,
                                                      std::span<const store::TurnRenewal> turns) = 0;
   virtual std::vector<StoreResult<void>> renew_activities(
@@ -228,11 +236,11 @@ class Store {
 
   /// Does what is due and nobody else does: fails items past their deadlines, expires sessions, declares
   /// `fail` sessions lost, removes stale workers, old records, early deliveries past their time and the
-  /// remains of deleted instances; repairs. Any worker may call it at any time, and is never removed by its own
-  /// sweep. Others may be as late as the sweep itself, after an outage of the store: so a worker is removed, and
-  /// a `fail` session declared lost, only when sweeps of this handle saw it overdue for half of
-  /// `worker_stale_after`, or of its lease. What they saw counts no more when a call of the handle was answered
-  /// `unavailable`, or when there was no sweep for the whole of that time.
+  /// remains of deleted instances; repairs. Any worker may call it at any time, and is never removed by its
+  /// own sweep. Others may be as late as the sweep itself, after an outage of the store: so a worker is
+  /// removed, and a `fail` session declared lost, only when sweeps of this handle saw it overdue for half of
+  /// `worker_stale_after`, or of its lease. What they saw counts no more when a call of the handle was
+  /// answered `unavailable`, or when there was no sweep for the whole of that time.
   virtual StoreResult<store::Swept> sweep(const store::SweepRequest& request) = 0;
 
   /// A listener for `mask`; `worker` says whose cancels it wants (0: nobody's).

@@ -76,6 +76,9 @@ SeededRandom::SeededRandom(std::uint64_t seed) noexcept : state_{} {
   for (std::uint64_t& word : state_) word = split_mix(seed);
 }
 
+// The second word is the first that shows in what is drawn.
+SeededRandom::SeededRandom(Seed seed) noexcept : SeededRandom(seed.low) { state_[1] ^= seed.high; }
+
 // xoshiro256**.
 std::uint64_t SeededRandom::next() noexcept {
   auto& [a, b, c, d] = state_;

@@ -6,6 +6,7 @@
 #include "contract/rows.hpp"
 
 #include <holdfast/errors.hpp>
+#include <holdfast/ids.hpp>
 #include <holdfast/payload.hpp>
 #include <holdfast/result.hpp>
 
@@ -26,6 +27,13 @@ struct Outcome {
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 Outcome outcome_of(Result<Payload> result);
+
+/// The body of an activity's row.
+struct Activity {
+  history::ActivityScheduled scheduled{};
+  OperationKey key{};  ///< its idempotency key: the same for all attempts, on every worker
+  friend bool operator==(const Activity&, const Activity&) = default;
+};
 
 /// A start message.
 struct Start {

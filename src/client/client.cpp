@@ -1,3 +1,4 @@
+#include "base/check_options.hpp"
 #include "client/bodies.hpp"
 #include "client/core.hpp"
 
@@ -39,14 +40,17 @@ store::StartRequest request_of(detail::ClientCore& core, std::string_view orches
   request.instance = options.id.empty() ? to_string(random_token<RequestId>(random))
                                         : detail::checked_name("an instance", options.id);
   request.code = {detail::checked_name("an orchestration", orchestration), std::string(options.version)};
+  detail::check_delay("the start of '" + request.instance + "'", "delay", options.delay);
   request.fingerprint = fingerprint_of(orchestration, options.version, input);
   request.request = random_token<RequestId>(random);
   request.reuse = options.reuse;
+  const Seed seed = random_token<Seed>(random);
   request.delay = options.delay;
   request.body = bodies::to_bytes(bodies::Start{{.name = request.code.name,
                                                  .version = request.code.version,
                                                  .input = std::move(input),
-                                                 .seed = random.next()},
+                                                 .seed = seed.low,
+                                                 .seed_high = seed.high},
                                                 std::nullopt});
   return request;
 }

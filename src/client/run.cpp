@@ -1,3 +1,4 @@
+#include "base/check_options.hpp"
 #include "base/limit_failure.hpp"
 #include "client/bodies.hpp"
 #include "client/core.hpp"
@@ -285,26 +286,33 @@ store::ClientMessage control_message(Random& random, const std::string& id, bodi
 }  // namespace
 
 void Run::cancel(CancelOptions options, std::string_view reason) const {
-  std::vector<store::ClientMessage> messages{control_message(
-      core_->random(), id_, {.kind = bodies::Control::Kind::cancel, .reason = std::string(reason)})};
+  const std::string whose = "the request to cancel '" + id_ + "'";
+  const std::string checked = detail::checked_reason(whose, reason);
+  std::vector<store::ClientMessage> messages{
+      control_message(core_->random(), id_, {.kind = bodies::Control::Kind::cancel, .reason = checked})};
   messages.front().cancels = true;
   if (options.terminate_after) {
-    messages.push_back(control_message(
-        core_->random(), id_, {.kind = bodies::Control::Kind::terminate, .reason = std::string(reason)}));
+    detail::check_delay(whose, "terminate_after", *options.terminate_after);
+    messages.push_back(
+        control_message(core_->random(), id_, {.kind = bodies::Control::Kind::terminate, .reason = checked}));
     messages.back().delay = *options.terminate_after;
   }
-  // In one go: the instance may end by the first before the second is sent.
+  // In one go: the instance may end by the first before the second is sent. Where the store took the first
+  // alone, and both are sent again, it may have ended by then, and that is what was asked for.
   core_->call([&] {
     std::vector<StoreResult<InstanceKey>> answers = core_->store().send(messages);
-    const auto refused =
-        std::find_if(answers.begin(), answers.end(), [](const auto& answer) { return !answer; });
+    const auto refused = std::find_if(answers.begin(), answers.end(), [&](const auto& answer) {
+      return !answer && !(answers.front() && answer.error().kind == StoreError::Kind::conflict);
+    });
     return std::move(refused == answers.end() ? answers.front() : *refused);
   });
 }
 
 void Run::terminate(std::string_view reason) const {
-  const store::ClientMessage message = control_message(
-      core_->random(), id_, {.kind = bodies::Control::Kind::terminate, .reason = std::string(reason)});
+  const store::ClientMessage message =
+      control_message(core_->random(), id_,
+                      {.kind = bodies::Control::Kind::terminate,
+                       .reason = detail::checked_reason("the request to terminate '" + id_ + "'", reason)});
   core_->call([&] { return std::move(core_->store().send({&message, 1}).front()); });
 }
 

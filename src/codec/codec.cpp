@@ -1,4 +1,5 @@
 
+#include "base/failure_text.hpp"
 #include "base/utf8.hpp"
 
 #include <holdfast/codec.hpp>
@@ -77,7 +78,7 @@ bool read_fields(JsonReader& in, const FieldTable& table, void* target) {
 Failure decode_failure(std::string message) {
   return {.category = Category::decode,
           .type = "decode_error",
-          .message = std::move(message),
+          .message = failure_text(message),
           .retryable = false};
 }
 

@@ -3,6 +3,23 @@
 
 #include <gtest/gtest.h>
 
+/// Its codec throws.
+struct Moody {
+  int mood = 0;
+};
+template <>
+struct holdfast::Codec<Moody> {
+  static void write(JsonWriter& out, const Moody& value) { out.integer(std::int64_t{value.mood}); }
+  static bool read(JsonReader& in, Moody& value) {
+    std::int64_t mood = 0;
+    if (!in.integer(mood, 0, 100)) return false;
+    if (mood == 13) throw 13;
+    if (mood == 14) throw std::runtime_error("in a bad mood");
+    value.mood = static_cast<int>(mood);
+    return true;
+  }
+};
+
 namespace holdfast {
 namespace {
 
@@ -158,6 +175,15 @@ TEST(Arguments, CarryAPayloadAmongOthers) {
   const auto args = decode_args<int, Payload>(encode_args(1, inner));
   ASSERT_TRUE(args) << args.error().message;
   EXPECT_EQ(std::get<1>(*args), inner);
+}
+
+TEST(Decode, MakesAFailureOfWhateverACodecThrows) {
+  EXPECT_EQ(decode<Moody>({kJsonEncoding, "1"}).value().mood, 1);
+  const auto no_exception = decode<Moody>({kJsonEncoding, "13"});
+  ASSERT_FALSE(no_exception);
+  EXPECT_EQ(no_exception.error().category, Category::decode);
+  EXPECT_EQ(no_exception.error().message, "a codec threw an exception that is not a std::exception");
+  EXPECT_EQ(decode<Moody>({kJsonEncoding, "14"}).error().message, "in a bad mood");
 }
 
 }  // namespace

@@ -77,13 +77,14 @@ struct Started {
   std::string name{};
   std::string version{};
   Payload input{};
-  std::uint64_t seed = 0;  ///< of everything random in this execution
+  std::uint64_t seed = 0;  ///< of everything random in this execution: its lower half
   std::optional<Parent> parent{};
   std::map<std::string, Payload> values{};        ///< key/value as the former execution left it
   std::optional<std::string> cancel_requested{};  ///< the reason, when a request came before this execution
   std::uint64_t history_budget = 0;               ///< how many events before the code should continue as new
   detail::Boxed<ExecutionLimits> limits{};
   detail::Boxed<Retrying> retrying{};
+  std::uint64_t seed_high = 0;  ///< the upper half of the seed
   friend bool operator==(const Started&, const Started&) = default;
 };
 

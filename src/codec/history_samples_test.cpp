@@ -101,7 +101,8 @@ std::vector<Event> full_events() {
               .retrying = Retrying{.policy = full_settings().retry,
                                    .attempt = 2,
                                    .first_start = kNoon - 1h,
-                                   .not_before = kNoon + 1s}});
+                                   .not_before = kNoon + 1s},
+              .seed_high = 1234567890123});
   bodies.emplace_back(Completed{.source = {128}, .value = json("\"paid\"")});
   bodies.emplace_back(Failed{.source = {129}, .failure = full_failure()});
   bodies.emplace_back(CancelRequested{.reason = "the customer left"});

@@ -252,10 +252,11 @@ void Books::expect_nothing_to_deliver(std::uint64_t before, const std::string& w
 }
 
 void Books::check_messages(const Outcome& outcome) {
-  // After continue-as-new, a request to cancel is left to the next execution.
-  const bool continued = outcome.end && std::holds_alternative<history::ContinuedAsNew>(*outcome.end);
+  // A request to cancel is left to the next execution: that which goes on as new, or the next attempt.
+  const bool may_go_on = outcome.end && (std::holds_alternative<history::ContinuedAsNew>(*outcome.end) ||
+                                         std::holds_alternative<history::ExecutionFailed>(*outcome.end));
   const auto left_over = [&](const Message& message) {
-    return continued && std::holds_alternative<history::CancelRequested>(message.body) &&
+    return may_go_on && std::holds_alternative<history::CancelRequested>(message.body) &&
            std::ranges::find(outcome.consumed, message.id) == outcome.consumed.end();
   };
   std::vector<MessageId> expected = received_;

@@ -480,6 +480,97 @@ TEST(Cancellation, WhatIsAwaitedOutsideAShieldIsReachedWhereverItWasStarted) {
   EXPECT_NE(cancellation_of(end), nullptr);
 }
 
+Task<int> waits_for(Future<int>& future) { co_return co_await future; }
+
+Task<std::string> waits_in_and_out_of_a_shield(Context& ctx, std::string how) {
+  auto work = ctx.activity<int>("work").start();
+  auto inside = ctx.start(ctx.shield(waits_for(work)));
+  std::string reached;
+  try {
+    if (how == "await") co_await work;
+    if (how == "result" && !co_await work.result()) reached = "cancelled";
+    if (how == "all") co_await when_all(work, ctx.sleep(1h));
+    if (how == "race") co_await race(work, ctx.event<int>("stop"));
+    if (how == "timeout") co_await with_timeout(ctx, work, 1h);
+    if (how == "task") co_await waits_for(work);
+    if (how == "settled") {
+      const auto both = co_await when_all_settled(work, ctx.sleep(1h));
+      if (!std::get<0>(both) && !std::get<1>(both)) reached = std::get<0>(both).error().type;
+    }
+  } catch (const Cancelled&) {
+    reached = "cancelled";
+  }
+  ctx.set_status(reached);
+  co_return std::to_string(co_await ctx.shield(waits_for(inside)));
+}
+
+TEST(Cancellation, ReachesAnAwaitOutsideAShieldAlthoughOneInsideWaitsForTheSame) {
+  for (const char* how : {"await", "result", "all", "race", "timeout", "task", "settled"}) {
+    SCOPED_TRACE(how);
+    Driver driver(waits_in_and_out_of_a_shield, how);
+    driver.start();
+    const Outcome request = driver.step(driver.cancels("enough"));
+    EXPECT_EQ(request.status, encode(how == std::string("settled") ? "cancel_requested" : "cancelled"));
+    EXPECT_TRUE(std::ranges::none_of(cancelled(request), [](std::uint64_t id) { return id == 3; }));
+    EXPECT_EQ(result_of<std::string>(driver.step(driver.completes(EventId{3}, 5))), "5");
+  }
+}
+
+// ---- starts that nobody waits for ---------------------------------------------------------------
+
+Task<std::string> starts_things_after_the_request(Context& ctx) {
+  try {
+    co_await ctx.sleep(1h);
+  } catch (const Cancelled&) {
+    ctx.start_detached("audit", {.id = "audit-1"}).start().detach();
+    ctx.child<void>("lives_on", {.on_parent_close = ParentClosePolicy::abandon}).start().detach();
+    ctx.activity<void>("would_be_cancelled").start().detach();
+    ctx.child<void>("would_be_cancelled").start().detach();
+  }
+  const auto told = ctx.start_detached("audit", {.id = "audit-2"}).start();
+  const Result<std::string> outcome = co_await told.result();
+  const bool in_a_combination = co_await throws_cancelled(when_all(ctx.start_detached("audit")));
+  co_return outcome ? "told" : in_a_combination ? "cancelled" : "not cancelled";
+}
+
+TEST(Cancellation, DoesNotSwallowAStartThatItWouldNotTakeBack) {
+  Driver driver(starts_things_after_the_request);
+  driver.start();
+  const Outcome end = driver.step(driver.cancels("enough"));
+  EXPECT_EQ(result_of<std::string>(end), "cancelled");
+  EXPECT_EQ(started<detail::DetachedStarted>(end).size(), 2U);
+  EXPECT_EQ(started<detail::ChildStarted>(end).size(), 1U);
+  EXPECT_EQ(end.actions.size(), 3U);
+  EXPECT_EQ(cancelled(end), Ids{3});
+}
+
+// ---- attempts -----------------------------------------------------------------------------------
+
+Task<int> fails_when_told(Context& ctx) {
+  co_await ctx.event<int>("go");
+  throw ActivityFailure("bad", "as told");
+}
+
+TEST(Cancellation, ThatComesWithTheFailureOfAnAttemptIsForTheNextOne) {
+  Driver driver(fails_when_told);
+  driver.retrying = {.policy = {.max_attempts = 5}};
+  driver.start();
+  const Message go = driver.raises("go", 1);
+  const Outcome end = driver.step(go, driver.cancels("enough"));
+  EXPECT_NE(end_of<history::ExecutionFailed>(end), nullptr);
+  EXPECT_EQ(end.consumed, std::vector<MessageId>{go.id});
+  EXPECT_NE(driver.warm().retrying(), nullptr);
+}
+
+TEST(Cancellation, ThatComesBeforeTheFailureOfAnAttemptEndsTheAttempts) {
+  Driver driver(fails_when_told);
+  driver.retrying = {.policy = {.max_attempts = 5}};
+  driver.start();
+  const Outcome end = driver.step(driver.cancels("enough"), driver.raises("go", 1));
+  EXPECT_NE(cancellation_of(end), nullptr);
+  EXPECT_EQ(driver.warm().retrying(), nullptr);
+}
+
 // ---- how it ends --------------------------------------------------------------------------------
 
 Task<std::string> compensates(Context& ctx, std::string ending) {

@@ -35,6 +35,14 @@ bool is_cancellable(std::uint8_t kind) noexcept {
   return std::find(kCancellable.begin(), kCancellable.end(), kind) != kCancellable.end();
 }
 
+bool outlasts_request(const detail::Operation& operation) noexcept {
+  if (const auto* child = std::get_if<detail::ChildStarted>(&operation))
+    return child->on_parent_close == ParentClosePolicy::abandon;
+  return std::holds_alternative<detail::DetachedStarted>(operation) ||
+         std::holds_alternative<detail::SessionOpened>(operation) ||
+         std::holds_alternative<detail::SessionClosing>(operation);
+}
+
 history::CancelReason reason_of(const End& end) noexcept {
   using history::CancelReason;
   switch (end.index()) {

@@ -17,6 +17,9 @@ std::string label_of(const detail::Operation& operation);
 /// takes effect, also when nobody waits for the answer any more.
 bool is_cancellable(std::uint8_t kind) noexcept;
 
+/// Whether a request to cancel leaves it alone, and it does something for others that nobody has to wait for.
+bool outlasts_request(const detail::Operation& operation) noexcept;
+
 /// Why what is still open at this end is cancelled.
 history::CancelReason reason_of(const End& end) noexcept;
 

@@ -1,3 +1,5 @@
+#include "base/failure_text.hpp"
+
 #include <holdfast/detail/core.hpp>
 #include <holdfast/task.hpp>
 
@@ -49,7 +51,14 @@ bool await_task(std::coroutine_handle<> task, PromiseBase& promise, FrameWaiter&
   return true;
 }
 
-Failure failure_of(const std::exception_ptr& error) noexcept {
+void free_state(OpState* state) noexcept {
+  if (state->task) state->task.destroy();
+  delete state;
+}
+
+namespace {
+
+Failure failure_of_any(const std::exception_ptr& error) {
   const auto type_name = [](const std::type_info& type) {
     int status = 0;
     const std::unique_ptr<char, void (*)(void*)> name(
@@ -71,6 +80,16 @@ Failure failure_of(const std::exception_ptr& error) noexcept {
   }
 }
 
+}  // namespace
+
+// The texts may be anything, and go into history.
+Failure failure_of(const std::exception_ptr& error) noexcept {
+  Failure failure = failure_of_any(error);
+  failure.type = failure_text(failure.type);
+  failure.message = failure_text(failure.message);
+  return failure;
+}
+
 // ---- waiting ------------------------------------------------------------------------------------
 
 bool Core::interrupts(const PromiseBase& promise) {
@@ -82,7 +101,7 @@ bool Core::interrupts(const PromiseBase& promise) {
 bool Core::wait(Wait& wait, std::coroutine_handle<> frame, PromiseBase& promise) {
   if (stopped_) return true;
   if (interrupts(promise)) {
-    wait.interrupted = true;
+    wait.waiter.interrupted = true;
     return stopped_;
   }
   if (wait.state->ready()) return false;
@@ -95,10 +114,10 @@ bool Core::start_and_wait(Described& described, Wait& wait, std::coroutine_handl
                           PromiseBase& promise) {
   if (stopped_) return true;
   if (interrupts(promise)) {
-    wait.interrupted = true;
+    wait.waiter.interrupted = true;
     return stopped_;
   }
-  wait.state = start(std::move(described));
+  wait.state = start(std::move(described), StartedFor::a_wait);
   if (stopped_) return true;
   if (wait.state->ready()) return false;
   wait.waiter.suspend(frame, promise);
@@ -108,6 +127,7 @@ bool Core::start_and_wait(Described& described, Wait& wait, std::coroutine_handl
 
 OpState* Core::start(std::coroutine_handle<> task, PromiseBase& promise) {
   if (promise.core != nullptr) throw std::logic_error("holdfast: a Task can be awaited or started only once");
+  refuse_in_effect("a task was started");
   auto* const state = new OpState;
   state->core = this;
   state->task = task;
@@ -127,6 +147,23 @@ OpState* Core::start(std::coroutine_handle<> task, PromiseBase& promise) {
 void Core::complete(OpState& state) noexcept {
   state.completed_at = ++completions_;
   while (Waiter* const waiter = state.waiters.front()) ready_.push_back(*waiter);
+}
+
+void Core::interrupt_waiters(OpState& state) noexcept {
+  LinkList<Waiter> go_on;
+  while (Waiter* const waiter = state.waiters.front()) {
+    waiter->interrupted = !waiter->shielded;
+    (waiter->shielded ? go_on : ready_).push_back(*waiter);
+  }
+  while (Waiter* const waiter = go_on.front()) state.waiters.push_back(*waiter);
+}
+
+void Core::refuse_in_effect(std::string_view call) const {
+  if (!in_effect_) return;
+  throw std::logic_error(
+      "holdfast: " + std::string(call) +
+      " inside the function of a side effect, which is not called again on replay, so that "
+      "the code would go another way then; do it before, and pass the value in");
 }
 
 void Core::run_ready() {

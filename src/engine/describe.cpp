@@ -1,8 +1,9 @@
+#include "base/check_options.hpp"
+
 #include <holdfast/detail/describe.hpp>
 #include <holdfast/detail/names.hpp>
 
 #include <chrono>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -14,6 +15,11 @@ std::vector<std::string> copy(const Names& names) { return {names.begin(), names
 
 std::string optional_name(std::string_view what, std::string_view name) {
   return name.empty() ? std::string() : checked_name(what, name);
+}
+
+// "activity 'charge'"
+std::string whose(std::string_view kind, std::string_view name) {
+  return std::string(kind) + " '" + std::string(name) + "'";
 }
 
 RetrySettings retry_settings(const RetryPolicy& policy) {
@@ -39,22 +45,6 @@ ActivitySettings activity_settings(const ActivityOptions& options) {
   return settings;
 }
 
-void check(const SessionOptions& options) {
-  const auto require = [&](bool fine, const char* what) {
-    if (!fine) throw std::invalid_argument("holdfast: session '" + std::string(options.id) + "': " + what);
-  };
-  constexpr Duration kLeast{1};
-  require(options.lease.value_or(kLeast) > Duration::zero() && options.lease != never,
-          "its lease must be above zero, and end");
-  require(options.idle_timeout.value_or(kLeast) > Duration::zero(), "its idle timeout must be above zero");
-  require(options.ttl.value_or(kLeast) > Duration::zero(), "its time to live must be above zero");
-  require(options.max_concurrent_activities.value_or(1) >= 0,
-          "it can't have fewer than 0 activities at once");
-  const bool ends = options.ttl.value_or(never) != never || options.idle_timeout.value_or(never) != never;
-  require(!options.outlives_opener || ends,
-          "one that outlives its opener needs a time to live or an idle timeout, or it would stay for ever");
-}
-
 }  // namespace
 
 SessionSettings worker_session_settings(std::string_view id, SessionOptions options) {
@@ -69,7 +59,7 @@ SessionSettings worker_session_settings(std::string_view id, SessionOptions opti
 }
 
 SessionSettings session_settings(const SessionOptions& options) {
-  check(options);
+  check_options(whose("session", options.id), options);
   return {.id = optional_name("a session", options.id),
           .queue = optional_name("a queue", options.queue),
           .connection = std::string(options.connection),
@@ -89,6 +79,7 @@ Described describe_activity(std::string_view name, const ActivityOptions* option
   auto& activity = described->operation.emplace<ActivityScheduled>();
   activity.name = checked_name("an activity", name);
   activity.input = std::move(input);
+  if (options != nullptr) check_options(whose("activity", name), *options);
   if (options != nullptr || session != nullptr) {
     ActivitySettings settings = options != nullptr ? activity_settings(*options) : ActivitySettings{};
     if (session != nullptr) settings.session = *session;
@@ -98,6 +89,7 @@ Described describe_activity(std::string_view name, const ActivityOptions* option
 }
 
 Described describe_child(std::string_view name, const ChildOptions& options, Payload input) {
+  check_options(whose("child", name), options);
   return describe_operation(ChildStarted{.id = optional_name("an instance", options.id),
                                          .name = checked_name("an orchestration", name),
                                          .version = std::string(options.version),

@@ -37,7 +37,8 @@ class Driver {
                                                   .seed = 42,
                                                   .values = values,
                                                   .cancel_requested = cancel_requested,
-                                                  .history_budget = 1000});
+                                                  .history_budget = 1000,
+                                                  .retrying = retrying});
     return turn({std::move(message)});
   }
   template <class T>
@@ -105,6 +106,7 @@ class Driver {
 
   std::map<std::string, Payload> values;
   std::optional<std::string> cancel_requested;
+  history::Retrying retrying;
   Outcome last;
 
  private:

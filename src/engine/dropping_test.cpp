@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace holdfast::engine {
 namespace {
@@ -324,6 +325,118 @@ TEST(Dropping, WhatIsAskedOfOthersIsNeverCancelled) {
   Driver driver(asks_others, "complete");
   driver.start();
   EXPECT_EQ(cancelled(driver.step(driver.cancels("enough"))), Ids{7});
+}
+
+// ---- in parameters of detached tasks ------------------------------------------------------------
+
+/// Does something when it is destroyed.
+class Parting {
+ public:
+  Parting(Context& ctx, std::string what) : ctx_(&ctx), what_(std::move(what)) {}
+  Parting(Parting&& other) noexcept : ctx_(std::exchange(other.ctx_, nullptr)), what_(other.what_) {}
+  Parting& operator=(Parting&&) = delete;
+  ~Parting() {
+    if (ctx_ == nullptr) return;
+    if (what_ == "value") ctx_->set_value("done", 1);
+    if (what_ == "activity") ctx_->activity<int>("after").start().detach();
+    if (what_ == "event") ctx_->event<int>("never").start().detach();
+    if (what_ == "task") ctx_->start(sleeps(*ctx_, Parting(*ctx_, "value"))).detach();
+  }
+
+ private:
+  static Task<> sleeps(Context& ctx, [[maybe_unused]] Parting parting) { co_await ctx.sleep(1s); }
+  Context* ctx_;
+  std::string what_;
+};
+
+Task<> works_in_the_background(Context& ctx, [[maybe_unused]] Parting parting) { co_await ctx.sleep(1s); }
+
+Task<int> leaves_a_guarded_task(Context& ctx, std::string what) {
+  ctx.start(works_in_the_background(ctx, Parting(ctx, what))).detach();
+  co_await ctx.event<int>("go");
+  co_return 1;
+}
+
+TEST(Detaching, OfATaskReplaysWhatItsParametersDoAtItsEnd) {
+  for (const char* what : {"value", "activity", "event", "task"}) {
+    SCOPED_TRACE(what);
+    Driver driver(leaves_a_guarded_task, what);
+    driver.start();
+    const Outcome done = driver.step(driver.completes(EventId{3}));
+    EXPECT_EQ(done.actions.size(), 1U);
+    driver.forget_frames();
+    if (what == std::string("task")) driver.step(driver.completes(done.actions.at(0).id));
+    EXPECT_EQ(result_of<int>(driver.step(driver.raises("go", 1))), 1);
+  }
+}
+
+// In one batch, so that the frame goes between two completions.
+TEST(Detaching, OfATaskThatEndsInTheMiddleOfATurnReplays) {
+  Driver driver(leaves_a_guarded_task, "activity");
+  driver.start();
+  EXPECT_EQ(result_of<int>(driver.step(driver.completes(EventId{3}), driver.raises("go", 1))), 1);
+}
+
+// ---- with others who wait -----------------------------------------------------------------------
+
+Task<std::string> waits_for(Future<std::string>* future) { co_return co_await *future; }
+Task<std::string> waits_for_both(Context& ctx, Future<std::string>* future) {
+  const auto both = co_await when_all(*future, ctx.activity<std::string>("other"));
+  co_return std::get<0>(both) + std::get<1>(both);
+}
+Task<std::string> works(Context& ctx) { co_return co_await ctx.activity<std::string>("work"); }
+
+Task<std::string> leaves_what_others_await(Context& ctx, std::string what, std::string how) {
+  auto work = what == "task" ? ctx.start(works(ctx)) : ctx.activity<std::string>("work").start();
+  auto one = ctx.start(waits_for(&work));
+  auto both = ctx.start(waits_for_both(ctx, &work));
+  if (how == "detach") std::move(work).detach();
+  if (how == "drop") {
+    const Future<std::string> dropped = std::move(work);
+  }
+  const auto outcomes = co_await when_all_settled(one, both);
+  const auto text = [](const Result<std::string>& r) { return r ? *r : r.error().type; };
+  co_return text(std::get<0>(outcomes)) + ", " + text(std::get<1>(outcomes));
+}
+
+TEST(Detaching, LeavesTheOutcomeToThoseWhoWaitForIt) {
+  for (const char* what : {"operation", "task"}) {
+    SCOPED_TRACE(what);
+    Driver driver(leaves_what_others_await, what, "detach");
+    EXPECT_TRUE(driver.start().cancels.empty());
+    driver.step(driver.completes(EventId{3}, "done"));
+    driver.step();
+    const Outcome end = driver.step(driver.completes(EventId{4}, " too"));
+    // The value of a task is moved out by the first who takes it.
+    EXPECT_EQ(result_of<std::string>(end), what == std::string("task") ? "done,  too" : "done, done too");
+  }
+}
+
+TEST(Dropping, FailsTheAwaitsOfOthers) {
+  for (const char* what : {"operation", "task"}) {
+    SCOPED_TRACE(what);
+    Driver driver(leaves_what_others_await, what, "drop");
+    const Outcome end = driver.start();
+    EXPECT_EQ(cancelled(end), (Ids{3, 4}));
+    EXPECT_EQ(result_of<std::string>(end), "future_dropped, future_dropped");
+  }
+}
+
+TEST(Dropping, KeepsAnOutcomeForThoseWhoTakeItLater) {
+  const auto orchestration = [](Context& ctx) -> Task<std::string> {
+    auto work = ctx.start(works(ctx));
+    auto borrowed = when_all(work);
+    co_await ctx.activity<void>("first");
+    const auto result = work.result();
+    std::move(work).detach();
+    const auto all = co_await std::move(borrowed);
+    const auto again = co_await result;  // the value is moved out by the first
+    co_return std::get<0>(all) + (again ? "" : "failed");
+  };
+  Driver driver(orchestration);
+  driver.start();
+  driver.step(driver.completes(EventId{3}, "done"));
+  EXPECT_EQ(result_of<std::string>(driver.step(driver.completes(EventId{4}))), "done");
 }
 
 }  // namespace

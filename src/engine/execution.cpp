@@ -2,6 +2,7 @@
 
 #include "base/moments.hpp"
 #include "engine/cancels.hpp"
+#include "engine/keys.hpp"
 #include "engine/matching.hpp"
 
 #include <algorithm>
@@ -34,10 +35,19 @@ std::optional<Address> address_of(const Operation& operation) {
 
 std::string hex_id(std::uint64_t high, std::uint64_t low) { return to_string(RequestId{high, low}); }
 
+/// What those get who wait for a Future that its owner drops.
+Failure dropped_future() {
+  return {.type = "future_dropped",
+          .message =
+              "the Future that was awaited here was dropped by the code that owned it; keep it until "
+              "nobody waits for it, or detach() it",
+          .retryable = false};
+}
+
 }  // namespace
 
 Execution::Execution(Identity identity, std::shared_ptr<const detail::OrchestrationCode> code)
-    : identity_(std::move(identity)), code_(std::move(code)), context_(*this), random_(0) {}
+    : identity_(std::move(identity)), code_(std::move(code)), context_(*this), random_(Seed{}) {}
 
 // Destructors of user objects run here, and may ask for anything: after stop() nothing comes of it.
 Execution::~Execution() {
@@ -63,19 +73,23 @@ std::vector<OpenOperation> Execution::open_operations() const {
 }
 
 // The parent and values go along.
-history::Started Execution::successor(const std::string& version, const Payload& input,
-                                      std::uint64_t seed) const {
-  history::Started started{
-      .name = name_, .version = version, .input = input, .seed = seed, .history_budget = history_budget_};
+history::Started Execution::successor(const std::string& version, const Payload& input) const {
+  const Seed seed = seed_of_successor(seed_, next_event_, version, input);
+  history::Started started{.name = name_,
+                           .version = version,
+                           .input = input,
+                           .seed = seed.low,
+                           .history_budget = history_budget_,
+                           .seed_high = seed.high};
   if (parent_) started.parent = *parent_;
   if (values_) started.values = {values_->begin(), values_->end()};
   return started;
 }
 
 // So does a request to cancel that nobody has answered.
-history::Started Execution::next_start(std::uint64_t seed) const {
+history::Started Execution::next_start() const {
   const auto& end = std::get<history::ContinuedAsNew>(*end_);
-  history::Started started = successor(end.version, end.input, seed);
+  history::Started started = successor(end.version, end.input);
   if (cancel_request()) started.cancel_requested = cancel_request()->message;
   // An attempt that goes on as new is still the same attempt; what it is repeated with is its last input.
   if (retry_) started.retrying = retry_->state;
@@ -86,8 +100,8 @@ const history::Retrying* Execution::retrying() const noexcept {
   return retry_ && !cancel_request() ? &retry_->state : nullptr;
 }
 
-history::Started Execution::next_attempt(std::uint64_t seed, CalendarTime not_before) const {
-  history::Started started = successor(version_, retry_->input, seed);
+history::Started Execution::next_attempt(CalendarTime not_before) const {
+  history::Started started = successor(version_, retry_->input);
   history::Retrying next = retry_->state;
   ++next.attempt;
   next.not_before = not_before;
@@ -97,13 +111,15 @@ history::Started Execution::next_attempt(std::uint64_t seed, CalendarTime not_be
 
 // ---- what the code asks for ---------------------------------------------------------------------
 
-OpState* Execution::start(detail::Described described) {
+OpState* Execution::start(detail::Described described, detail::StartedFor purpose) {
   if (!described) throw std::logic_error("holdfast: this operation was started or moved away before");
+  refuse_in_effect("an operation was started");
   auto state = std::make_unique<OpState>();
   state->core = this;
   state->shielded = shield();
   if (stopped()) return state.release();
-  if (cancel_request_ && !shield()) {
+  const bool cancelled = cancel_request_ && !shield();
+  if (cancelled && (purpose == detail::StartedFor::a_wait || !outlasts_request(described->operation))) {
     fail(*state, *cancel_request_);
     return state.release();
   }
@@ -123,6 +139,8 @@ OpState* Execution::start(detail::Described described) {
   if (std::holds_alternative<detail::SideEffectRecorded>(operation) ||
       std::holds_alternative<detail::MessageTried>(operation)) {
     settle_at_once(*state, operation);
+  } else if (cancelled) {
+    fail(*state, *cancel_request_);  // as one that was open when the request came
   } else {
     open_.add(*state);
     if (const std::optional<Address> address = address_of(operation))
@@ -152,16 +170,18 @@ void Execution::complete_description(Description& description) {
     session->settings = std::move(settings);
   } else if (auto* effect = std::get_if<detail::SideEffectRecorded>(&operation);
              effect != nullptr && !replaying()) {
+    in_effect_ = true;
     try {
       Payload value = description.effect();
       if (auto refused = over_payload_limit("the value of a side effect", value.bytes.size()))
         throw Error(*std::move(refused));
       effect->value = std::move(value);
     } catch (...) {
-      Failure failure = detail::failure_of(std::current_exception());
+      Failure failure = failure_thrown(std::current_exception());
       failure.source = "side effect";
       effect->failure = std::optional<Failure>(std::move(failure));
     }
+    in_effect_ = false;
   } else if (auto* tried = std::get_if<detail::MessageTried>(&operation);
              tried != nullptr && !replaying() && channels_) {
     if (auto unread = channels_->take_unread({Address::Kind::mailbox, tried->mailbox})) {
@@ -179,7 +199,8 @@ const Operation& Execution::record(Operation& operation, EventId& id) {
     return operation;
   }
   id = std::visit([this](const auto& body) { return live_->writer.add(body); }, operation);
-  return live_->outcome.actions.emplace_back(id, std::move(operation)).operation;
+  const OperationKey key = key_of(seed_, id, operation);
+  return live_->outcome.actions.emplace_back(id, std::move(operation), key).operation;
 }
 
 // Operations whose outcome stands in their own event.
@@ -206,12 +227,19 @@ void Execution::release(OpState* state) noexcept {
   if (open && !teardown_ && (stopped() || state->on_close == ParentClosePolicy::abandon)) {
     return detach(state);
   }
-  if (state->task) state->task.destroy();
+  if (state->task && !state->ready()) std::exchange(state->task, nullptr).destroy();
   if (open) {
     remove_open(*state);
     if (!teardown_) cancel(*state, history::CancelReason::dropped);
   }
-  delete state;
+  if (state->borrowers > 0 && !state->ready() && !stopped()) fail(*state, dropped_future());
+  leave(state);
+}
+
+// Its owner has left it: it goes as soon as nobody looks at it any more.
+void Execution::leave(OpState* state) noexcept {
+  state->orphaned = true;
+  if (state->borrowers == 0) detail::free_state(state);
 }
 
 void Execution::detach(OpState* state) noexcept {
@@ -219,7 +247,7 @@ void Execution::detach(OpState* state) noexcept {
   if (state->task) {
     detached_tasks_.push_back(state);
   } else if (state->ready() || state->id.value == 0) {
-    delete state;
+    leave(state);
   }
 }
 
@@ -238,13 +266,20 @@ void Execution::too_many_interruptions() {
   stop();
 }
 
+std::uint64_t Execution::random() {
+  refuse_in_effect("a random number was drawn");
+  return random_.next();
+}
+
 void Execution::set_status(Payload status) {
+  refuse_in_effect("the status was set");
   if (auto refused = over_payload_limit("the status", status.bytes.size()))
     throw LimitError(*std::move(refused));
   if (live_ != nullptr && !stopped()) live_->outcome.status = std::move(status);
 }
 
 void Execution::set_value(std::string_view key, std::optional<Payload> value) {
+  refuse_in_effect("a value was set");
   if (stopped()) return;
   Operation operation = detail::ValueSet{detail::checked_name("a value", key), std::move(value)};
   if (const auto& wanted = std::get<detail::ValueSet>(operation); wanted.value)
@@ -269,18 +304,23 @@ const Payload* Execution::value(std::string_view key) const {
 
 // ---- revealing what happened --------------------------------------------------------------------
 
-void Execution::begin(history::Started&& started) {
+void Execution::take_start(history::Started& started) {
   name_ = std::move(started.name);
   version_ = std::move(started.version);
   if (started.parent) parent_ = *std::move(started.parent);
   history_budget_ = started.history_budget;
-  random_ = SeededRandom(started.seed);
+  seed_ = Seed{.high = started.seed_high, .low = started.seed};
+  random_ = SeededRandom(seed_);
   for (auto& [key, value] : started.values) {
     values_bytes_ += key.size() + value.bytes.size();
     values_.ensure().emplace(key, std::move(value));
   }
   if (!started.limits.is_default()) limits_ = *started.limits;
   begun_ = true;
+}
+
+void Execution::begin(history::Started&& started) {
+  take_start(started);
   if (started.cancel_requested) reveal_cancel_request(*started.cancel_requested);
   if (!started.retrying.is_default()) {
     retry_ = Retry{.state = *started.retrying, .input = started.input};
@@ -292,14 +332,22 @@ void Execution::begin(history::Started&& started) {
 
 // The code of an attempt begins when a timer of the engine's own has fired, or has been cancelled.
 void Execution::wait_for_next_attempt() {
-  OpState* const gate = start(detail::describe_operation(detail::TimerStarted{retry_->state.not_before}));
+  OpState* const gate = start(detail::describe_operation(detail::TimerStarted{retry_->state.not_before}),
+                              detail::StartedFor::a_wait);
   if (stopped()) return release(gate);
   gate->detached = true;
   retry_->gate = gate;
 }
 
 void Execution::begin_code(const Payload& input) {
-  Result<detail::RootFrame> root = code_->begin(context_, input);
+  // Moving the inputs into the frame may throw, too.
+  Result<detail::RootFrame> root = [&]() -> Result<detail::RootFrame> {
+    try {
+      return code_->begin(context_, input);
+    } catch (...) {
+      return Unexpected(failure_thrown(std::current_exception()));
+    }
+  }();
   if (!root) {
     end_ = history::ExecutionFailed{std::move(root).error()};
     return stop();
@@ -312,9 +360,26 @@ void Execution::begin_code(const Payload& input) {
   run_code();
 }
 
+// Detached tasks that ended: what their parameters hold is destroyed with their frames, and may do something.
+// So it happens here, where history has a place for it, and not at the end of the turn.
+bool Execution::free_finished_tasks() {
+  std::vector<OpState*> finished;
+  std::erase_if(detached_tasks_, [&](OpState* task) {
+    if (task->ready()) finished.push_back(task);
+    return task->ready();
+  });
+  for (OpState* task : finished) {
+    set_shield(task->task_promise->shielded);
+    leave(task);
+  }
+  return !finished.empty();
+}
+
 // Resumes what is ready until the code waits, and notes its end.
 void Execution::run_code() {
-  run_ready();
+  do {
+    run_ready();
+  } while (!stopped() && free_finished_tasks());
   if (end_ || !root_.frame || !root_.frame.done()) return;
   if (!root_.promise->error) {
     try {
@@ -323,16 +388,16 @@ void Execution::run_code() {
         throw LimitError(*std::move(refused));
       end_ = history::ExecutionCompleted{std::move(output)};
     } catch (...) {
-      end_ = history::ExecutionFailed{detail::failure_of(std::current_exception())};
+      end_ = history::ExecutionFailed{failure_thrown(std::current_exception())};
     }
     return;
   }
   try {
     std::rethrow_exception(root_.promise->error);
-  } catch (const Cancelled& cancelled) {
-    end_ = history::ExecutionCancelled{cancelled.failure()};
+  } catch (const Cancelled&) {
+    end_ = history::ExecutionCancelled{failure_thrown(root_.promise->error)};
   } catch (...) {
-    end_ = history::ExecutionFailed{detail::failure_of(std::current_exception())};
+    end_ = history::ExecutionFailed{failure_thrown(root_.promise->error)};
   }
 }
 
@@ -340,7 +405,7 @@ void Execution::reveal(OpState& state) {
   remove_open(state);
   complete(state);
   const bool is_gate = retry_ && retry_->gate == &state;
-  if (state.detached) delete &state;
+  if (state.detached) leave(&state);
   if (is_gate) {
     retry_->gate = nullptr;
     return begin_code(retry_->input);
@@ -374,12 +439,15 @@ void Execution::reveal_cancel_request(const std::string& reason) {
     return state.waiters.any([](const detail::Waiter& waiter) { return waiter.shielded; });
   };
   for (OpState* state : open_.list()) {
-    if (is_shielded(*state)) continue;
+    if (is_shielded(*state)) {
+      interrupt_waiters(*state);
+      continue;
+    }
     remove_open(*state);
     if (state->on_close != ParentClosePolicy::abandon)
       cancel(*state, history::CancelReason::cancel_requested);
     fail(*state, *cancel_request_);
-    if (state->detached) delete state;
+    if (state->detached) leave(state);
   }
   if (retry_ && std::exchange(retry_->gate, nullptr) != nullptr) return begin_code(retry_->input);
   run_code();
@@ -388,13 +456,6 @@ void Execution::reveal_cancel_request(const std::string& reason) {
 // After this the turn has no more cancels.
 void Execution::close_turn() {
   if (std::exchange(turn_closed_, true)) return;
-  // First the frames of tasks that ended: what their parameters hold is dropped.
-  std::vector<OpState*> finished;
-  std::erase_if(detached_tasks_, [&](OpState* task) {
-    if (task->ready()) finished.push_back(task);
-    return task->ready();
-  });
-  for (OpState* task : finished) release(task);
   if (end_) {
     for (const OpState* state : open_.list()) {
       if (state->on_close != ParentClosePolicy::abandon) cancel(*state, reason_of(*end_));
@@ -473,10 +534,7 @@ void Execution::open_turn() {
 void Execution::apply(Message&& message) {
   Outcome& outcome = live_->outcome;
   // A request to cancel that comes after the end of this execution is for the next one.
-  if (std::holds_alternative<history::CancelRequested>(message.body) && end_ &&
-      std::holds_alternative<history::ContinuedAsNew>(*end_)) {
-    return;
-  }
+  if (std::holds_alternative<history::CancelRequested>(message.body) && may_go_on()) return;
   outcome.consumed.push_back(message.id);
   const auto reveal_new = [&]<class T>(T& body) {
     if constexpr (std::is_same_v<T, history::Started>) {
@@ -505,6 +563,13 @@ void Execution::apply(Message&& message) {
     return true;
   };
   if (!std::visit(reveal_new, message.body)) ++outcome.ignored;
+}
+
+// Whether another execution may follow on the end of this one: as new, or as the next attempt.
+bool Execution::may_go_on() const noexcept {
+  if (!end_) return false;
+  return std::holds_alternative<history::ContinuedAsNew>(*end_) ||
+         (std::holds_alternative<history::ExecutionFailed>(*end_) && retrying() != nullptr);
 }
 
 void Execution::deliver(std::uint64_t before) {

@@ -65,23 +65,25 @@ class Execution final : private detail::Core {
   [[nodiscard]] const history::Parent* parent() const noexcept { return parent_ ? &*parent_ : nullptr; }
   [[nodiscard]] const std::string& version() const noexcept override { return version_; }
   /// How the next execution begins. Precondition: this one ended as continued-as-new.
-  [[nodiscard]] history::Started next_start(std::uint64_t seed) const;
+  [[nodiscard]] history::Started next_start() const;
   /// How it is tried again when it fails; null when it is not, or no longer since it was asked to stop.
   [[nodiscard]] const history::Retrying* retrying() const noexcept;
   /// How the next attempt begins. Precondition: retrying().
-  [[nodiscard]] history::Started next_attempt(std::uint64_t seed, CalendarTime not_before) const;
+  [[nodiscard]] history::Started next_attempt(CalendarTime not_before) const;
+  /// Whether an outcome of this operation would be of use.
+  [[nodiscard]] bool awaits(EventId id) const noexcept { return !end_ && open_.find(id) != nullptr; }
   /// What it waits for, in the order of the code.
   [[nodiscard]] std::vector<OpenOperation> open_operations() const;
 
  private:
   // What the code asks for; see detail::Core.
   using Core::start;
-  detail::OpState* start(detail::Described described) override;
+  detail::OpState* start(detail::Described described, detail::StartedFor purpose) override;
   void release(detail::OpState* state) noexcept override;
   void detach(detail::OpState* state) noexcept override;
   void continue_as_new(std::string_view version, Payload input) override;
   CalendarTime now() const noexcept override { return now_; }
-  std::uint64_t random() override { return random_.next(); }
+  std::uint64_t random() override;
   void set_status(Payload status) override;
   void set_value(std::string_view key, std::optional<Payload> value) override;
   const Payload* value(std::string_view key) const override;
@@ -101,20 +103,22 @@ class Execution final : private detail::Core {
   bool matches_plain_activity(const history::RawEvent& event, const detail::Operation& operation) const;
   void settle_at_once(detail::OpState& state, const detail::Operation& operation);
   void fail(detail::OpState& state, const Failure& failure);
+  void leave(detail::OpState* state) noexcept;
 
   /// How an execution that follows this one begins.
-  [[nodiscard]] history::Started successor(const std::string& version, const Payload& input,
-                                           std::uint64_t seed) const;
+  [[nodiscard]] history::Started successor(const std::string& version, const Payload& input) const;
 
   // Limits; see limits.cpp.
   [[nodiscard]] std::optional<Failure> over_limit(const detail::Operation& operation);
   [[nodiscard]] std::optional<Failure> over_payload_limit(std::string_view what, std::uint64_t bytes);
+  [[nodiscard]] Failure failure_thrown(const std::exception_ptr& error) const;
   void check_value_limits(std::string_view key, const Payload& value);
   void end_if_history_is_too_long(std::uint64_t events);
   void note_history_size(std::uint64_t segment_bytes);
   void near_limit(std::string what, std::uint64_t now, std::uint64_t limit);
 
   // Revealing what happened; each runs the code until it waits.
+  void take_start(history::Started& started);
   void begin(history::Started&& started);
   void wait_for_next_attempt();
   void begin_code(const Payload& input);
@@ -123,6 +127,7 @@ class Execution final : private detail::Core {
   bool reveal_failed(history::Failed&& failed);
   void reveal_cancel_request(const std::string& reason);
   void run_code();
+  bool free_finished_tasks();
   void close_turn();
   void remove_open(detail::OpState& state) noexcept;
   void cancel(const detail::OpState& state, history::CancelReason reason);
@@ -130,6 +135,7 @@ class Execution final : private detail::Core {
   // A new turn.
   void open_turn();
   void apply(Message&& message);
+  [[nodiscard]] bool may_go_on() const noexcept;
   void deliver(std::uint64_t before);
   void finish_turn(Outcome& outcome);
 
@@ -164,6 +170,7 @@ class Execution final : private detail::Core {
   };
   detail::Rare<Retry> retry_;
   bool begun_ = false;
+  Seed seed_{};  // of all that is random in it, and of the keys of what it starts
   SeededRandom random_;
   CalendarTime now_{};
   EventId next_event_{1};

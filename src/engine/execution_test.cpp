@@ -1,5 +1,6 @@
 // Operations one by one: what starting, completing and failing them does.
 #include "engine/driver_test.hpp"
+#include "engine/last_turn.hpp"
 
 #include <holdfast/saga.hpp>
 
@@ -188,6 +189,48 @@ TEST(Execution, SideEffectsRunOnceAndAreReplayed) {
   EXPECT_EQ(effects_run, 2);  // the driver runs each new turn twice; the replays in between run none
   EXPECT_EQ(result_of<int>(driver.step(driver.completes(EventId{4}))), 107);
   EXPECT_EQ(effects_run, 2);
+}
+
+Task<std::vector<std::string>> uses_the_context_in_effects(Context& ctx) {
+  std::vector<std::string> complaints;
+  const auto add = [&](const Result<int>& outcome) {
+    complaints.push_back(outcome ? "not refused" : outcome.error().message);
+  };
+  auto draws = [&ctx] { return static_cast<int>(ctx.random()); };
+  auto names = [&ctx] { return static_cast<int>(ctx.uuid().size()); };
+  auto sets = [&ctx] { return ctx.set_value("k", 1), 1; };
+  auto says = [&ctx] { return ctx.set_status("s"), 1; };
+  auto starts = [&ctx] { return ctx.activity<int>("a").start().detach(), 1; };
+  auto reads = [&ctx] {
+    return ctx.now() == CalendarTime{} ? 0 : static_cast<int>(ctx.instance_id().size());
+  };
+  add(co_await ctx.side_effect(draws).result());
+  add(co_await ctx.side_effect(names).result());
+  add(co_await ctx.side_effect(sets).result());
+  add(co_await ctx.side_effect(says).result());
+  add(co_await ctx.side_effect(starts).result());
+  add(co_await ctx.side_effect(reads).result());
+  complaints.push_back(ctx.uuid());
+  co_await ctx.activity<int>("after");
+  co_return complaints;
+}
+
+// Reading is harmless: what it gives is recorded.
+TEST(Execution, SideEffectsMayReadTheContextAndNothingElse) {
+  Driver driver(uses_the_context_in_effects);
+  const Outcome first = driver.start();
+  const auto complaints =
+      result_of<std::vector<std::string>>(driver.step(driver.completes(first.actions.back().id, 1)));
+  const std::string advice =
+      " inside the function of a side effect, which is not called again on replay, so that the code would go "
+      "another way then; do it before, and pass the value in";
+  ASSERT_EQ(complaints.size(), 7U);
+  EXPECT_EQ(complaints[0], "holdfast: a random number was drawn" + advice);
+  EXPECT_EQ(complaints[1], "holdfast: a random number was drawn" + advice);
+  EXPECT_EQ(complaints[2], "holdfast: a value was set" + advice);
+  EXPECT_EQ(complaints[3], "holdfast: the status was set" + advice);
+  EXPECT_EQ(complaints[4], "holdfast: an operation was started" + advice);
+  EXPECT_EQ(complaints[5], "not refused");
 }
 
 // ---- futures ------------------------------------------------------------------------------------
@@ -700,6 +743,31 @@ TEST(Saga, UndoesTheLastStepFirst) {
   next = driver.step(driver.completes(next.actions[0].id));
   EXPECT_EQ(std::get<ActivityScheduled>(next.actions.at(0).operation).name, "cancel_hotel");
   EXPECT_EQ(result_of<std::string>(driver.step(driver.completes(next.actions[0].id))), "undone: no_seats");
+}
+
+// ---- ends before the beginning ------------------------------------------------------------------
+
+int begun = 0;
+Task<int> counts_its_beginnings(Context& ctx) {
+  ++begun;
+  co_return co_await ctx.activity<int>("work");
+}
+
+TEST(Execution, TerminatedInItsFirstTurnReplaysWithoutItsCode) {
+  begun = 0;
+  LastTurn last("b1");
+  last.begin({.name = "test",
+              .version = "1",
+              .input = encode_args(),
+              .parent = history::Parent{"p", {1}, {3}, {9}}});
+  const Outcome outcome = last.end(CalendarTime{}, history::ExecutionTerminated{"never mind"});
+  Execution execution({.instance = "i", .build = "b1"}, detail::make_orchestration(&counts_its_beginnings));
+  const auto replayed = execution.replay(outcome.segment);
+  EXPECT_TRUE(replayed) << describe(replayed.error());
+  EXPECT_TRUE(execution.ended());
+  ASSERT_NE(execution.parent(), nullptr);
+  EXPECT_EQ(execution.parent()->instance, "p");
+  EXPECT_EQ(begun, 0);
 }
 
 }  // namespace

@@ -58,28 +58,52 @@ constexpr Weighted<K> kLeaves[] = {{K::await, 12},
                                    {K::detach_slot, 2},
                                    {K::look_at_slot, 2},
                                    {K::race_slots, 3},
+                                   {K::share, 3},
+                                   {K::await_shared, 4},
+                                   {K::join_shared, 3},
+                                   {K::drop_shared, 1},
+                                   {K::detach_shared, 1},
+                                   {K::greedy_effect, 1},
                                    {K::throw_error, 2},
                                    {K::compensate, 2},
                                    {K::guard, 3},
                                    {K::continue_as_new, 1},
                                    {K::finish, 1}};
 
-constexpr Weighted<K> kStructures[] = {
-    {K::block, 3},          {K::loop, 3},          {K::if_last, 3},          {K::shield, 3},
-    {K::try_error, 4},      {K::try_cancelled, 3}, {K::try_all, 3},          {K::task_result, 2},
-    {K::start_task, 5},     {K::detach_task, 3},   {K::when_all, 4},         {K::when_all_settled, 3},
-    {K::race, 5},           {K::all_of_kinds, 2},  {K::settled_of_kinds, 2}, {K::race_of_kinds, 3},
-    {K::timeout_of_task, 2}};
+constexpr Weighted<K> kStructures[] = {{K::block, 3},
+                                       {K::loop, 3},
+                                       {K::if_last, 3},
+                                       {K::shield, 3},
+                                       {K::try_error, 4},
+                                       {K::try_cancelled, 3},
+                                       {K::try_all, 3},
+                                       {K::task_result, 2},
+                                       {K::start_task, 5},
+                                       {K::detach_task, 3},
+                                       {K::when_all, 4},
+                                       {K::when_all_settled, 3},
+                                       {K::share_task, 2},
+                                       {K::guard_parameter, 2},
+                                       {K::race, 5},
+                                       {K::all_of_kinds, 2},
+                                       {K::settled_of_kinds, 2},
+                                       {K::race_of_kinds, 3},
+                                       {K::timeout_of_task, 2}};
 
-constexpr Weighted<K> kCancelling[] = {{K::shield, 5},      {K::try_cancelled, 5}, {K::try_all, 4},
-                                       {K::shielded_op, 4}, {K::undo_with, 4},     {K::compensate, 3},
-                                       {K::stubborn, 2},    {K::await, 6},         {K::task_result, 3}};
+constexpr Weighted<K> kCancelling[] = {{K::shield, 5},      {K::try_cancelled, 5},   {K::try_all, 4},
+                                       {K::shielded_op, 4}, {K::undo_with, 4},       {K::compensate, 3},
+                                       {K::stubborn, 2},    {K::await, 6},           {K::task_result, 3},
+                                       {K::share, 4},       {K::await_shared, 5},    {K::join_shared, 3},
+                                       {K::detach_task, 3}, {K::start_and_detach, 3}};
 constexpr Weighted<K> kReceiving[] = {{K::await, 6},       {K::race_of_kinds, 3},  {K::race_borrowed, 4},
                                       {K::try_receive, 5}, {K::drain, 4},          {K::timeout, 4},
                                       {K::race, 4},        {K::continue_as_new, 2}};
-constexpr Weighted<K> kTasks[] = {{K::start_task, 8},   {K::detach_task, 5},  {K::when_all, 5}, {K::race, 5},
-                                  {K::await_slot, 5},   {K::drop_slot, 5},    {K::guard, 4},    {K::start, 6},
-                                  {K::all_borrowed, 3}, {K::race_borrowed, 3}};
+constexpr Weighted<K> kTasks[] = {{K::start_task, 8},    {K::detach_task, 5},    {K::when_all, 5},
+                                  {K::race, 5},          {K::await_slot, 5},     {K::drop_slot, 5},
+                                  {K::guard, 4},         {K::start, 6},          {K::all_borrowed, 3},
+                                  {K::race_borrowed, 3}, {K::share, 5},          {K::share_task, 3},
+                                  {K::await_shared, 6},  {K::join_shared, 4},    {K::drop_shared, 2},
+                                  {K::detach_shared, 3}, {K::guard_parameter, 3}};
 
 constexpr Weighted<What> kSteps[] = {{What::complete, 30},  {What::fail, 8},
                                      {What::raise, 5},      {What::send, 6},
@@ -150,6 +174,12 @@ class Generator {
         node.parts.push_back(with_operation(K::start));
         step.parts[0].parts.insert(step.parts[0].parts.begin(), Node{K::await_slot, 0, 0, {}});
       }
+      if (step.kind == K::await_shared && chance(2)) {
+        // Somebody else waits for the same, in a shield.
+        node.parts.push_back(with_operation(K::share, step.a));
+        const Node inside{K::shield, 0, 0, {Node{K::await_shared, step.a, 0, {}}}};
+        node.parts.push_back({K::detach_task, 0, 0, {inside}});
+      }
       if (step.kind == K::close_session) node.parts.push_back({K::open_session, 0, 0, {}});
       if (step.kind == K::get_value && chance(2)) node.parts.push_back({K::set_value, step.a, 0, {}});
       if (step.kind == K::get_value && chance(2)) node.parts.push_back({K::clear_value, step.a, 0, {}});
@@ -189,6 +219,8 @@ class Generator {
       case K::timeout:
       case K::race_borrowed:
       case K::all_borrowed:
+      case K::share:
+      case K::join_shared:
         node.parts.push_back(operation());
         return;
       case K::block:
@@ -199,6 +231,8 @@ class Generator {
       case K::task_result:
       case K::start_task:
       case K::detach_task:
+      case K::share_task:
+      case K::guard_parameter:
       case K::timeout_of_task:
         node.parts.push_back(block(depth));
         return;

@@ -53,20 +53,23 @@ bool Join::suspend(std::coroutine_handle<> frame, PromiseBase& promise) {
     arm.part = parts_[i];
     arm.shielded = promise.shielded;
     arm.resume = [](Waiter& self) {
-      auto& completed = static_cast<Arm&>(self);
-      completed.join->part_completed(completed.part);
+      auto& arm_of_part = static_cast<Arm&>(self);
+      arm_of_part.join->part_ended(arm_of_part);
     };
     if (!parts_[i].state->ready()) parts_[i].state->waiters.push_back(arm);
   }
   return true;
 }
 
-void Join::part_completed(const JoinPart& part) {
+// The part has its outcome, or a request to cancel has ended the wait for one that goes on.
+void Join::part_ended(const Arm& arm) {
   if (satisfied()) return;  // the frame is on its way already
+  const OpState& state = *arm.part.state;
   --open_;
-  owned_open_ -= part.owned ? 1 : 0;
-  failed_ |= part.state->failed;
-  if (satisfied()) part.state->core->make_ready(waiter_);
+  owned_open_ -= arm.part.owned ? 1 : 0;
+  failed_ |= state.failed || arm.interrupted;
+  interrupted_ |= arm.interrupted && until_ != JoinUntil::all;
+  if (satisfied()) state.core->make_ready(waiter_);
 }
 
 std::optional<std::size_t> Join::decided() const {

@@ -1,5 +1,6 @@
 // Execution, the part that keeps code within its limits. What is refused leaves no trace in history, and the
 // limits are those of the start event: replay refuses the same again.
+#include "base/failure_text.hpp"
 #include "base/limit_failure.hpp"
 #include "engine/execution.hpp"
 
@@ -62,6 +63,13 @@ std::optional<Failure> Execution::over_limit(const Operation& operation) {
   if (limit != 0 && is_near(open + 1, limit) && !is_near(open, limit))
     near_limit("the number of open operations", open + 1, limit);
   return std::nullopt;
+}
+
+// What code threw, as far as it may go into history.
+Failure Execution::failure_thrown(const std::exception_ptr& error) const {
+  Failure failure = detail::failure_of(error);
+  detail::limit_details(failure, limits_ ? limits_->payload_bytes : 0);
+  return failure;
 }
 
 void Execution::check_value_limits(std::string_view key, const Payload& value) {

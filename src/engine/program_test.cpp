@@ -32,10 +32,18 @@ class Counted {
   ~Counted() { --live_objects; }
 };
 
+/// A Future that all parts may use.
+struct SharedSlot {
+  std::optional<Future<std::string>> future;
+  bool holds_task = false;
+};
+using SharedSlots = std::array<SharedSlot, kSlots>;
+
 /// One execution. Shared by all frames that run beside each other, and by the test that looks at the trace.
 struct Env : std::enable_shared_from_this<Env> {
   explicit Env(Program p) : program(std::move(p)) {}
   Program program;
+  SharedSlots* shared = nullptr;  // in the outermost frame: null once that is gone
   Trace trace;
   int steps = 0;
 
@@ -53,11 +61,13 @@ struct Scope {
   Env* env;
   Frame* frame;
   bool shielded;
+  bool apart = false;  // what is named is started even after a request to cancel
 
   [[nodiscard]] Scope inside_shield() const { return {ctx, env, frame, true}; }
   [[nodiscard]] Scope in(Frame& other) const { return {ctx, env, &other, shielded}; }
   [[nodiscard]] std::string name(int number) const {
-    return (shielded ? std::string("s") : std::string(1, kUnshieldedPrefix)) + std::to_string(number);
+    const char prefix = shielded ? 's' : apart ? 'a' : kUnshieldedPrefix;
+    return std::string(1, prefix) + std::to_string(number);
   }
 };
 
@@ -198,6 +208,23 @@ Op<std::string> make_op(Scope s, const Node& node) {
   }
 }
 
+bool outlasts_request(const Node& node) {
+  return node.kind == NodeKind::detached ||
+         (node.kind == NodeKind::child &&
+          static_cast<ParentClosePolicy>(node.b % 3) == ParentClosePolicy::abandon);
+}
+
+// A start that a request to cancel does not take back really happens. After the end nothing does, and the
+// Future stays open.
+Future<std::string> start_op(Scope s, const Node& node) {
+  s.apart = s.ctx->cancel_requested() && outlasts_request(node);
+  const std::uint64_t events = s.ctx->history_size();
+  Future<std::string> future = make_op(s, node).start();
+  const bool recorded = s.ctx->history_size() > events;
+  if (s.apart && !recorded && future.ready()) s.env->broken("a start that nobody takes back was not made");
+  return future;
+}
+
 // ---- nodes --------------------------------------------------------------------------------------
 // Each is a coroutine that takes a trivial scope and a node of the program, and names what it awaits: see the
 // page on compilers.
@@ -259,18 +286,18 @@ Task<std::string> start(Scope s, const Node& node) {
   if (node.b == 1) co_await s.ctx->shield(nothing());
   if (node.b == 2) co_await s.ctx->sleep(1s);
   if (node.b == 3) s.ctx->start(s.ctx->shield(tidy_up(s.inside_shield()))).detach();
-  s.frame->slot(node) = make_op(s, node.parts.at(0)).start();
+  s.frame->slot(node) = start_op(s, node.parts.at(0));
   s.frame->holds_task[s.frame->slot_number(node)] = false;
   co_return "started";
 }
 
 Task<std::string> start_and_drop(Scope s, const Node& node) {
-  const Future<std::string> dropped = make_op(s, node.parts.at(0)).start();
+  const Future<std::string> dropped = start_op(s, node.parts.at(0));
   co_return dropped.ready() ? "ready" : "dropped";
 }
 
 Task<std::string> start_and_detach(Scope s, const Node& node) {
-  Future<std::string> future = make_op(s, node.parts.at(0)).start();
+  Future<std::string> future = start_op(s, node.parts.at(0));
   std::move(future).detach();
   co_return "detached";
 }
@@ -520,6 +547,82 @@ Task<std::string> race_slots(Scope s, const Node&) {
   co_return winner.index() == 0 ? "second " + std::get<0>(winner) : "first " + std::get<1>(winner);
 }
 
+// ---- futures that all parts share ---------------------------------------------------------------
+
+SharedSlot* shared_slot(Scope s, const Node& node) {
+  return s.env->shared == nullptr ? nullptr : &s.env->shared->at(Frame::slot_number(node));
+}
+
+// A task that runs must not be dropped by itself.
+bool may_drop(const SharedSlot& slot) { return !slot.future || !slot.holds_task || slot.future->ready(); }
+
+Task<std::string> share(Scope s, const Node& node) {
+  SharedSlot* const slot = shared_slot(s, node);
+  if (slot == nullptr || !may_drop(*slot)) co_return "not shared";
+  slot->holds_task = false;
+  slot->future = start_op(s, node.parts.at(0));
+  co_return "shared";
+}
+
+Task<std::string> share_task(Scope s, const Node& node) {
+  SharedSlot* const slot = shared_slot(s, node);
+  if (slot == nullptr || slot->future) co_return "not shared";
+  Future<std::string> task = s.ctx->start(part(s, node.parts.at(0)));
+  if (slot->future) co_return "not shared";  // the task was faster
+  slot->holds_task = true;
+  slot->future = std::move(task);
+  co_return "shared";
+}
+
+// Counts as a wait that a request has to end, unless it is for a task: that may tidy up in a shield first.
+Task<std::string> await_shared(Scope s, const Node& node) {
+  note_shared(s);
+  SharedSlot* const slot = shared_slot(s, node);
+  if (slot == nullptr || !slot->future) co_return "no future";
+  std::optional<OpenWait> wait;
+  if (!slot->holds_task) wait.emplace(s);
+  const Result<std::string> result = co_await slot->future->result();
+  co_return in_words(result);
+}
+
+Task<std::string> join_shared(Scope s, const Node& node) {
+  note_shared(s);
+  SharedSlot* const slot = shared_slot(s, node);
+  if (slot == nullptr || !slot->future) co_return "no future";
+  Op<std::string> op = make_op(s, node.parts.at(0));
+  std::optional<OpenWait> wait;
+  if (!slot->holds_task) wait.emplace(s);
+  if (node.b == 0) {
+    const std::tuple<std::string, std::string> all = co_await when_all(*slot->future, std::move(op));
+    co_return std::get<0>(all) + "&" + std::get<1>(all);
+  }
+  if (node.b == 1) {
+    const auto all = co_await when_all_settled(*slot->future, std::move(op));
+    co_return in_words(std::get<0>(all)) + "&" + in_words(std::get<1>(all));
+  }
+  if (node.b == 2) {
+    const std::variant<std::string, std::string> winner = co_await race(*slot->future, std::move(op));
+    co_return winner.index() == 0 ? "shared " + std::get<0>(winner) : "other " + std::get<1>(winner);
+  }
+  const std::optional<std::string> value = co_await with_timeout(*s.ctx, *slot->future, 2s);
+  co_return value ? *value : "timed out";
+}
+
+Task<std::string> drop_shared(Scope s, const Node& node) {
+  SharedSlot* const slot = shared_slot(s, node);
+  if (slot == nullptr || !may_drop(*slot)) co_return "not dropped";
+  slot->future.reset();
+  co_return "dropped";
+}
+
+Task<std::string> detach_shared(Scope s, const Node& node) {
+  SharedSlot* const slot = shared_slot(s, node);
+  if (slot == nullptr || !slot->future) co_return "no future";
+  std::move(*slot->future).detach();
+  slot->future.reset();
+  co_return "detached";
+}
+
 // ---- several at once ----------------------------------------------------------------------------
 
 std::string joined(const std::vector<std::string>& values) {
@@ -551,7 +654,7 @@ Task<std::string> combine(Scope s, NodeKind how, std::vector<Part> parts) {
 Task<std::string> combine_futures(Scope s, const Node& node) {
   std::vector<Future<std::string>> futures;
   for (const Node& p : node.parts) {
-    futures.push_back(is_operation(p.kind) ? make_op(s, p).start() : s.ctx->start(part(s, p)));
+    futures.push_back(is_operation(p.kind) ? start_op(s, p) : s.ctx->start(part(s, p)));
   }
   std::string value = co_await combine(s, node.kind, std::move(futures));
   co_return value;
@@ -696,6 +799,33 @@ Task<std::string> guard(Scope s, const Node& node) {
   co_return "guarded";
 }
 
+// The guard goes when the frame of the task does, which nobody waits for.
+Task<std::string> run_guarded(Scope outer, std::shared_ptr<Env> env,
+                              [[maybe_unused]] std::unique_ptr<Guard> guard, const Node& node) {
+  std::string value = co_await run_part(outer, std::move(env), node);
+  co_return value;
+}
+
+Task<std::string> guard_parameter(Scope s, const Node& node) {
+  auto guard = std::make_unique<Guard>(s, node.b);
+  s.ctx->start(run_guarded(s, s.env->shared_from_this(), std::move(guard), node.parts.at(0))).detach();
+  co_return "runs guarded";
+}
+
+Task<std::string> greedy_effect(Scope s, const Node& node) {
+  auto effect = [s, what = node.b]() -> std::string {
+    if (what == 0) return s.ctx->uuid();
+    if (what == 1) s.ctx->set_value("greedy", 1);
+    if (what == 2) s.ctx->activity<std::string>("greedy").start().detach();
+    if (what == 3) s.ctx->start(nothing()).detach();
+    return "not refused";
+  };
+  Op<std::string> op = s.ctx->side_effect(effect);
+  const Result<std::string> result = co_await std::move(op).result();
+  if (result) s.env->broken("a side effect used the context");
+  co_return result ? *result : result.error().type;
+}
+
 Task<std::string> continue_as_new(Scope s, const Node& node) {
   if (s.env->program.continues == 0) co_return "goes on";
   Program next = s.env->program;
@@ -753,6 +883,12 @@ Run code_of(NodeKind kind) {
     case K::detach_slot: return &detach_slot;
     case K::look_at_slot: return &look_at_slot;
     case K::race_slots: return &race_slots;
+    case K::share: return &share;
+    case K::share_task: return &share_task;
+    case K::await_shared: return &await_shared;
+    case K::join_shared: return &join_shared;
+    case K::drop_shared: return &drop_shared;
+    case K::detach_shared: return &detach_shared;
     case K::when_all: case K::when_all_settled: case K::race: return &several;
     case K::all_of_kinds: return &all_of_kinds;
     case K::settled_of_kinds: return &settled_of_kinds;
@@ -769,6 +905,8 @@ Run code_of(NodeKind kind) {
     case K::throw_error: return &throw_error;
     case K::compensate: return &compensate;
     case K::guard: return &guard;
+    case K::guard_parameter: return &guard_parameter;
+    case K::greedy_effect: return &greedy_effect;
     case K::continue_as_new: return &continue_as_new;
     case K::finish: return &finish;
       // clang-format on
@@ -786,11 +924,25 @@ Task<std::string> run_part(Scope outer, [[maybe_unused]] std::shared_ptr<Env> en
   co_return value;
 }
 
+/// In the outermost frame, which goes first.
+class SharedFutures {
+ public:
+  explicit SharedFutures(Env& env) : env_(env) { env_.shared = &slots_; }
+  SharedFutures(const SharedFutures&) = delete;
+  SharedFutures& operator=(const SharedFutures&) = delete;
+  ~SharedFutures() { env_.shared = nullptr; }
+
+ private:
+  Env& env_;
+  SharedSlots slots_;
+};
+
 }  // namespace
 
 Task<std::string> interpret(Context& ctx, Program program) {
   const auto env = std::make_shared<Env>(std::move(program));
   latest = env;
+  const SharedFutures shared(*env);
   Frame frame(ctx);
   const Scope s{&ctx, env.get(), &frame, false};
   try {

@@ -62,6 +62,13 @@ enum class NodeKind : std::uint8_t {
   detach_slot,
   look_at_slot,
   race_slots,
+  // Futures that all parts share; they may be waited for by several at once, in shields and outside of them.
+  share,  // an operation
+  share_task,
+  await_shared,
+  join_shared,  // b: when_all, when_all_settled, race or with_timeout, with the operation
+  drop_shared,
+  detach_shared,
   // Several at once. b: 0 = as they are, 1 = started before.
   when_all,
   when_all_settled,
@@ -81,7 +88,9 @@ enum class NodeKind : std::uint8_t {
   task_result,
   throw_error,
   compensate,
-  guard,  // an object whose destructor does something
+  guard,            // an object whose destructor does something
+  guard_parameter,  // the same in a parameter of a detached task
+  greedy_effect,    // a side effect whose function uses the context
   continue_as_new,
   finish,
 };
@@ -120,7 +129,8 @@ std::shared_ptr<const Trace> latest_trace();
 /// How many objects live in the frames of programs.
 int objects_in_frames();
 
-/// Code that was started outside of a shield names its activities, children and detached starts like this.
+/// Code that was started outside of a shield names its activities, children and detached starts like this;
+/// except for starts that a request to cancel does not take back, and which nobody has to wait for.
 inline constexpr char kUnshieldedPrefix = 'u';
 
 }  // namespace holdfast::engine

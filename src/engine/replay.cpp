@@ -136,6 +136,10 @@ void Execution::replay_event(Replay& replay) {
       diverge(raw.id, in_words(*body), in_words(*end_), with_advice("The code ends early."));
     } else if constexpr (std::is_same_v<T, history::Started>) {
       if (begun_) return corrupt(raw.id, "the execution starts a second time");
+      // One that is terminated in its first turn has never run.
+      const history::RawEvent* const next = replay.peek();
+      if (next != nullptr && next->kind == history::kind_of<history::ExecutionTerminated>)
+        return take_start(event);
       begin(std::move(event));
     } else if constexpr (std::is_same_v<T, history::Completed>) {
       const EventId source = event.source;

@@ -616,6 +616,25 @@ TEST(Misuse, AFutureMayBeMovedWhileItIsBorrowed) {
   EXPECT_EQ(result_of<int>(driver.step(driver.completes(EventId{3}, 4))), 4);
 }
 
+Task<int> gives_back(int n) { co_return n; }
+
+// No coroutine by itself: it throws before there is a frame.
+Task<int> checks_before_it_begins(Context&, int n) {
+  if (n == 13) throw n;
+  if (n == 14) throw std::runtime_error("not 14");
+  return gives_back(n);
+}
+
+TEST(Beginning, FailsTheExecutionWithWhateverIsThrownBeforeThereIsAFrame) {
+  EXPECT_EQ(result_of<int>(Driver(checks_before_it_begins, 1).start()), 1);
+  for (const auto& [n, type] : {std::pair(13, "unknown"), std::pair(14, "std::runtime_error")}) {
+    const Outcome outcome = Driver(checks_before_it_begins, n).start();
+    const auto* const failed = end_of<history::ExecutionFailed>(outcome);
+    ASSERT_NE(failed, nullptr);
+    EXPECT_EQ(failed->failure.type, type);
+  }
+}
+
 // ---- interrupts are no exceptions ---------------------------------------------------------------
 
 int caught = 0;

@@ -43,6 +43,7 @@ struct Turn {
 struct Action {
   EventId id{};
   detail::Operation operation{};
+  OperationKey key{};  ///< of activities: their idempotency key; of what begins an instance: its seed
   friend bool operator==(const Action&, const Action&) = default;
 };
 

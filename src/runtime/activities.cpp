@@ -18,6 +18,17 @@ constexpr Duration kPause = std::chrono::milliseconds(250);
 // How long an item of an unclaimed session waits for a worker that has room for it.
 constexpr Duration kWaitsForRoom = std::chrono::seconds(1);
 
+void say_dropped(Worker& worker, const store::ActivityResult& answer, const StoreError& error) {
+  if (std::holds_alternative<store::PutBack>(answer.result)) return;  // nothing is lost with it
+  const LogLevel level = error.kind == StoreError::Kind::lost ? LogLevel::warn : LogLevel::info;
+  log(*worker.logger, level, "the result of an activity is dropped: the store no longer wants it",
+      {{"instance", to_string(answer.id.instance)},
+       {"execution", answer.id.execution.value},
+       {"event", answer.id.event.value},
+       {"kind", to_string(error.kind)},
+       {"error", error.message}});
+}
+
 bool requires_save(const store::ActivityResult& answer) { return answer.save && answer.save->required; }
 
 }  // namespace
@@ -25,26 +36,37 @@ bool requires_save(const store::ActivityResult& answer) { return answer.save && 
 Progress FetchStep::step() {
   // A worker that drains goes on with the sessions that nobody else may ever have.
   const bool draining = !worker_.accepting;
-  if (draining && !sessions_.has_unmovable()) return {};
+  const bool may_take = !draining || sessions_.has_unmovable();
+  if (!may_take && !unanswered_) return {};
   if (!wanted_ && worker_.now() < due_) return {false, due_};
   // What is fetched now would be lost with this process, if that is what the suspect kills.
   const std::optional<BootTime> suspect = desk_.suspect_since();
   if (suspect && worker_.now() < *suspect + kAlone) return {false, *suspect + kAlone};
-  const std::size_t slots = desk_.reserve_for_fetch();
-  if (slots == 0) return {false, BootTime::max()};  // a slot that becomes free wakes this step
+  const std::size_t slots = may_take ? desk_.reserve_for_fetch() : 0;
+  if (slots == 0 && !unanswered_) return {false, BootTime::max()};  // a free slot wakes this step
   wanted_ = false;
+  return fetch({.worker = WorkerKey{worker_.key},
+                .abilities = &worker_.abilities,
+                .token = unanswered_ ? *unanswered_ : worker_.token<LockToken>(),
+                .repeated = unanswered_.has_value(),
+                .lease = worker_.options.activity_lease,
+                .max = slots,
+                .owned_only = draining});
+}
+
+Progress FetchStep::fetch(const store::ActivityRequest& request) {
   const BootTime asked = worker_.now();
-  const store::ActivityRequest request{.worker = WorkerKey{worker_.key},
-                                       .abilities = &worker_.abilities,
-                                       .token = worker_.token<LockToken>(),
-                                       .lease = worker_.options.activity_lease,
-                                       .max = slots,
-                                       .owned_only = draining};
+  desk_.expect(request.token);
   auto fetched = worker_.store->fetch_activities(request);
   if (!fetched) {
-    desk_.unreserve(slots);
+    desk_.unreserve(request.max);
     worker_.note_standing(fetched.error(), request.worker);
     due_ = trouble_.failed("fetch activities", fetched.error());
+    if (fetched.error().kind != StoreError::Kind::superseded) {
+      unanswered_ = request.token;
+    } else {
+      stop_repeating(request.token);
+    }
     return {false, due_};
   }
   trouble_.worked();
@@ -53,11 +75,17 @@ Progress FetchStep::step() {
   mind_sessions(*fetched, asked);
   desk_.set_left_behind(fetched->left_behind);
   put_back_suspects(fetched->activities, request.token);
-  desk_.unreserve(slots - fetched->activities.size());
+  desk_.unreserve(request.max - fetched->activities.size());
   const bool any = !fetched->activities.empty();
   for (store::LockedActivity& locked : fetched->activities)
     desk_.begin(std::move(locked), request.token, asked);
+  stop_repeating(request.token);
   return {any, due_};
+}
+
+void FetchStep::stop_repeating(LockToken token) {
+  unanswered_.reset();
+  desk_.stop_expecting(token);
 }
 
 // What was claimed is kept, whatever becomes of the items that came with it. A session that has waited for
@@ -99,7 +127,7 @@ Progress AnswerStep::step() {
   take_due(answers, back_offs);
   if (answers.empty()) return {false, next_due()};
   const auto results = worker_.store->finish_activities(answers);
-  std::vector<store::ActivityResult> put_back;
+  std::vector<store::ActivityResult> once_more;
   const StoreError* trouble = nullptr;
   for (std::size_t i = 0; i < answers.size(); ++i) {
     const StoreResult<void>& result = results[i];
@@ -109,21 +137,29 @@ Progress AnswerStep::step() {
       refused_.push_back({std::move(answers[i]), back_offs[i], after(worker_.now(), pause)});
       continue;
     }
-    if (!result && result.error().kind == StoreError::Kind::lost && requires_save(answers[i])) {
+    const bool lost = !result && result.error().kind == StoreError::Kind::lost;
+    if (const auto token = lost ? desk_.newer_lock(answers[i]) : std::nullopt) {
+      answers[i].token = *token;
+      once_more.push_back(std::move(answers[i]));
+      continue;
+    }
+    if (lost && requires_save(answers[i])) {
       // Its session is another's by now, so what it changed is lost: it runs again, with the new owner.
-      put_back.push_back({answers[i].id, answers[i].token, store::PutBack{}, std::move(answers[i].progress)});
+      once_more.push_back(
+          {answers[i].id, answers[i].token, store::PutBack{}, std::move(answers[i].progress)});
       continue;
     }
     if (!result) {
       worker_.counters.answers_refused.add();
       worker_.note_damage("answer activities", result.error());
+      say_dropped(worker_, answers[i], result.error());
     }
     desk_.answered(answers[i], result.has_value());
   }
   if (trouble != nullptr) trouble_.failed("answer activities", *trouble);
   if (refused_.empty()) trouble_.worked();
-  const bool more = !put_back.empty();
-  if (more) desk_.give_back(std::move(put_back));
+  const bool more = !once_more.empty();
+  if (more) desk_.give_back(std::move(once_more));
   return {more, next_due()};
 }
 

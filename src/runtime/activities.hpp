@@ -5,6 +5,7 @@
 #include "runtime/worker.hpp"
 
 #include <atomic>
+#include <optional>
 #include <vector>
 
 namespace holdfast::runtime {
@@ -20,6 +21,8 @@ class FetchStep {
   void want() noexcept { wanted_ = true; }
 
  private:
+  Progress fetch(const store::ActivityRequest& request);
+  void stop_repeating(LockToken token);
   void mind_sessions(const store::FetchedActivities& fetched, BootTime asked);
   void put_back_suspects(std::vector<store::LockedActivity>& activities, LockToken token);
 
@@ -29,6 +32,7 @@ class FetchStep {
   StoreTrouble trouble_;
   std::atomic<bool> wanted_{true};
   BootTime due_ = kLongAgo;
+  std::optional<LockToken> unanswered_;  // of a fetch that may have locked something nobody here knows of
 };
 
 /// Sends the answers that queued up since the last call: threads that run activities never wait for a commit.

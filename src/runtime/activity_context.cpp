@@ -1,3 +1,4 @@
+#include "base/check_options.hpp"
 #include "base/limit_failure.hpp"
 #include "client/bodies.hpp"
 #include "runtime/calls.hpp"
@@ -19,10 +20,7 @@ EventId ActivityContext::activity_id() const noexcept { return call_.id().event;
 int ActivityContext::attempt() const noexcept { return static_cast<int>(call_.locked().attempt); }
 int ActivityContext::delivery() const noexcept { return static_cast<int>(call_.locked().delivery); }
 
-std::string ActivityContext::idempotency_key() const {
-  const store::ActivityId& id = call_.id();
-  return to_string(id.instance) + "-" + to_string(id.execution) + "-" + to_string(id.event);
-}
+std::string ActivityContext::idempotency_key() const { return to_string(call_.key()); }
 
 std::stop_token ActivityContext::stop_token() const noexcept { return call_.stop_token(); }
 std::optional<CancelReason> ActivityContext::cancel_reason() const noexcept { return call_.reason(); }
@@ -46,7 +44,8 @@ const std::optional<ActivitySession>& ActivityContext::session() const noexcept 
 }
 
 void ActivityContext::abort_session(std::string_view reason) {
-  if (call_.stay() != nullptr) call_.stay()->abort(reason);
+  const std::string checked = detail::checked_reason("abort_session() of activity '" + name() + "'", reason);
+  if (call_.stay() != nullptr) call_.stay()->abort(checked);
 }
 
 namespace {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/moments.hpp"
+#include "client/bodies.hpp"
 #include "runtime/executor.hpp"
 #include "runtime/registry.hpp"
 #include "runtime/session_stay.hpp"
@@ -25,13 +26,13 @@ namespace holdfast::detail {
 /// Shared by the thread that runs the code and the steps. What is not const is atomic or behind the mutex.
 class ActivityCall {
  public:
-  ActivityCall(store::LockedActivity locked, LockToken token, ActivityScheduled scheduled,
+  ActivityCall(store::LockedActivity locked, LockToken token, bodies::Activity body,
                std::shared_ptr<const ActivityCode> code, std::unique_ptr<runtime::SessionStay> stay,
                const runtime::Registry& registry, const Clock& clock, BootTime started,
                std::uint64_t payload_limit)
       : locked_(std::move(locked)),
-        token_(token),
-        scheduled_(std::move(scheduled)),
+        scheduled_(std::move(body.scheduled)),
+        key_(body.key),
         code_(std::move(code)),
         stay_(std::move(stay)),
         registry_(registry),
@@ -39,12 +40,22 @@ class ActivityCall {
         started_(started),
         deadline_(deadline_of(scheduled_, started)),
         payload_limit_(payload_limit),
-        end_(code_->is_coroutine() ? std::stop_source() : std::stop_source(std::nostopstate)) {}
+        end_(code_->is_coroutine() ? std::stop_source() : std::stop_source(std::nostopstate)),
+        token_(token) {}
 
   [[nodiscard]] const store::LockedActivity& locked() const noexcept { return locked_; }
   [[nodiscard]] const store::ActivityId& id() const noexcept { return locked_.id; }
-  [[nodiscard]] LockToken token() const noexcept { return token_; }
+  /// What it is locked by; another one after a lease that was over, see ActivityDesk.
+  [[nodiscard]] LockToken token() const {
+    const std::lock_guard lock(mutex_);
+    return token_;
+  }
+  void set_token(LockToken token) {
+    const std::lock_guard lock(mutex_);
+    token_ = token;
+  }
   [[nodiscard]] const ActivityScheduled& scheduled() const noexcept { return scheduled_; }
+  [[nodiscard]] OperationKey key() const noexcept { return key_; }
   /// Its part in its session; null when it has none.
   [[nodiscard]] runtime::SessionStay* stay() const noexcept { return stay_.get(); }
   [[nodiscard]] const runtime::Registry& registry() const noexcept { return registry_; }
@@ -69,12 +80,13 @@ class ActivityCall {
   bool answer() noexcept { return !answered_.exchange(true); }
   [[nodiscard]] bool answered() const noexcept { return answered_.load(); }
 
-  /// Asks the code to stop; the first reason stays.
-  void stop(CancelReason reason) {
+  /// Why the code is to stop; the first reason stays.
+  void give_reason(CancelReason reason) noexcept {
     int none = -1;
     reason_.compare_exchange_strong(none, static_cast<int>(reason));
-    stop_.request_stop();
   }
+  /// Asks the code to stop. Callbacks of the token are code of the user, and run in here.
+  void stop() { stop_.request_stop(); }
   /// Ends code that has not stopped in its grace, where that is possible.
   [[nodiscard]] bool can_be_ended() const noexcept { return end_.stop_possible(); }
   void end() { end_.request_stop(); }
@@ -115,8 +127,8 @@ class ActivityCall {
   }
 
   const store::LockedActivity locked_;
-  const LockToken token_;
   const ActivityScheduled scheduled_;
+  const OperationKey key_;
   const std::shared_ptr<const ActivityCode> code_;
   const std::unique_ptr<runtime::SessionStay> stay_;
   const runtime::Registry& registry_;
@@ -131,6 +143,7 @@ class ActivityCall {
   std::stop_source end_;
   ActivityContext context_{*this};
   mutable std::mutex mutex_;
+  LockToken token_;
   std::optional<std::string> progress_;
   std::optional<std::string> unsent_progress_;
 };

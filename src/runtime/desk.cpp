@@ -1,5 +1,6 @@
 #include "runtime/desk.hpp"
 
+#include "base/failure_text.hpp"
 #include "base/limit_failure.hpp"
 #include "client/bodies.hpp"
 #include "runtime/retry.hpp"
@@ -19,20 +20,6 @@ constexpr Duration kMoment = std::chrono::milliseconds(100);
 // A coroutine that was told to end needs no more than a moment for it, unless it ignores that.
 constexpr Duration kMomentToEnd = std::chrono::seconds(1);
 
-// Failures go into history: a text that was meant for a log file is cut, and says so.
-void shorten(Failure& failure, std::uint64_t payload_limit) {
-  constexpr std::size_t kLongest = 32'768;
-  if (const std::size_t size = failure.message.size(); size > kLongest) {
-    failure.message.resize(kLongest);
-    failure.message += "... (cut, of " + std::to_string(size) + " bytes)";
-  }
-  if (payload_limit != 0 && failure.details.bytes.size() > payload_limit) {
-    failure.message +=
-        " (its details were left out: they have " + std::to_string(failure.details.bytes.size()) + " bytes)";
-    failure.details = {kJsonEncoding, "null"};
-  }
-}
-
 // `late` is the time since the commit that took it away, where that is known.
 void say_asked_to_stop(Worker& worker, const detail::ActivityCall& call, CancelReason reason,
                        std::optional<Duration> late) {
@@ -45,11 +32,19 @@ void say_asked_to_stop(Worker& worker, const detail::ActivityCall& call, CancelR
   log(*worker.logger, LogLevel::info, kSaid, {instance, activity, why, {"after_us", us}});
 }
 
-void say_stopped(Worker& worker, const detail::ActivityCall& call, CancelReason reason, bool threw) {
+/// What becomes of what the code returned or threw.
+enum class Fate : std::uint8_t { counts, dropped, failure_dropped };
+
+void say_stopped(Worker& worker, const detail::ActivityCall& call, CancelReason reason, Fate fate) {
   worker.counters.stopped.add();
-  log(*worker.logger, threw ? LogLevel::warn : LogLevel::info,
-      threw ? "activity failed while it was asked to stop; its failure is dropped"
-            : "activity has ended within its grace",
+  std::string_view said = "activity has ended within its grace";
+  if (fate == Fate::failure_dropped)
+    said = "activity failed while it was asked to stop; its failure is dropped";
+  if (fate == Fate::dropped && reason == CancelReason::lease_lost)
+    said = "activity has ended after another worker had taken it; its result is dropped";
+  const bool warns =
+      fate == Fate::failure_dropped || (fate == Fate::dropped && reason == CancelReason::lease_lost);
+  log(*worker.logger, warns ? LogLevel::warn : LogLevel::info, said,
       {{"instance", call.locked().instance},
        {"activity", call.locked().name},
        {"reason", to_string(reason)}});
@@ -135,10 +130,68 @@ void ActivityDesk::give_back_ahead() {
 
 // ---- the life of a call -------------------------------------------------------------------------
 
+void ActivityDesk::expect(LockToken token) {
+  const std::lock_guard lock(mutex_);
+  expected_.insert(token);
+}
+
+// What was taken away, and never came here, runs nowhere.
+void ActivityDesk::stop_expecting(LockToken token) {
+  bool any = false;
+  {
+    const std::lock_guard lock(mutex_);
+    expected_.erase(token);
+    any = std::erase_if(cancelled_early_, [&](const Key& key) {
+            if (key.second != token) return false;
+            acknowledgements_.push_back({key.first, token, store::CancelRecord::State::acknowledged});
+            return true;
+          }) > 0;
+  }
+  if (any) worker_.poke(Step::keep);
+}
+
+// With the mutex held.
+bool ActivityDesk::was_cancelled_early(const Key& key) {
+  if (cancelled_early_.erase(key) == 0) return false;
+  acknowledgements_.push_back({key.first, key.second, store::CancelRecord::State::acknowledged});
+  return true;
+}
+
+// With the mutex held. The lease was over before its answer came to the store, or before its code came to its
+// end; and nobody else had it in between.
+bool ActivityDesk::take_again(const store::LockedActivity& locked, LockToken token, BootTime asked) {
+  auto found = calls_.lower_bound({locked.id, {}});
+  const auto is_it = [&] {
+    const detail::ActivityCall& call = *found->second.call;
+    return !found->second.gone && call.locked().attempt == locked.attempt &&
+           call.locked().delivery + 1 == locked.delivery;
+  };
+  while (found != calls_.end() && found->first.first == locked.id && !is_it()) ++found;
+  if (found == calls_.end() || found->first.first != locked.id) return false;
+  const LockToken before = found->first.second;
+  auto node = calls_.extract(found);
+  node.key().second = token;
+  node.mapped().call->set_token(token);
+  node.mapped().lease_until = after(asked, worker_.options.activity_lease);
+  node.mapped().lapsed = false;
+  calls_.insert(std::move(node));
+  for (store::ActivityResult& answer : answers_) {
+    if (answer.id == locked.id && answer.token == before) answer.token = token;
+  }
+  log(*worker_.logger, LogLevel::info, "an activity whose lease was over is locked again; it goes on",
+      {{"instance", locked.instance}, {"activity", locked.name}});
+  return true;
+}
+
 void ActivityDesk::begin(store::LockedActivity&& locked, LockToken token, BootTime asked) {
   bool ahead = false;
   {
     const std::lock_guard lock(mutex_);
+    const bool cancelled = was_cancelled_early({locked.id, token});
+    if (cancelled || take_again(locked, token, asked)) {
+      --taken_;
+      return worker_.poke(cancelled ? Step::keep : Step::answers);
+    }
     ahead = running_ >= worker_.slots && !worker_.is_suspect(locked.delivery);
     if (ahead) {
       ahead_.add({std::move(locked), token, asked, worker_.now()});
@@ -147,13 +200,13 @@ void ActivityDesk::begin(store::LockedActivity&& locked, LockToken token, BootTi
     }
   }
   if (!ahead) return run(std::move(locked), token, asked);
-  worker_.keep_by(after(worker_.now(), AheadList::kPatience));
+  worker_.limit_by(after(worker_.now(), AheadList::kPatience));
 }
 
 // In a slot that is its own.
 void ActivityDesk::run(store::LockedActivity&& locked, LockToken token, BootTime asked) {
-  std::optional<detail::ActivityScheduled> scheduled = bodies::read<detail::ActivityScheduled>(locked.body);
-  if (!scheduled) {
+  std::optional<bodies::Activity> body = bodies::read<bodies::Activity>(locked.body);
+  if (!body) {
     log(*worker_.logger, LogLevel::error, "the body of an activity can't be read; it is set aside",
         {{"instance", locked.instance}, {"activity", locked.name}});
     leave_slot();
@@ -169,6 +222,13 @@ void ActivityDesk::run(store::LockedActivity&& locked, LockToken token, BootTime
                 .message = "handed out " + deliveries + " times, and no worker lived to answer",
                 .retryable = false});
   }
+  const BootTime lease_until = after(asked, worker_.options.activity_lease);
+  if (lease_until <= worker_.now()) {
+    log(*worker_.logger, LogLevel::warn, "activity is not begun: its lease was over before it could be",
+        {{"instance", locked.instance}, {"activity", locked.name}});
+    leave_slot();
+    return queue({locked.id, token, store::PutBack{}});
+  }
   auto code = worker_.registry.activity(locked.name);
   std::unique_ptr<SessionStay> stay = locked.session ? sessions_.enter(locked, asked) : nullptr;
   if (locked.session && !stay) {
@@ -179,16 +239,16 @@ void ActivityDesk::run(store::LockedActivity&& locked, LockToken token, BootTime
     return queue({locked.id, token, store::PutBack{kMoment}});
   }
   auto call = std::make_shared<detail::ActivityCall>(
-      std::move(locked), token, *std::move(scheduled), std::move(code), std::move(stay), worker_.registry,
+      std::move(locked), token, *std::move(body), std::move(code), std::move(stay), worker_.registry,
       worker_.store->clock(), worker_.now(), worker_.options.limits.payload_bytes);
   worker_.counters.activities_started.add();
   cache_.activity_started(call->id().instance);
   {
     const std::lock_guard lock(mutex_);
-    calls_.insert_or_assign(Key{call->id(), token},
-                            Entry{call, after(asked, worker_.options.activity_lease)});
+    calls_.insert_or_assign(Key{call->id(), token}, Entry{call, lease_until});
   }
-  worker_.keep_by(std::min(call->deadline(), after(asked, worker_.options.activity_lease / 3)));
+  worker_.keep_by(after(asked, worker_.options.activity_lease / 3));
+  worker_.limit_by(std::min(call->deadline(), lease_until));
   call->invoke(executor_, detail::Completion(*this, call, owner_.lock()));
 }
 
@@ -231,7 +291,10 @@ void ActivityDesk::ended(const CallPointer& call, Result<Payload> result) {
       }
     }
   }
-  if (stopped) say_stopped(worker_, *call, *stopped, !counts && !result);
+  if (stopped) {
+    const Fate fate = counts ? Fate::counts : result ? Fate::dropped : Fate::failure_dropped;
+    say_stopped(worker_, *call, *stopped, fate);
+  }
   if (gone) worker_.poke(Step::keep);
   begin_next(std::move(next));
   if (counts) conclude(*call, std::move(result), std::move(save));
@@ -252,8 +315,10 @@ void ActivityDesk::conclude(const detail::ActivityCall& call, Result<Payload> re
   if (!result && !abort) {
     // Code that still runs may still ask for the state of its session.
     const bool unanswered = !still_runs && call.stay() != nullptr && call.stay()->unanswered();
+    const bool cut_short =
+        call.reason() == CancelReason::worker_stopping || call.reason() == CancelReason::lease_lost;
     // The attempt was not given its time, or not what it needs.
-    if (unanswered || call.reason() == CancelReason::worker_stopping) {
+    if (unanswered || cut_short) {
       const store::PutBack put_back{unanswered ? kMoment : Duration::zero()};
       return queue({call.id(), call.token(), put_back, call.own_progress()});
     }
@@ -263,7 +328,7 @@ void ActivityDesk::conclude(const detail::ActivityCall& call, Result<Payload> re
   }
   if (!result) {
     Failure& failure = result.error();
-    shorten(failure, call.payload_limit());
+    detail::limit_details(failure, call.payload_limit());
     failure.source = "activity " + call.locked().name;
     failure.event = call.id().event;
     failure.attempt = static_cast<int>(call.locked().attempt);
@@ -326,6 +391,21 @@ void ActivityDesk::settle(std::span<const LocalDone> done) {
   for (const LocalDone& one : done) {
     over.push_back(close({one.id, one.token}));
     if (over.back() && over.back()->stay() != nullptr) over.back()->stay()->recorded();
+  }
+}
+
+// The request to stop them may still be on its way. It is answered here, since it will find nobody.
+void ActivityDesk::drop(std::span<const LocalDone> done) {
+  worker_.counters.answers_refused.add(done.size());
+  std::vector<CallPointer> over;  // let go without the mutex: they may be the last in their session
+  over.reserve(done.size());
+  const std::lock_guard lock(mutex_);
+  for (const LocalDone& one : done) {
+    cache_.activity_settled(one.id.instance);
+    const auto found = calls_.find({one.id, one.token});
+    if (found == calls_.end()) continue;
+    found->second.on_record = true;
+    over.push_back(close(found->first));
   }
 }
 
@@ -404,6 +484,16 @@ void ActivityDesk::answered(const store::ActivityResult& answer, bool wanted) {
   if (recorded && call && call->stay() != nullptr) call->stay()->recorded();
 }
 
+std::optional<LockToken> ActivityDesk::newer_lock(const store::ActivityResult& answer) const {
+  const std::lock_guard lock(mutex_);
+  for (auto it = calls_.lower_bound({answer.id, {}}); it != calls_.end() && it->first.first == answer.id;
+       ++it) {
+    const bool decided = !it->second.gone && it->second.call->answered();
+    if (decided && it->first.second != answer.token) return it->first.second;
+  }
+  return std::nullopt;
+}
+
 // ---- keeping ------------------------------------------------------------------------------------
 
 std::vector<store::ActivityRenewal> ActivityDesk::renewals() {
@@ -420,7 +510,10 @@ void ActivityDesk::renewed(std::span<const store::ActivityRenewal> renewals, Boo
   const std::lock_guard lock(mutex_);
   for (const store::ActivityRenewal& renewal : renewals) {
     const auto found = calls_.find({renewal.id, renewal.token});
-    if (found != calls_.end()) found->second.lease_until = after(asked, worker_.options.activity_lease);
+    if (found == calls_.end()) continue;
+    found->second.lease_until = after(asked, worker_.options.activity_lease);
+    found->second.lapsed = false;
+    worker_.limit_by(found->second.lease_until);
   }
 }
 
@@ -437,6 +530,7 @@ void ActivityDesk::cancel(const store::ActivityId& id, LockToken token, CancelRe
       return;
     }
     const auto found = calls_.find({id, token});
+    if (found == calls_.end() && expected_.contains(token)) cancelled_early_.insert({id, token});
     if (found == calls_.end() || found->second.gone) return;
     call = found->second.call;
     found->second.gone = true;
@@ -449,7 +543,7 @@ void ActivityDesk::cancel(const store::ActivityId& id, LockToken token, CancelRe
       calls_.erase(found);
     }
   }
-  stop(stops);
+  stop(std::move(stops));
   worker_.poke(Step::keep);
 }
 
@@ -457,64 +551,50 @@ void ActivityDesk::cancel(const store::ActivityId& id, LockToken token, CancelRe
 void ActivityDesk::note_stop(Entry& entry, CancelReason reason, Stops& stops,
                              std::optional<BootTime> taken_at) {
   entry.grace_until = std::min(entry.grace_until, after(worker_.now(), worker_.options.cancel_grace));
-  if (!entry.asked) entry.asked = reason;
+  worker_.limit_by(entry.grace_until);
+  if (entry.asked) return;  // and was told
+  entry.asked = reason;
+  entry.call->give_reason(reason);
   stops.push_back({entry.call, reason, taken_at});
 }
 
-// Without the mutex: callbacks of the stop token are code of the user and run here.
-void ActivityDesk::stop(const Stops& stops) {
-  for (const Stop& stop : stops) {
-    const std::optional<Duration> late =
-        stop.taken_at ? std::optional(worker_.now() - *stop.taken_at) : std::nullopt;
-    stop.call->stop(stop.reason);
-    worker_.counters.asked_to_stop.add();
-    if (late) worker_.counters.cancel_seconds.observe(std::chrono::duration<double>(*late).count());
-    say_asked_to_stop(worker_, *stop.call, stop.reason, late);
+// Each by itself: callbacks of the stop token are code of the user, and may take long.
+void ActivityDesk::stop(Stops&& stops) {
+  for (Stop& stop : stops) {
+    executor_.post_at_once([this, stop = std::move(stop), owner = owner_.lock()] { tell(stop); });
   }
 }
 
+void ActivityDesk::tell(const Stop& stop) {
+  const std::optional<Duration> late =
+      stop.taken_at ? std::optional(worker_.now() - *stop.taken_at) : std::nullopt;
+  worker_.counters.asked_to_stop.add();
+  if (late) worker_.counters.cancel_seconds.observe(std::chrono::duration<double>(*late).count());
+  say_asked_to_stop(worker_, *stop.call, stop.reason, late);
+  stop.call->stop();
+}
+
 void ActivityDesk::enforce_limits() {
-  std::vector<CallPointer> timed_out;
-  std::vector<CallPointer> to_end;
-  std::vector<AheadList::Item> late;
-  std::vector<std::optional<AheadList::Item>> next;
-  Stops stops;
-  bool slots_free = false;
+  Overdue overdue;
+  bool to_acknowledge = false;
   {
     const std::lock_guard lock(mutex_);
     const BootTime now = worker_.now();
     for (auto it = calls_.begin(); it != calls_.end();) {
-      Entry& entry = it->second;
-      if (entry.code_runs && !entry.gone) {
-        if (entry.call->deadline() <= now && entry.call->answer()) {
-          timed_out.push_back(entry.call);
-          entry.on_record = entry.call->stay() != nullptr;
-          note_stop(entry, CancelReason::attempt_timeout, stops);
-        } else if (entry.lease_until <= now && entry.call->answer()) {
-          entry.gone = true;
-          log(*worker_.logger, LogLevel::warn, "the lock of an activity could not be kept",
-              {{"instance", entry.call->locked().instance}, {"activity", entry.call->locked().name}});
-          note_stop(entry, CancelReason::lease_lost, stops);
-        }
-      }
-      const bool grace_over = entry.code_runs && entry.grace_until <= now;
-      if (grace_over && tell_to_end(entry)) {
-        to_end.push_back(entry.call);
-        ++it;
-      } else {
-        slots_free = slots_free || grace_over;
-        it = grace_over ? abandon(it, next) : std::next(it);
-      }
+      check_attempt(it->second, now, overdue);
+      it = check_grace(it, now, overdue);
     }
-    late = ahead_.take_late(now);
-    taken_ -= late.size();
+    overdue.late = ahead_.take_late(now);
+    taken_ -= overdue.late.size();
+    to_acknowledge = !acknowledgements_.empty();
   }
-  give_back(std::move(late));
-  for (auto& item : next) begin_next(std::move(item));
-  stop(stops);
-  for (const CallPointer& call : to_end) call->end();
-  if (slots_free) worker_.poke(Step::activities);
-  for (const CallPointer& call : timed_out) {
+  give_back(std::move(overdue.late));
+  for (auto& item : overdue.next) begin_next(std::move(item));
+  stop(std::move(overdue.stops));
+  for (const CallPointer& call : overdue.to_end) call->end();
+  if (to_acknowledge) worker_.poke(Step::keep);
+  if (overdue.slots_free) worker_.poke(Step::activities);
+  for (const CallPointer& call : overdue.timed_out) {
     // In a session that has a limit it counts for as long as its code runs.
     conclude(*call,
              Unexpected(Failure{.category = Category::timeout,
@@ -522,6 +602,32 @@ void ActivityDesk::enforce_limits() {
                                 .message = "the attempt took longer than its timeout"}),
              std::nullopt, call->stay() != nullptr);
   }
+}
+
+// With the mutex held. Has it taken too long, or is its lease over?
+void ActivityDesk::check_attempt(Entry& entry, BootTime now, Overdue& overdue) {
+  if (!entry.code_runs || entry.gone) return;
+  if (entry.call->deadline() <= now && entry.call->answer()) {
+    overdue.timed_out.push_back(entry.call);
+    entry.on_record = entry.call->stay() != nullptr;
+    note_stop(entry, CancelReason::attempt_timeout, overdue.stops);
+  } else if (entry.lease_until <= now && !entry.call->answered() && !std::exchange(entry.lapsed, true)) {
+    log(*worker_.logger, LogLevel::warn, "the lock of an activity could not be kept",
+        {{"instance", entry.call->locked().instance}, {"activity", entry.call->locked().name}});
+    note_stop(entry, CancelReason::lease_lost, overdue.stops);
+  }
+}
+
+// With the mutex held. Was it asked to stop, and goes on for longer than it may? Returns the next one.
+ActivityDesk::Calls::iterator ActivityDesk::check_grace(Calls::iterator it, BootTime now, Overdue& overdue) {
+  Entry& entry = it->second;
+  if (!entry.code_runs || entry.grace_until > now) return std::next(it);
+  if (tell_to_end(entry)) {
+    overdue.to_end.push_back(entry.call);
+    return std::next(it);
+  }
+  overdue.slots_free = true;
+  return abandon(it, overdue);
 }
 
 // With the mutex held. False when it can't be ended, or was told before. The caller ends it, without the
@@ -535,12 +641,11 @@ bool ActivityDesk::tell_to_end(Entry& entry) {
 }
 
 // With the mutex held. Its code goes on, but no longer counts.
-std::map<ActivityDesk::Key, ActivityDesk::Entry>::iterator ActivityDesk::abandon(
-    std::map<Key, Entry>::iterator it, std::vector<std::optional<AheadList::Item>>& next) {
+ActivityDesk::Calls::iterator ActivityDesk::abandon(Calls::iterator it, Overdue& overdue) {
   Entry& entry = it->second;
   abandoned_.add(*entry.call);
   entry.code_runs = false;
-  next.push_back(free_slot());
+  overdue.next.push_back(free_slot());
   if (!entry.gone) return std::next(it);
   acknowledge(it->first, entry, store::CancelRecord::State::abandoned);
   return calls_.erase(it);
@@ -552,7 +657,7 @@ BootTime ActivityDesk::next_limit() const {
   for (const auto& [key, entry] : calls_) {
     if (!entry.code_runs) continue;
     if (!entry.gone && !entry.call->answered()) {
-      due = std::min({due, entry.call->deadline(), entry.lease_until});
+      due = std::min({due, entry.call->deadline(), entry.lapsed ? BootTime::max() : entry.lease_until});
     }
     due = std::min(due, entry.grace_until);
   }
@@ -567,7 +672,7 @@ void ActivityDesk::stop_all(CancelReason reason) {
       if (entry.code_runs && !entry.call->answered()) note_stop(entry, reason, stops);
     }
   }
-  stop(stops);
+  stop(std::move(stops));
   worker_.poke(Step::keep);
 }
 

@@ -19,12 +19,19 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
 namespace holdfast::runtime {
 
-/// Thread-safe. An activity runs in a slot; its lock is kept until the store knows how it ended.
+/// Thread-safe, and never asks the store. An activity runs in a slot; its lock is kept until the store knows
+/// how it ended. Requests to stop are told by threads of the executor, one for each: whoever decides that
+/// something has to stop does not wait for what the user's code makes of it.
+///
+/// When the lease of a lock is over, the code is asked to stop, but what it returns counts for as long as
+/// nobody else has taken the activity. When it is this worker that takes it again, it is not run twice: what
+/// is in hand goes on under the new lock.
 class ActivityDesk final : private detail::ActivityHost {
  public:
   ActivityDesk(Worker& worker, InstanceCache& cache, SessionDesk& sessions, Executor& executor)
@@ -47,15 +54,22 @@ class ActivityDesk final : private detail::ActivityHost {
 
   // ---- the life of a call -----------------------------------------------------------------------
 
+  /// The store is about to be asked to lock activities by this token. What it says about them before they
+  /// begin here counts.
+  void expect(LockToken token);
   /// Runs a locked activity, now or as soon as a slot is free; room for it was reserved. `asked` is the time
   /// before the lock was asked for.
   void begin(store::LockedActivity&& locked, LockToken token, BootTime asked);
+  /// All that was locked by this token has begun.
+  void stop_expecting(LockToken token);
   /// Gives back what was locked ahead.
   void give_back_ahead();
   /// These may have been locked by a commit that nobody knows the outcome of: if so, they are given back.
   void give_back_doubtful(const store::TurnCommit& commit);
   /// These ended, and a commit has recorded it.
   void settle(std::span<const LocalDone> done);
+  /// These ended after their instance had dropped them: the store knows them no more.
+  void drop(std::span<const LocalDone> done);
   /// These ended, and the store has to be told, since no turn of this process can.
   void tell_store(std::vector<LocalDone>&& done);
 
@@ -66,6 +80,8 @@ class ActivityDesk final : private detail::ActivityHost {
   void give_back_progress(std::span<const store::ActivityRenewal> progress);
   /// The store has this answer, or doesn't want it.
   void answered(const store::ActivityResult& answer, bool wanted);
+  /// What the activity of an answer that was refused is locked by now, if this worker has taken it again.
+  [[nodiscard]] std::optional<LockToken> newer_lock(const store::ActivityResult& answer) const;
 
   // ---- keeping ----------------------------------------------------------------------------------
 
@@ -103,16 +119,27 @@ class ActivityDesk final : private detail::ActivityHost {
     std::optional<CancelReason> asked{};     ///< to stop, and why
     bool code_runs = true;                   ///< occupies a slot
     bool told_to_end = false;                ///< grace_until is when it is given up
+    bool lapsed = false;                     ///< its lease is over, as far as this process knows
     bool gone = false;                       ///< nothing to answer
     bool on_record = false;  ///< taken away or timed out: the store wants to know how its code ends
   };
   using Key = std::pair<store::ActivityId, LockToken>;
+  using Calls = std::map<Key, Entry>;
   struct Stop {
     CallPointer call{};
     CancelReason reason{};
     std::optional<BootTime> taken_at{};
   };
   using Stops = std::vector<Stop>;
+  /// What is to be done, without the mutex, about limits that were passed.
+  struct Overdue {
+    std::vector<CallPointer> timed_out{};
+    std::vector<CallPointer> to_end{};
+    std::vector<AheadList::Item> late{};
+    std::vector<std::optional<AheadList::Item>> next{};
+    Stops stops{};
+    bool slots_free = false;
+  };
 
   void run(store::LockedActivity&& locked, LockToken token, BootTime asked);
   void ended(const CallPointer& call, Result<Payload> result) override;
@@ -125,11 +152,15 @@ class ActivityDesk final : private detail::ActivityHost {
   void queue(store::ActivityResult answer);
   [[nodiscard]] CallPointer close(const Key& key);
   std::optional<AheadList::Item> free_slot();
-  std::map<Key, Entry>::iterator abandon(std::map<Key, Entry>::iterator it,
-                                         std::vector<std::optional<AheadList::Item>>& next);
+  bool was_cancelled_early(const Key& key);
+  bool take_again(const store::LockedActivity& locked, LockToken token, BootTime asked);
+  void check_attempt(Entry& entry, BootTime now, Overdue& overdue);
+  Calls::iterator check_grace(Calls::iterator it, BootTime now, Overdue& overdue);
+  Calls::iterator abandon(Calls::iterator it, Overdue& overdue);
   void note_stop(Entry& entry, CancelReason reason, Stops& stops,
                  std::optional<BootTime> taken_at = std::nullopt);
-  void stop(const Stops& stops);
+  void stop(Stops&& stops);
+  void tell(const Stop& stop);
   void acknowledge(const Key& key, const Entry& entry, store::CancelRecord::State state);
   bool tell_to_end(Entry& entry);
 
@@ -139,7 +170,9 @@ class ActivityDesk final : private detail::ActivityHost {
   Executor& executor_;
   std::weak_ptr<const void> owner_;
   mutable std::mutex mutex_;
-  std::map<Key, Entry> calls_;
+  Calls calls_;
+  std::set<LockToken> expected_;
+  std::set<Key> cancelled_early_;  // of those that are expected
   std::vector<store::ActivityResult> answers_;
   std::vector<store::CancelAcknowledgement> acknowledgements_;
   AbandonedCalls abandoned_{worker_};

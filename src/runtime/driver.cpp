@@ -23,7 +23,7 @@ void Driver::start(const std::shared_ptr<Node>& node, std::size_t turn_threads) 
   listen_as(*node);
   signal_of(Step::turns).allowed = turn_threads;
   for (std::size_t i = 0; i < turn_threads; ++i) make_thread(node, Step::turns);
-  for (const Step step : {Step::activities, Step::answers, Step::keep}) make_thread(node, step);
+  for (const Step step : {Step::activities, Step::answers, Step::keep, Step::limits}) make_thread(node, step);
   const std::lock_guard lock(threads_mutex_);
   threads_.emplace_back([self = shared_from_this(), node] { self->listen(*node); });
 }
@@ -33,10 +33,11 @@ void Driver::make_thread(const std::shared_ptr<Node>& node, Step step) {
   threads_.emplace_back([self = shared_from_this(), node, step] { self->drive(node, step); });
 }
 
-// The keep step goes on until the others have come to their end, since it is what gives up those that don't.
+// The limits step goes on until the others have come to their end, since it is what gives up those that
+// don't.
 std::size_t Driver::stop() {
-  for (const Step step : {Step::turns, Step::activities, Step::answers}) end_step(step);
-  end_step(Step::keep);
+  for (const Step step : {Step::turns, Step::activities, Step::answers, Step::keep, Step::limits})
+    end_step(step);
   {
     const std::lock_guard lock(listener_mutex_);
     stopping_ = true;

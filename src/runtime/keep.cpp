@@ -12,28 +12,22 @@ using namespace std::chrono_literals;
 
 Progress KeepStep::step() {
   const BootTime now = worker_.now();
-  worker_.keep_due = BootTime::max();  // whoever needs it earlier than it will say says so from here on
+  worker_.keep_due.begin();
   retry_due_ = BootTime::max();
   renew();
   if (parked_wait_) wake_parked();
   if (cancels_wanted_.exchange(false)) look_for_cancels();
-  desk_.enforce_limits();
   if (refresh_wanted_.exchange(false) || now >= refresh_due_) refresh();  // before sessions: it may drain
   const BootTime sessions_due = keep_sessions();
-  std::vector<std::thread::id> stuck = turns_.give_up_overdue();
   acknowledge();
   give_back_doubtful();
   release_idle(worker_.options.hold_instances);
   cache_.evict_idle(worker_.options.cache_idle);
   if (sweep_wanted_.exchange(false) || now >= sweep_due_) sweep();
-  const BootTime due = std::min(
-      {retry_due_, activities_due_, turns_due_, sessions_due, refresh_due_, sweep_due_, desk_.next_limit(),
-       turns_.next_overdue(), cache_.next_due(worker_.options.hold_instances, worker_.options.cache_idle)});
-  // Others may have asked for less in the meantime.
-  BootTime asked_for = worker_.keep_due.load();
-  while (due < asked_for && !worker_.keep_due.compare_exchange_weak(asked_for, due)) {
-  }
-  return {false, std::min(due, asked_for), std::move(stuck)};
+  const BootTime due =
+      std::min({retry_due_, activities_due_, turns_due_, sessions_due, refresh_due_, sweep_due_,
+                cache_.next_due(worker_.options.hold_instances, worker_.options.cache_idle)});
+  return {false, worker_.keep_due.end(due)};
 }
 
 bool KeepStep::failed(std::string_view what, const StoreError& error) {
@@ -63,8 +57,8 @@ void KeepStep::renew() {
   }
 }
 
-// Only `gone` and `lost` mean that a lock is gone. A store that doesn't answer is asked again until the lease
-// is over.
+// Only `gone` and `lost` mean that a lock is gone. A store that doesn't answer is asked again, also when the
+// lease is over: nobody else may have wanted it.
 void KeepStep::renew_activities(BootTime asked) {
   const std::vector<store::ActivityRenewal> renewals = desk_.renewals();
   activities_due_ = after(asked, worker_.options.activity_lease / 3);
@@ -119,6 +113,7 @@ void KeepStep::release_idle(Duration hold) {
 }
 
 void KeepStep::release_all() {
+  give_back_doubtful();
   release_idle(Duration::zero());
   sessions_.release_all();
 }

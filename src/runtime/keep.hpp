@@ -1,5 +1,5 @@
-// KeepStep: what has to happen by the clock: locks are renewed or given back, limits enforced, the store
-// swept.
+// KeepStep: what the store has to hear by the clock: locks are renewed or given back, cancels read and
+// acknowledged, the store swept.
 #pragma once
 
 #include "runtime/activities.hpp"

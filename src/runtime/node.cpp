@@ -29,7 +29,8 @@ Node::Node(std::shared_ptr<Store> store, RuntimeOptions options, Registry regist
       turns_(worker_, cache_, desk_, sessions_),
       fetch_(worker_, desk_, sessions_),
       answers_(worker_, desk_),
-      keep_(worker_, cache_, desk_, sessions_, turns_, fetch_) {}
+      keep_(worker_, cache_, desk_, sessions_, turns_, fetch_),
+      limits_(worker_, desk_, turns_) {}
 
 StoreResult<void> Node::join() {
   if (auto joined = register_worker(); !joined) return joined;
@@ -57,6 +58,7 @@ StoreResult<void> Node::register_worker() {
 Progress Node::run(Step step) {
   if (step == Step::answers) return answers_.step();
   if (step == Step::keep) return keep();
+  if (step == Step::limits) return limits_.step();
   const InProgress in_progress(bringing_work_);
   return step == Step::turns ? turns_.step() : fetch_.step();
 }

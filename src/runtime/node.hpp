@@ -6,6 +6,7 @@
 #include "runtime/desk.hpp"
 #include "runtime/executor.hpp"
 #include "runtime/keep.hpp"
+#include "runtime/limits.hpp"
 #include "runtime/registry.hpp"
 #include "runtime/session_desk.hpp"
 #include "runtime/steps.hpp"
@@ -93,6 +94,7 @@ class Node {
   FetchStep fetch_;
   AnswerStep answers_;
   KeepStep keep_;
+  LimitStep limits_;
   std::atomic<int> bringing_work_{0};  // steps and verbs that run and may have more in hand afterwards
   bool said_superseded_ = false;       // of the keep step alone
   bool join_in_doubt_ = false;         // likewise, once it has joined: whether the last try took effect

@@ -32,7 +32,15 @@ class Builder {
       : commit_(commit), instance_(instance), around_(around) {}
 
   void add(engine::Action&& action) {
-    std::visit([&](auto& operation) { this->act(action.id, operation); }, action.operation);
+    std::visit(
+        [&](auto& operation) {
+          if constexpr (requires { this->act(action.id, action.key, operation); }) {
+            this->act(action.id, action.key, operation);
+          } else {
+            this->act(action.id, operation);
+          }
+        },
+        action.operation);
   }
 
   void add(const engine::Cancel& cancel) {
@@ -57,7 +65,7 @@ class Builder {
  private:
   // ---- what the code started --------------------------------------------------------------------
 
-  void act(EventId id, detail::ActivityScheduled& activity) {
+  void act(EventId id, OperationKey key, detail::ActivityScheduled& activity) {
     const detail::ActivitySettings& settings = *activity.settings;
     store::NewActivity row{.event = id,
                            .name = activity.name,
@@ -69,18 +77,18 @@ class Builder {
       row.session = store::SessionUse{settings.session->id, policy_of(*settings.session)};
       if (refuse(id, "activity ", activity.name, *row.session)) return;
     }
-    row.body = bodies::to_bytes(activity);
+    row.body = bodies::to_bytes(bodies::Activity{std::move(activity), key});
     commit_.activities.push_back(std::move(row));
   }
   void act(EventId id, const detail::TimerStarted& timer) { commit_.timers.push_back({id, timer.due}); }
-  void act(EventId id, detail::ChildStarted& child) {
-    bodies::Start start{.started = begin(child)};
+  void act(EventId id, OperationKey key, detail::ChildStarted& child) {
+    bodies::Start start{.started = begin(child, key)};
     start.started.parent = self(id);
     if (child.retry->max_attempts.value_or(1) > 1) start.started.retrying = history::Retrying{*child.retry};
     commit_.starts.push_back({child.id, {child.name, child.version}, bodies::to_bytes(start), instance_.key});
   }
-  void act(EventId id, detail::DetachedStarted& detached) {
-    bodies::Start start{.started = begin(detached), .announce = self(id)};
+  void act(EventId id, OperationKey key, detail::DetachedStarted& detached) {
+    bodies::Start start{.started = begin(detached, key), .announce = self(id)};
     commit_.starts.push_back({detached.id, {detached.name, detached.version}, bodies::to_bytes(start), {}});
   }
   void act(EventId id, const detail::SessionOpened& opened) {
@@ -116,11 +124,12 @@ class Builder {
   void act(EventId /*id*/, const detail::SideEffectRecorded& /*effect*/) {}
 
   template <class Started>
-  history::Started begin(Started& started) {
+  static history::Started begin(Started& started, OperationKey key) {
     return {.name = started.name,
             .version = started.version,
             .input = std::move(started.input),
-            .seed = around_.random()};
+            .seed = key.low,
+            .seed_high = key.high};
   }
   [[nodiscard]] history::Parent self(EventId event) const {
     return {instance_.id, instance_.execution, event, instance_.key};
@@ -168,7 +177,7 @@ class Builder {
                                                          .retryable = false});
   }
   void finish(const history::ContinuedAsNew& end) {
-    bodies::Start start{.started = instance_.frame->next_start(around_.random())};
+    bodies::Start start{.started = instance_.frame->next_start()};
     commit_.end = store::NextExecution{end.version, bodies::to_bytes(start)};
   }
 
@@ -180,8 +189,7 @@ class Builder {
     if (left != never) left -= std::min(left, around_.now - retrying->first_start);
     const std::optional<Duration> delay = around_.back_off(*retrying, failure, left);
     if (!delay) return false;
-    bodies::Start start{.started =
-                            instance_.frame->next_attempt(around_.random(), after(around_.now, *delay))};
+    bodies::Start start{.started = instance_.frame->next_attempt(after(around_.now, *delay))};
     commit_.end = store::NextExecution{start.started.version, bodies::to_bytes(start)};
     return true;
   }

@@ -17,7 +17,6 @@ namespace holdfast::runtime {
 
 /// What a commit needs to know besides the outcome.
 struct Surroundings {
-  std::function<std::uint64_t()> random{};                    ///< seeds of executions that begin
   std::function<bool(const store::NewActivity&)> hand_off{};  ///< whether this worker would run it at once
   CalendarTime now{};                                         ///< of the turn
   /// When a child that failed begins anew, if it does.

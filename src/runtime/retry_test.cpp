@@ -58,5 +58,30 @@ TEST(Retry, EndsWithTheTotalDeadline) {
   EXPECT_EQ(delay({}, 1, {}, 101ms), Duration(100ms));
 }
 
+TEST(Retry, WithoutADelayStaysWithoutOne) {
+  for (const Backoff backoff : {Backoff::fixed, Backoff::linear, Backoff::exponential}) {
+    for (const std::uint32_t attempt : {1U, 2U, 1'000U, 1'024U, 1'025U, 1'100U, 2'000'000'000U}) {
+      const detail::RetrySettings policy{
+          .max_attempts = 2'147'483'647, .backoff = backoff, .first_delay = 0s, .jitter = 0.5};
+      EXPECT_EQ(delay(policy, attempt), Duration::zero()) << attempt;
+    }
+  }
+}
+
+// A delay that never ends is no retry.
+TEST(Retry, StaysWithinWhatADurationCanBe) {
+  for (const Backoff backoff : {Backoff::linear, Backoff::exponential}) {
+    Duration last{};
+    for (std::uint32_t attempt = 1; attempt < 2'000; ++attempt) {
+      const auto chosen = delay(
+          {.max_attempts = 1'000'000, .backoff = backoff, .first_delay = 24h, .max_delay = never}, attempt);
+      ASSERT_GE(chosen.value_or(never), last) << attempt;
+      last = chosen.value_or(never);
+    }
+  }
+  EXPECT_EQ(delay({.max_attempts = 9, .first_delay = never, .max_delay = never}, 1), std::nullopt);
+  EXPECT_EQ(delay({.max_attempts = 9, .first_delay = never}, 1), Duration(30s));
+}
+
 }  // namespace
 }  // namespace holdfast::runtime

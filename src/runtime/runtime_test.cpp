@@ -452,9 +452,10 @@ Task<int> blocks_in_replay(Context& ctx) {
 
 class StuckTurnTest : public RuntimeTest {
  protected:
-  std::unique_ptr<Runtime> started() {
+  std::unique_ptr<Runtime> started(std::uint32_t poison_after = 10) {
     RuntimeOptions options = quiet();
     options.logger = lines;
+    options.poison_after = poison_after;
     options.turn_time_limit = 20ms;
     options.turn_threads = 1;
     auto rt = std::make_unique<Runtime>(store, options);
@@ -530,6 +531,73 @@ TEST_F(StuckTurnTest, IsNotWaitedForByAStopThatComesBeforeItsLimit) {
   while (door.inside == 0) std::this_thread::yield();
   rt.reset();
   EXPECT_EQ(door.inside, 1);
+}
+
+/// Says that its thread has ended.
+struct AtThreadEnd {
+  ~AtThreadEnd() {
+    ended = true;
+    ended.notify_all();
+  }
+  static inline std::atomic<bool> ended{false};
+};
+
+Task<int> blocks_and_ends_its_thread(Context&) {
+  thread_local const AtThreadEnd at_end;
+  static_cast<void>(at_end);
+  door.pass();
+  co_return 1;
+}
+
+/// Lets a turn come back while it is being given up, and holds whoever gives it up until its thread has
+/// ended.
+class LetsComeBack final : public Logger {
+ public:
+  [[nodiscard]] bool enabled(LogLevel level) const noexcept override { return level >= LogLevel::error; }
+  void write(const LogRecord& record) noexcept override {
+    if (record.message.find("a turn has not come back") == std::string_view::npos) return;
+    door.let_go();
+    AtThreadEnd::ended.wait(false);
+  }
+};
+
+TEST_F(StuckTurnTest, MayComeBackWhileItIsGivenUp) {
+  AtThreadEnd::ended = false;
+  RuntimeOptions options = quiet();
+  options.logger = std::make_shared<LetsComeBack>();
+  options.turn_time_limit = 20ms;
+  options.turn_threads = 1;
+  Runtime rt(store, options);
+  add_code(rt);
+  rt.orchestration("blocks", blocks_and_ends_its_thread);
+  rt.start();
+  const auto stuck = rt.client().start("blocks", "stuck");
+  AtThreadEnd::ended.wait(false);
+  EXPECT_EQ(rt.client().start("hello", "h", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
+  rt.stop();  // which waits for the threads that are not stuck
+  EXPECT_EQ(stuck.status(), Status::parked);
+}
+
+// An instance that was handed out so often that it is run by itself waits for the others of its step. When
+// one of those does not come back, it is not lost with them.
+TEST_F(StuckTurnTest, TakesNoSuspectAlong) {
+  Client client(store);
+  const auto suspect = client.start("hello", "suspect", "Ada");
+  const store::Code code{.orchestrations = {{"hello", ""}}};  // whose version the first turn decides
+  const WorkerKey worker = *store->join({.node = "other", .code = code});
+  for (std::uint64_t i = 1; i <= 2; ++i) {  // nobody has ever committed its turn
+    const LockToken token{0, i};
+    const auto fetched = store->fetch_turns(
+        {.worker = worker, .code = &code, .token = token, .lease = 1h, .max = 1, .held = {}});
+    const store::TurnRelease release{.key = fetched->turns.at(0).key, .token = token, .counts = true};
+    ASSERT_TRUE(store->release_turns({&release, 1}).front());
+  }
+  client.start("blocks", "stuck");
+  const auto rt = started(3);
+  EXPECT_TRUE(lines->wait_for("an instance is run by itself"));
+  EXPECT_TRUE(lines->wait_for("a turn has not come back within turn_time_limit"));
+  EXPECT_EQ(suspect.wait<std::string>(kSoon), "Hello, Ada!");
+  EXPECT_EQ(client.start("hello", "h", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
 }
 
 TEST_F(RuntimeTest, WaitingGivesUpInTimeAlsoWhenTheStoreIsAway) {

@@ -5,6 +5,7 @@
 #include "base/moments.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <thread>
@@ -16,9 +17,10 @@ enum class Step : std::uint8_t {
   turns,       ///< runs instances
   activities,  ///< fetches activities
   answers,     ///< tells the store how activities ended
-  keep,        ///< renews, releases, sweeps, times out
+  keep,        ///< renews, releases, sweeps
+  limits,      ///< ends what has taken too long; never asks the store
 };
-inline constexpr int kSteps = 4;
+inline constexpr int kSteps = 5;
 
 /// What a step has to say to its driver.
 struct Progress {
@@ -31,5 +33,28 @@ struct Progress {
 
 /// Says that a step has something to do. Any thread; cheap; never blocks.
 using Poke = std::function<void(Step)>;
+
+/// When a step that goes by the clock runs next. Any thread.
+class DueTime {
+ public:
+  /// It must run by then. True when it would not have: then it has to be poked.
+  bool bring_forward(BootTime time) {
+    BootTime due = due_.load();
+    while (time < due) {
+      if (due_.compare_exchange_weak(due, time)) return true;
+    }
+    return false;
+  }
+  /// It begins: whoever needs it earlier than it will say says so from here on.
+  void begin() { due_ = BootTime::max(); }
+  /// It ends, and has nothing to do before `time`. Returns when it runs next: others may have asked for less.
+  BootTime end(BootTime time) {
+    bring_forward(time);
+    return due_;
+  }
+
+ private:
+  std::atomic<BootTime> due_{kLongAgo};
+};
 
 }  // namespace holdfast::runtime

@@ -1,4 +1,4 @@
-// TurnBatch: instances that one thread runs one after the other, and commits together.
+// TurnBatch: instances that one thread runs one after the other, and commits together or in parts.
 #pragma once
 
 #include "runtime/cache.hpp"

@@ -1,12 +1,12 @@
 #include "runtime/turns.hpp"
 
-#include "engine/last_turn.hpp"
 #include "runtime/outgoing.hpp"
 #include "runtime/retry.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -25,6 +25,18 @@ constexpr Duration kParkedPause = 10s;
 // What may kill its worker waits so long for another one, while this one runs such an instance.
 constexpr Duration kSuspectPause = 250ms;
 
+/// Those of `list` that are meant, in their order; the others stay.
+template <class T, class Meant>
+std::vector<T> take_out(std::vector<T>& list, Meant meant) {
+  std::vector<T> out;
+  std::erase_if(list, [&](T& one) {
+    if (!meant(one)) return false;
+    out.push_back(std::move(one));
+    return true;
+  });
+  return out;
+}
+
 void add_completed(store::TurnCommit& commit, const std::vector<LocalDone>& done) {
   for (const LocalDone& one : done)
     commit.completed.push_back({one.id.event, one.token, one.save, one.abort_session});
@@ -42,22 +54,20 @@ Progress TurnStep::step() {
   }
   if (cache_.has_ready()) worker_.poke(Step::turns);  // another thread may go on with the rest
 
-  return run_batches(std::move(taken));
+  return run_and_commit(std::move(taken));
 }
 
-Progress TurnStep::run_batches(std::vector<InstanceCache::Taken>&& taken) try {
-  // What may kill this process goes last and by itself: nothing else of this step is lost with it.
-  std::vector<InstanceCache::Taken> suspects;
-  std::erase_if(taken, [&](InstanceCache::Taken& one) {
-    const bool suspect = worker_.is_suspect(one.instance->delivery);
-    if (suspect) suspects.push_back(std::move(one));
-    return suspect;
-  });
-  if (!taken.empty()) run_and_commit(std::move(taken));
-  for (InstanceCache::Taken& suspect : suspects) {
-    std::vector<InstanceCache::Taken> alone;
-    alone.push_back(std::move(suspect));
-    run_and_commit(std::move(alone));
+// What may kill this process goes last and by itself: nothing else of this step is lost with it.
+Progress TurnStep::run_and_commit(std::vector<InstanceCache::Taken>&& taken) try {
+  const auto is_suspect = [&](const auto& one) { return worker_.is_suspect(one.instance->delivery); };
+  std::vector<InstanceCache::Taken> suspects = take_out(taken, is_suspect);
+  std::ranges::move(suspects, std::back_inserter(taken));
+  const auto batch = std::make_shared<TurnBatch>(std::move(taken));
+  while (batch->next < batch->waiting.size()) {
+    const BootTime begun = worker_.now();
+    run_some(*batch);
+    commit(*batch);
+    worker_.counters.turn_seconds.observe(std::chrono::duration<double>(worker_.now() - begun).count());
   }
   return {wanted_ || cache_.has_ready(), due_};
 } catch (const GivenUp&) {
@@ -66,18 +76,19 @@ Progress TurnStep::run_batches(std::vector<InstanceCache::Taken>&& taken) try {
   return {.came_back = true};
 }
 
-void TurnStep::run_and_commit(std::vector<InstanceCache::Taken>&& taken) {
-  const BootTime asked = worker_.now();
-  const auto batch = std::make_shared<TurnBatch>(std::move(taken));
-  run(*batch);
-  if (!batch->commits.empty()) {
-    const store::CommitRequest request{WorkerKey{worker_.key}, &worker_.abilities,
-                                       worker_.options.activity_lease};
-    auto answers = worker_.store->commit_turns(request, batch->commits);
-    for (std::size_t i = 0; i < answers.size(); ++i)
-      settle(batch->prepared[i], batch->commits[i], std::move(answers[i]), asked);
+void TurnStep::commit(TurnBatch& batch) {
+  if (batch.commits.empty()) return;
+  const store::CommitRequest request{WorkerKey{worker_.key}, &worker_.abilities,
+                                     worker_.options.activity_lease};
+  for (const store::TurnCommit& commit : batch.commits) {
+    if (!commit.activities.empty()) desk_.expect(commit.activity_token);
   }
-  worker_.counters.turn_seconds.observe(std::chrono::duration<double>(worker_.now() - asked).count());
+  const BootTime asked = worker_.now();  // leases of what is handed off begin with the commit
+  auto answers = worker_.store->commit_turns(request, batch.commits);
+  for (std::size_t i = 0; i < answers.size(); ++i)
+    settle(batch.prepared[i], batch.commits[i], std::move(answers[i]), asked);
+  batch.prepared.clear();
+  batch.commits.clear();
 }
 
 // One thread fetches; the others go on with what is there.
@@ -100,7 +111,8 @@ bool TurnStep::fetch_alone() {
   const std::vector<store::HeldInstance> held = cache_.held();
   const store::TurnRequest request{.worker = WorkerKey{worker_.key},
                                    .code = &worker_.code,
-                                   .token = worker_.token<LockToken>(),
+                                   .token = unanswered_ ? *unanswered_ : worker_.token<LockToken>(),
+                                   .repeated = unanswered_.has_value(),
                                    .lease = worker_.options.instance_lease,
                                    .max = kBatch,
                                    .held = held};
@@ -109,8 +121,10 @@ bool TurnStep::fetch_alone() {
   if (!fetched) {
     worker_.note_standing(fetched.error(), request.worker);
     due_ = trouble_.failed("fetch turns", fetched.error());
+    unanswered_ = request.token;
     return false;
   }
+  unanswered_.reset();
   trouble_.worked();
   calendar_ = fetched->now;
   calendar_read_ = worker_.now();
@@ -158,15 +172,19 @@ CalendarTime TurnStep::turn_time() const {
   return calendar_.load() + (worker_.now() - calendar_read_.load());
 }
 
-// Runs the code of each; those that can't be run are released or parked, and have no commit.
-void TurnStep::run(TurnBatch& batch) {
-  while (batch.next < batch.waiting.size()) {
+// Runs the code of all up to the next suspect, or of that one alone. Those that can't be run are released or
+// parked, and have no commit.
+void TurnStep::run_some(TurnBatch& batch) {
+  const auto suspect_is_next = [&] {
+    return worker_.is_suspect(batch.waiting[batch.next].instance->delivery);
+  };
+  do {
     batch.current = {.taken = std::move(batch.waiting[batch.next++])};
     store::TurnCommit commit;
     if (!prepare(batch, commit)) continue;
     batch.prepared.push_back(std::move(batch.current));
     batch.commits.push_back(std::move(commit));
-  }
+  } while (batch.next < batch.waiting.size() && !suspect_is_next());
 }
 
 // Runs code of the current turn. Throws GivenUp when it has come back too late.
@@ -174,7 +192,7 @@ template <class Code>
 auto TurnStep::watched(TurnBatch& batch, Code code) {
   const BootTime until = after(worker_.now(), worker_.options.turn_time_limit);
   TurnWatch::Running running(watch_, batch, until);
-  worker_.keep_by(until);
+  worker_.limit_by(until);
   try {
     auto result = code();
     if (running.came_back()) return result;
@@ -193,8 +211,8 @@ std::vector<std::thread::id> TurnStep::give_up_overdue() {
   return stuck;
 }
 
-// In another thread than the one that is stuck in it. Nothing of the batch has been committed, so all of it
-// goes back as it came; only the instance that did not come back is parked.
+// In another thread than the one that is stuck in it. What is still in the batch has not been committed, so
+// all of it goes back as it came; only the instance that did not come back is parked.
 void TurnStep::give_up(TurnBatch& batch) {
   ++stuck_;
   worker_.counters.slow_turns.add();
@@ -211,10 +229,10 @@ void TurnStep::give_up(TurnBatch& batch) {
       "a turn has not come back within turn_time_limit: code of orchestrations must not block or compute for "
       "long; its instance is parked, its thread is left to it",
       {{"instance", instance.id}, {"orchestration", instance.code.name}});
-  if (static_cast<std::size_t>(stuck_) > worker_.options.max_abandoned) {
+  if (const int stuck = stuck_; std::cmp_greater(stuck, worker_.options.max_abandoned)) {
     log(*worker_.logger, LogLevel::error,
         "its thread is not replaced: too many are stuck in turns; restart this worker",
-        {{"stuck", static_cast<std::size_t>(stuck_)}, {"max_abandoned", worker_.options.max_abandoned}});
+        {{"stuck", stuck}, {"max_abandoned", worker_.options.max_abandoned}});
   }
   clear_suspect(instance.key);
   give_back({.key = instance.key,
@@ -264,15 +282,18 @@ bool TurnStep::prepare(TurnBatch& batch, store::TurnCommit& commit) {
     if (turn.taken.instance != nullptr) park(turn, e.failure().message);
     return false;
   }
+  if (drop_unwanted(turn)) return false;
   turn.incoming = read_messages(instance, first, std::move(turn.taken.messages));
   add_local(turn.incoming, instance, turn.taken.done);
   if (first.fresh && !turn.incoming.start) return answer_before_start(turn, commit);
-  // An execution begins before it can be terminated: its parent has to be known.
-  turn.forget = turn.incoming.terminate && first.fresh;
-  if (turn.forget) turn.incoming.used_up.clear();
-  engine::Outcome outcome = run_code(batch, first.fresh);
+  if (first.fresh && turn.incoming.terminate) {
+    instance.frame.reset();  // none of its code has run, and none shall
+    end_with(turn, commit, engine::LastTurn(std::to_string(worker_.options.build)), first,
+             history::ExecutionTerminated{*turn.incoming.terminate});
+    return true;
+  }
+  engine::Outcome outcome = run_code(batch);
   const Surroundings around{
-      .random = [this] { return worker_.random_number(); },
       .hand_off =
           [&](const store::NewActivity& activity) {
             // Of a session the queue may be the session's own: the store knows.
@@ -307,13 +328,30 @@ bool TurnStep::prepare(TurnBatch& batch, store::TurnCommit& commit) {
   return true;
 }
 
-engine::Outcome TurnStep::run_code(TurnBatch& batch, bool fresh) {
+// An activity may end here after a turn has dropped it, or with that turn still on its way to the store. Its
+// row is gone, and a commit that names it would be refused as a whole. True when nothing else had come: the
+// frame is as it was, and its lock is kept until it has been idle for long enough.
+bool TurnStep::drop_unwanted(PreparedTurn& turn) {
+  CachedInstance& instance = *turn.taken.instance;
+  std::vector<LocalDone>& done = turn.taken.done;
+  const std::vector<LocalDone> unwanted =
+      take_out(done, [&](const LocalDone& one) { return !instance.frame->awaits(one.id.event); });
+  if (unwanted.empty()) return false;
+  desk_.drop(unwanted);
+  turn.taken.running_here -= static_cast<int>(unwanted.size());
+  const bool committed_before = instance.delivery == 0;
+  if (!committed_before || !done.empty() || !turn.taken.messages.empty()) return false;
+  desk_.tell_store(cache_.put_back(instance, true));
+  worker_.keep_by(after(worker_.now(), worker_.options.hold_instances));
+  return true;
+}
+
+engine::Outcome TurnStep::run_code(TurnBatch& batch) {
   PreparedTurn& turn = batch.current;
   CachedInstance& instance = *turn.taken.instance;
   engine::Outcome outcome = watched(batch, [&] {
-    return turn.incoming.terminate && !fresh
-               ? instance.frame->terminate(turn_time(), *turn.incoming.terminate)
-               : instance.frame->run({turn_time(), std::move(turn.incoming.messages)});
+    return turn.incoming.terminate ? instance.frame->terminate(turn_time(), *turn.incoming.terminate)
+                                   : instance.frame->run({turn_time(), std::move(turn.incoming.messages)});
   });
   report(instance, outcome);
   return outcome;
@@ -420,22 +458,31 @@ bool TurnStep::end_without_code(PreparedTurn& turn, store::TurnCommit& commit,
   turn.incoming = read_messages(instance, first, std::move(turn.taken.messages));
   if (!end && turn.incoming.terminate) end = history::ExecutionTerminated{*turn.incoming.terminate};
   if (!end || (first.fresh && !turn.incoming.start)) return false;
+  end_with(turn, commit, std::move(last), first, *std::move(end));
+  return true;
+}
+
+// Adds the last turn of an instance whose code is not run. It has no frame.
+void TurnStep::end_with(PreparedTurn& turn, store::TurnCommit& commit, engine::LastTurn last,
+                        const FirstTurn& first, engine::End end) {
+  CachedInstance& instance = *turn.taken.instance;
   if (first.fresh) {
     last.begin(turn.incoming.start->started);
     commit.version = first.version;
   }
-  add_outcome(commit, instance, last.end(turn_time(), *std::move(end)), {.parent = last.parent()});
+  add_outcome(commit, instance, last.end(turn_time(), std::move(end)), {.parent = last.parent()});
   add_start_answers(commit, instance, turn.incoming);
   for (const engine::Message& message : turn.incoming.messages) commit.consumed.push_back(message.id);
   commit.consumed.insert(commit.consumed.end(), turn.incoming.used_up.begin(), turn.incoming.used_up.end());
   commit.set_aside = turn.incoming.set_aside;
   add_completed(commit, turn.taken.done);
-  return true;
 }
 
-// It has ended, and is ready only because somebody wanted its id for another instance.
+// It has ended, and is ready only because somebody wanted its id for another instance. What ends of its
+// activities is of no use to anybody.
 void TurnStep::answer_after_end(PreparedTurn& turn, store::TurnCommit& commit) {
   CachedInstance& instance = *turn.taken.instance;
+  desk_.drop(std::exchange(turn.taken.done, {}));
   turn.incoming = read_messages(instance, {}, std::move(turn.taken.messages));
   add_start_answers(commit, instance, turn.incoming);
   commit.consumed = turn.incoming.used_up;
@@ -473,6 +520,7 @@ void TurnStep::settle(PreparedTurn& turn, store::TurnCommit& commit, StoreResult
                       BootTime asked) {
   if (!answer) {
     desk_.unreserve(turn.hand_offs);
+    desk_.stop_expecting(commit.activity_token);
     if (answer.error().kind == StoreError::Kind::unavailable) desk_.give_back_doubtful(commit);
     return give_up(turn, answer.error());
   }
@@ -515,25 +563,28 @@ void TurnStep::begin_handed_off(PreparedTurn& turn, const store::TurnCommit& com
     desk_.begin(*std::move(locked), commit.activity_token, asked);
   }
   desk_.unreserve(turn.hand_offs - begun);
+  desk_.stop_expecting(commit.activity_token);
 }
 
 // Nothing of the turn has happened, or nobody knows: the frame is of no use any more. Completions go through
-// the store, which takes them or knows them already.
+// the store, which takes them or knows them already. The lock goes back in any case: where it is another's,
+// its token is not this one.
 void TurnStep::give_up(PreparedTurn& turn, const StoreError& error) {
   CachedInstance& instance = *turn.taken.instance;
   worker_.counters.turns_lost.add();
   clear_suspect(instance.key);
   if (error.kind == StoreError::Kind::lost || error.kind == StoreError::Kind::not_found) {
-    log(*worker_.logger, LogLevel::debug, "a turn was lost to another worker", {{"instance", instance.id}});
+    log(*worker_.logger, LogLevel::debug, "a turn was lost: something it relies on is another's by now",
+        {{"instance", instance.id}, {"why", error.message}});
   } else {
     trouble_.failed("commit turns", error);
-    store::TurnRelease release{.key = instance.key, .token = instance.token};
-    release.counts = error.kind == StoreError::Kind::invalid;
-    // It would fail like this again and again; people have to look at it.
-    if (error.kind == StoreError::Kind::damaged) release.park = error.message;
-    add_doubtful(std::move(release));
-    worker_.poke(Step::keep);
   }
+  store::TurnRelease release{.key = instance.key, .token = instance.token};
+  release.counts = error.kind == StoreError::Kind::invalid;
+  // It would fail like this again and again; people have to look at it.
+  if (error.kind == StoreError::Kind::damaged) release.park = error.message;
+  add_doubtful(std::move(release));
+  worker_.poke(Step::keep);
   desk_.tell_store(std::move(turn.taken.done));
   desk_.tell_store(cache_.drop(instance));
   want();
@@ -557,9 +608,8 @@ void TurnStep::release(PreparedTurn& turn, store::TurnRelease release) {
   desk_.tell_store(cache_.drop(*turn.taken.instance));
 }
 
+// The keep step tells the store: who gives up a turn must not wait for it.
 void TurnStep::give_back(store::TurnRelease release) {
-  const std::vector<StoreResult<void>> answer = worker_.store->release_turns({&release, 1});
-  if (answer.front() || answer.front().error().kind != StoreError::Kind::unavailable) return;
   add_doubtful(std::move(release));
   worker_.poke(Step::keep);
 }

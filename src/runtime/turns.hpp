@@ -1,6 +1,7 @@
 // TurnStep: fetches instances that are ready, runs their code, commits what it did.
 #pragma once
 
+#include "engine/last_turn.hpp"
 #include "runtime/cache.hpp"
 #include "runtime/desk.hpp"
 #include "runtime/incoming.hpp"
@@ -46,19 +47,22 @@ class TurnStep {
   bool fetch_alone();
   void keep_one_suspect(std::vector<store::LockedTurn>& turns);
   void clear_suspect(InstanceKey key);
-  Progress run_batches(std::vector<InstanceCache::Taken>&& taken);
-  void run_and_commit(std::vector<InstanceCache::Taken>&& taken);
-  void run(TurnBatch& batch);
+  Progress run_and_commit(std::vector<InstanceCache::Taken>&& taken);
+  void run_some(TurnBatch& batch);
+  void commit(TurnBatch& batch);
   template <class Code>
   auto watched(TurnBatch& batch, Code code);
   void give_up(TurnBatch& batch);
   bool prepare(TurnBatch& batch, store::TurnCommit& commit);
+  bool drop_unwanted(PreparedTurn& turn);
   bool rebuild(TurnBatch& batch, FirstTurn& first);
   template <class Read>
   bool read_history(const CachedInstance& instance, Read read);
-  engine::Outcome run_code(TurnBatch& batch, bool fresh);
+  engine::Outcome run_code(TurnBatch& batch);
   bool end_as_poison(PreparedTurn& turn, store::TurnCommit& commit);
   bool end_without_code(PreparedTurn& turn, store::TurnCommit& commit, std::optional<engine::End> end);
+  void end_with(PreparedTurn& turn, store::TurnCommit& commit, engine::LastTurn last, const FirstTurn& first,
+                engine::End end);
   [[nodiscard]] FirstTurn first_turn(const CachedInstance& instance) const;
   void report(const CachedInstance& instance, const engine::Outcome& outcome);
   void answer_after_end(PreparedTurn& turn, store::TurnCommit& commit);
@@ -83,6 +87,7 @@ class TurnStep {
   TurnWatch watch_;
   std::atomic<int> stuck_{0};
   std::mutex fetching_;
+  std::optional<LockToken> unanswered_;    // of a fetch that may have locked something nobody here knows of
   std::atomic<std::uint64_t> suspect_{0};  // the instance that is run by itself, if any
   // The store's calendar at the last fetch, and when that was: local turns go on from there.
   std::atomic<CalendarTime> calendar_{CalendarTime{}};

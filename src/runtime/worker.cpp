@@ -1,5 +1,7 @@
 #include "runtime/worker.hpp"
 
+#include "base/check_options.hpp"
+
 #include <holdfast/detail/names.hpp>
 
 #include <unistd.h>
@@ -58,6 +60,7 @@ std::string node_of(const RuntimeOptions& options, Random& random) {
 }  // namespace
 
 void check_options(const RuntimeOptions& options) {
+  detail::check_options("RuntimeOptions", options.retry);
   require_positive("activity_lease", options.activity_lease);
   require_positive("instance_lease", options.instance_lease);
   require_positive("session_lease", options.session_lease);

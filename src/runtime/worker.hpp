@@ -64,16 +64,13 @@ struct Worker {
     const std::lock_guard lock(random_mutex);
     return random_token<TokenType>(random);
   }
-  std::uint64_t random_number() {
-    const std::lock_guard lock(random_mutex);
-    return random.next();
-  }
   /// The keep step must run by then. Cheap when it will anyway.
   void keep_by(BootTime time) {
-    BootTime due = keep_due.load();
-    while (time < due) {
-      if (keep_due.compare_exchange_weak(due, time)) return poke(Step::keep);
-    }
+    if (keep_due.bring_forward(time)) poke(Step::keep);
+  }
+  /// The same for the limits step.
+  void limit_by(BootTime time) {
+    if (limits_due.bring_forward(time)) poke(Step::limits);
   }
   [[nodiscard]] BootTime now() const noexcept { return store->clock().boot_now(); }
   /// Until then nobody takes this worker for gone, also if the store hears no more of it. The margin is for
@@ -111,7 +108,8 @@ struct Worker {
 
   /// When it asked the store for the last sign of life that counts.
   std::atomic<BootTime> heard_of_at{kLongAgo};
-  std::atomic<BootTime> keep_due{kLongAgo};  ///< when the keep step runs next
+  DueTime keep_due;
+  DueTime limits_due;
 
   std::mutex random_mutex;
   Random& random;

@@ -18,10 +18,8 @@ Parameters& add_abilities(Parameters& parameters, const Abilities& abilities) {
   return parameters.add_all(abilities.handlers).add(abilities.queues.any).add_all(abilities.queues.names);
 }
 
-std::vector<std::string> texts(const Answer& answer) {
-  std::vector<std::string> all;
+void add_texts(const Answer& answer, std::vector<std::string>& all) {
   for (int i = 0; i < answer.rows(); ++i) all.emplace_back(answer.bytes(i, 0));
-  return all;
 }
 
 void bring_candidates(WorkingSet& set, const ActivityRequest& request) {
@@ -38,7 +36,12 @@ void bring_candidates(WorkingSet& set, const ActivityRequest& request) {
   if (abilities.session_limit > 0) {
     Parameters held(set.ns(), request.worker);
     add_abilities(held, abilities).add(now).add_all(abilities.capabilities);
-    set.ask(sql::kSessionsFor, held, [&](const Answer& answer) { sessions = texts(answer); });
+    set.ask(sql::kSessionsFor, held, [&](const Answer& answer) { add_texts(answer, sessions); });
+  }
+  if (request.repeated) {
+    const Parameters unanswered(set.ns(), request.token, now);
+    set.ask(sql::kFreeLockedBy, unanswered, [&](const Answer& answer) { set.take_activities(answer); });
+    set.ask(sql::kSessionsLockedBy, unanswered, [&](const Answer& answer) { add_texts(answer, sessions); });
   }
   set.bring();
   if (!sessions.empty()) {

@@ -117,6 +117,11 @@ Duration bring_candidates(WorkingSet& set, const TurnRequest& request) {
     set.ask(sql::kHeldWithNews, Parameters().add_all(held.keys).add_all(held.seen),
             [&](const Answer& answer) { held.with_news = keys_of(answer); });
   }
+  std::vector<InstanceKey> unanswered;
+  if (request.repeated) {
+    set.ask(sql::kInstancesLockedBy, Parameters(set.ns(), request.token, now),
+            [&](const Answer& answer) { unanswered = keys_of(answer); });
+  }
   Parameters ready = for_code(set, *request.code, now);
   ready.add(static_cast<std::int64_t>(request.max + 1));
   // Messages come before the instances are placed: whether one whose lock is over is ready depends on them.
@@ -125,6 +130,8 @@ Duration bring_candidates(WorkingSet& set, const TurnRequest& request) {
     bring_messages(set, held, keys_of(answer));
   });
   set.bring();
+  set.want_free_instances(unanswered);
+  if (set.asked()) set.bring();
   for (const InstanceKey key : held.with_news) {
     if (!set.tx().space.instances.contains(key)) next_due = std::min(next_due, kLookAgain);
   }

@@ -49,8 +49,9 @@ class Witness {
 /// One process: it does everything that workers and clients do, badly.
 class Actor {
  public:
-  Actor(std::shared_ptr<Store> store, Witness& witness, unsigned seed)
-      : store_(std::move(store)), witness_(witness), random_(seed) {
+  /// Events of an execution differ, whoever runs its turns: each actor has numbers of its own.
+  Actor(std::shared_ptr<Store> store, Witness& witness, unsigned seed, std::uint64_t first_event)
+      : store_(std::move(store)), witness_(witness), random_(seed), event_(first_event) {
     join();
   }
 
@@ -195,7 +196,7 @@ class Actor {
   WorkerKey worker_{};
   std::vector<store::LockedTurn> turns_{};
   std::vector<store::ActivityResult> work_{};
-  std::uint64_t event_ = 0;
+  std::uint64_t event_;
 };
 
 TEST(PostgresRandomCalls, ThroughSeveralHandlesLeaveWhatBelongsTogether) {
@@ -207,7 +208,7 @@ TEST(PostgresRandomCalls, ThroughSeveralHandlesLeaveWhatBelongsTogether) {
     std::vector<std::jthread> threads;
     for (unsigned i = 0; i < kHandles; ++i) {
       threads.emplace_back([&, i] {
-        Actor actor(schema.open(), witness, seed + i);
+        Actor actor(schema.open(), witness, seed + i, 1'000'000 * (i + 1));
         for (int call = 0; call < kCalls; ++call) actor.act();
       });
     }

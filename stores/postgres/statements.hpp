@@ -191,6 +191,11 @@ inline constexpr Statement kNextTurn{
     " (r.build # (-9223372036854775808)) BETWEEN $4 AND $5) AND EXISTS (SELECT 1"
     " FROM unnest($2::text[], $3::text[]) AS c (name, version) WHERE r.name = c.name"
     " AND r.version = c.version))) ORDER BY l.due_at LIMIT 1) AS i WHERE r.ns = $1"};
+/// Instances that are locked by one token.
+inline constexpr Statement kInstancesLockedBy{
+    "postgres.instances_locked_by",
+    "SELECT i.key FROM routes AS r CROSS JOIN LATERAL (SELECT l.key FROM instances AS l"
+    " WHERE l.route = r.id AND l.due_at > $3 AND l.locked AND l.token = $2) AS i WHERE r.ns = $1"};
 inline constexpr Statement kNextTimer{
     "postgres.next_timer", "SELECT due FROM timers WHERE ns = $1 AND due > $2 ORDER BY due LIMIT 1"};
 inline constexpr Statement kNextDelayed{
@@ -364,6 +369,16 @@ inline constexpr Statement kFreeActivities{
     " AND (l.deadline IS NULL OR l.deadline > $5)"
     " ORDER BY l.rank, l.ready_since, l.key, l.execution, l.event LIMIT $6 FOR UPDATE SKIP LOCKED) AS a"
     " WHERE k.ns = $1 AND k.name = ANY($2::text[]) AND ($3 OR k.queue = ANY($4::text[]))"};
+/// What is locked by one token: free ones, and the sessions of the others.
+inline constexpr Statement kFreeLockedBy{"postgres.free_locked_by",
+                                         "SELECT " HOLDFAST_ACTIVITY_COLUMNS
+                                         " FROM activities AS a WHERE a.ns = $1 AND a.locked"
+                                         " AND a.token = $2 AND a.until > $3 AND a.session IS NULL"
+                                         " ORDER BY a.key, a.execution, a.event FOR UPDATE SKIP LOCKED"};
+inline constexpr Statement kSessionsLockedBy{
+    "postgres.sessions_locked_by",
+    "SELECT DISTINCT session FROM activities WHERE ns = $1 AND locked AND token = $2 AND until > $3"
+    " AND session IS NOT NULL"};
 /// Sessions that the worker owns, and those that somebody may claim and that have work for it.
 inline constexpr Statement kSessionsFor{
     "postgres.sessions_for",

@@ -46,6 +46,12 @@ struct Answer {
   }
 };
 
+/// Of one whose lease was over: its session has let others run since, and has no room for it.
+bool has_lost_its_place(const Transaction& tx, const Activity& activity) {
+  const Session* const session = activity.session ? find_session(tx, *activity.session) : nullptr;
+  return session != nullptr && is_full(tx, *session);
+}
+
 void renew(Transaction& tx, Activity& activity, Duration lease, const ActivityRenewal& renewal) {
   unplace(tx, activity);
   activity.lock.until = after(tx.now, lease);
@@ -83,6 +89,9 @@ StoreResult<void> renew_activity(Transaction& tx, WorkerKey worker, Duration lea
   if (auto refused = refusal(tx, worker, Call::keeps_what_it_has)) return Unexpected(*refused);
   const auto activity = locked(tx, item.id, item.token);
   if (!activity) return Unexpected(activity.error());
+  if (!(*activity)->lock.live && has_lost_its_place(tx, **activity)) {
+    return refuse(StoreError::Kind::lost, "its lease was over, and others run in its session in its place");
+  }
   renew(tx, **activity, lease, item);
   return {};
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace holdfast::rules {
 
@@ -175,10 +176,22 @@ class Fetch {
   std::optional<std::size_t> share_{};
 };
 
+/// What a fetch has locked that was not answered.
+void put_back_unanswered(Transaction& tx, LockToken token) {
+  std::vector<ActivityId> unanswered;
+  for (const auto& [until, id] : tx.space.activity_locks) {
+    if (tx.space.activities.at(id).lock.is(token)) unanswered.push_back(id);
+  }
+  for (const ActivityId& id : unanswered) {
+    static_cast<void>(finish_activity(tx, {.id = id, .token = token, .result = PutBack{}}));
+  }
+}
+
 }  // namespace
 
 StoreResult<FetchedActivities> fetch_activities(Transaction& tx, const ActivityRequest& request) {
   if (auto refused = refusal(tx, request.worker, Call::takes_work)) return Unexpected(*refused);
+  if (request.repeated) put_back_unanswered(tx, request.token);
   return Fetch(tx, request).run();
 }
 

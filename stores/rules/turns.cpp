@@ -111,10 +111,22 @@ void release(Transaction& tx, Instance& instance, const TurnRelease& release) {
   if (instance.ready_since) tx.news.work |= kTurns;
 }
 
+/// What a fetch has locked that was not answered.
+void release_unanswered(Transaction& tx, LockToken token) {
+  std::vector<Instance*> unanswered;
+  for (const auto& [until, key] : tx.space.instance_locks) {
+    Instance& instance = tx.space.instances.at(key);
+    if (instance.lock.is(token)) unanswered.push_back(&instance);
+  }
+  for (Instance* const instance : unanswered)
+    release(tx, *instance, {.key = instance->view.key, .token = token});
+}
+
 }  // namespace
 
 StoreResult<FetchedTurns> fetch_turns(Transaction& tx, const TurnRequest& request) {
   if (auto refused = refusal(tx, request.worker, Call::takes_work)) return Unexpected(*refused);
+  if (request.repeated) release_unanswered(tx, request.token);
   deliver_due(tx);
   FetchedTurns fetched{.now = tx.calendar};
   fetch_held(tx, request, fetched);

@@ -43,12 +43,13 @@ StoreError to_store_error(const SqlError& error) {
   if (error.code == SQLITE_READONLY_DBMOVED) {
     return say("; nothing is accepted until it is back where it was, or this process is started again");
   }
+  if (error.is_disk_full()) {
+    return say(": the disk is full; nothing was lost, and work goes on once there is room");
+  }
   switch (error.primary()) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return say(": other processes kept the file locked for longer than busy_timeout; try again later");
-    case SQLITE_FULL:
-      return say(": the disk is full; nothing was lost, and work goes on once there is room");
     case SQLITE_IOERR:
       return say(": reading or writing the file failed; look at the disk and the system's log");
     case SQLITE_READONLY:

@@ -26,6 +26,10 @@ struct SqlError : std::exception {
   [[nodiscard]] const char* what() const noexcept override { return message.c_str(); }
   /// Without the details of the extended code: SQLITE_IOERR for SQLITE_IOERR_WRITE.
   [[nodiscard]] int primary() const noexcept { return code & 0xff; }
+  /// Also when it is the log's index that could not grow.
+  [[nodiscard]] bool is_disk_full() const noexcept {
+    return primary() == SQLITE_FULL || code == SQLITE_IOERR_SHMSIZE;
+  }
 
   int code;  ///< extended
   std::string message;

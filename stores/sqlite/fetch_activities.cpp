@@ -169,6 +169,18 @@ class ActivityFetch {
   std::optional<std::vector<LiveWorker>> live_workers_{};
 };
 
+/// What a fetch has locked that was not answered.
+void put_back_unanswered(Transaction& tx, LockToken token) {
+  std::vector<store::ActivityId> unanswered;
+  for (Cursor row = tx.rows(tx.sql.running_by, token, tx.now); row.next();) {
+    unanswered.push_back(
+        {row->number<InstanceKey>(0), row->number<ExecutionNumber>(1), row->number<EventId>(2)});
+  }
+  for (const store::ActivityId& id : unanswered) {
+    static_cast<void>(finish_activity(tx, {.id = id, .token = token, .result = store::PutBack{}}));
+  }
+}
+
 }  // namespace
 
 StoreResult<store::FetchedActivities> fetch_activities(Transaction& tx,
@@ -176,6 +188,7 @@ StoreResult<store::FetchedActivities> fetch_activities(Transaction& tx,
   if (auto refused = tx.refuse_worker(request.worker, WorkerCall::takes_work)) {
     return Unexpected(*std::move(refused));
   }
+  if (request.repeated) put_back_unanswered(tx, request.token);
   return ActivityFetch(tx, request).run();
 }
 

@@ -114,6 +114,15 @@ class TurnFetch {
   store::FetchedTurns out_{};
 };
 
+/// What a fetch has locked that was not answered.
+void release_unanswered(Transaction& tx, LockToken token) {
+  std::vector<InstanceKey> unanswered;
+  for (Cursor row = tx.rows(tx.sql.held_by, token, tx.now); row.next();) {
+    unanswered.push_back(row->number<InstanceKey>(0));
+  }
+  for (const InstanceKey key : unanswered) static_cast<void>(release_turn(tx, {.key = key, .token = token}));
+}
+
 }  // namespace
 
 bool serves(const store::Code& code, const Route& route) {
@@ -124,6 +133,7 @@ bool serves(const store::Code& code, const Route& route) {
 StoreResult<store::FetchedTurns> fetch_turns(Transaction& tx, const store::TurnRequest& request) {
   if (auto refused = tx.refuse_worker(request.worker, WorkerCall::takes_work))
     return Unexpected(*std::move(refused));
+  if (request.repeated) release_unanswered(tx, request.token);
   return TurnFetch(tx, request).run();
 }
 

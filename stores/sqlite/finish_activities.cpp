@@ -108,6 +108,11 @@ StoreResult<void> renew_activity(Transaction& tx, WorkerKey worker, Duration lea
   if (!activity || renewal.token.empty() || activity->token != renewal.token) {
     return Unexpected(why_not_locked(tx, renewal.id, renewal.token, activity.has_value()));
   }
+  const bool lapsed = activity->table == ActivityTable::queued || activity->until <= tx.now;
+  if (lapsed && activity->session != 0 && is_full(tx, session_of(tx, activity->session))) {
+    return Unexpected(store_error(StoreError::Kind::lost,
+                                  "its lease was over, and others run in its session in its place"));
+  }
   activity->until = later(tx.now, lease);
   if (renewal.progress) activity->progress = *renewal.progress;
   if (activity->table == ActivityTable::running) {

@@ -63,7 +63,8 @@ bool stays_in_doubt(const SharedWords& words) {
 }  // namespace
 
 bool may_have_lost_writes(int code) noexcept {
-  return (code & 0xff) == SQLITE_IOERR && code != SQLITE_IOERR_READ && code != SQLITE_IOERR_SHORT_READ;
+  if ((code & 0xff) != SQLITE_IOERR) return false;
+  return code != SQLITE_IOERR_READ && code != SQLITE_IOERR_SHORT_READ && code != SQLITE_IOERR_SHMSIZE;
 }
 
 LogTrust::LogTrust(Connection& writer, SideFile& side_file, Logger* logger) noexcept

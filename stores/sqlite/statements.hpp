@@ -87,6 +87,7 @@ struct Statements {
   Query unhold{"sqlite.unhold", "DELETE FROM held WHERE key = ?1"};
   Query extend_hold{"sqlite.extend_hold", "UPDATE held SET until = ?2, lapsed = 0 WHERE key = ?1"};
   Query count_hand_out{"sqlite.count_hand_out", "UPDATE held SET delivery = ?2, stamp = ?3 WHERE key = ?1"};
+  Query held_by{"sqlite.held_by", "SELECT key FROM held WHERE token = ?1 AND until > ?2"};
   Query held_locks{"sqlite.held_locks", "SELECT key, until, lapsed FROM held"};
   Query mark_lapsed{"sqlite.mark_lapsed", "UPDATE held SET lapsed = 1 WHERE key = ?1"};
 
@@ -211,6 +212,8 @@ struct Statements {
                        "DELETE FROM running WHERE key = ?1 AND execution = ?2 AND event = ?3"};
   Query delete_queued{"sqlite.delete_queued",
                       "DELETE FROM queued WHERE key = ?1 AND execution = ?2 AND event = ?3"};
+  Query running_by{"sqlite.running_by",
+                   "SELECT key, execution, event FROM running WHERE token = ?1 AND until > ?2"};
   Query extend_running{"sqlite.extend_running",
                        "UPDATE running SET until = ?4 WHERE key = ?1 AND execution = ?2 AND event = ?3"};
   Query extend_running_progress{"sqlite.extend_running_progress",

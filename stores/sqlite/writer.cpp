@@ -87,8 +87,8 @@ void Writer::commit(std::span<const Item> items, WhenFull when_full) {
     hooks_.failed(error.code);
     undo();
     if (!concerns_everybody(error)) throw;
-    const bool full = error.primary() == SQLITE_FULL && when_full == WhenFull::make_room;
-    if (full && hooks_.make_room()) return commit(items, WhenFull::give_up);
+    const bool wants_room = error.is_disk_full() && when_full == WhenFull::make_room;
+    if (wants_room && hooks_.make_room()) return commit(items, WhenFull::give_up);
     hooks_.unavailable();
     throw Unavailable{to_store_error(error)};
   } catch (...) {

@@ -358,6 +358,42 @@ STORE_TEST(Failures, OfAFetchOfActivities) {
        .again = ""});
 }
 
+STORE_TEST(Failures, OfARepeatedFetchOfTurns) {
+  fail_everywhere(*this, {.prepare = [](World& world) -> Call {
+                            const Worker a = world.join("a");
+                            world.start("order-1");
+                            const Turn lost = a.fetch_turn();
+                            world.start("order-2");
+                            return [&world, a, token = lost->token] {
+                              return said(world.store().fetch_turns({.worker = a.key,
+                                                                     .code = &a.info.code,
+                                                                     .token = token,
+                                                                     .repeated = true,
+                                                                     .lease = 5s,
+                                                                     .max = 10}));
+                            };
+                          },
+                          .again = "order-1, order-2"});
+}
+
+STORE_TEST(Failures, OfARepeatedFetchOfActivities) {
+  fail_everywhere(*this, {.prepare = [](World& world) -> Call {
+                            const Worker a = world.join("a");
+                            a.commit(a.begin("order-1").schedules("ship").schedules(of_session("gpu")));
+                            const Works lost = a.fetch_activities();
+                            a.commit(a.begin("order-2").schedules("charge"));
+                            return [&world, a, token = lost.works.at(0).token] {
+                              return said(world.store().fetch_activities({.worker = a.key,
+                                                                          .abilities = &a.info.abilities,
+                                                                          .token = token,
+                                                                          .repeated = true,
+                                                                          .lease = 30s,
+                                                                          .max = 10}));
+                            };
+                          },
+                          .again = "ship, charge, charge"});
+}
+
 /// Answering an activity of a session in a way; `again` is what it says when that had happened.
 void fail_answers(const World& world, const std::function<StoreResult<void>(const Worker&, const Work&)>& way,
                   const std::string& again) {

@@ -258,5 +258,19 @@ STORE_TEST(SessionLeases, TellWithARenewalHowLongTheyWereQuiet) {
   EXPECT_EQ(session("gpu").quiet_for, 9s);
 }
 
+STORE_TEST(SessionLeases, ARenewalAfterTheLeaseTakesNoPlaceThatIsAnothers) {
+  const Worker a = join("a");
+  a.commit(a.begin("order-1")
+               .schedules(of_session("gpu", one_by_one()))
+               .schedules(of_session("gpu", one_by_one())));
+  const Work first = a.fetch_activity();
+  pass(a.activity_lease);
+  const Work second = a.fetch_activity();
+  ASSERT_NE(second.id(), first.id());
+  EXPECT_EQ(answer(a.renew(first)), "lost");
+  EXPECT_EQ(answer(a.finish(second)), "ok");
+  EXPECT_EQ(answer(a.renew(first)), "ok");
+}
+
 }  // namespace
 }  // namespace holdfast::testing::conformance

@@ -27,7 +27,23 @@ StoreResult<FetchedTurns> Worker::try_fetch_turns(std::size_t max, std::span<con
 }
 
 Turns Worker::fetch_turns(std::size_t max, std::span<const HeldInstance> held, Where where) const {
-  FetchedTurns fetched = must(try_fetch_turns(max, held), where);
+  return fetch({.worker = key,
+                .code = &info.code,
+                .token = world_->token<LockToken>(),
+                .lease = turn_lease,
+                .max = max,
+                .held = held},
+               where);
+}
+
+Turns Worker::fetch_turns_again(LockToken token, std::size_t max, Where where) const {
+  return fetch(
+      {.worker = key, .code = &info.code, .token = token, .repeated = true, .lease = turn_lease, .max = max},
+      where);
+}
+
+Turns Worker::fetch(const TurnRequest& request, Where where) const {
+  FetchedTurns fetched = must(world_->store().fetch_turns(request), where);
   Turns turns{.now = fetched.now, .next_due = fetched.next_due, .left_behind = fetched.left_behind};
   for (LockedTurn& locked : fetched.turns) turns.turns.emplace_back(*world_, std::move(locked));
   return turns;
@@ -97,16 +113,32 @@ StoreResult<FetchedActivities> Worker::try_fetch_activities(std::size_t max) con
 }
 
 Works Worker::fetch_activities(std::size_t max, Where where) const {
-  const LockToken token = world_->token<LockToken>();
-  FetchedActivities fetched = must(
-      world_->store().fetch_activities(
-          {.worker = key, .abilities = &info.abilities, .token = token, .lease = activity_lease, .max = max}),
-      where);
+  return fetch({.worker = key,
+                .abilities = &info.abilities,
+                .token = world_->token<LockToken>(),
+                .lease = activity_lease,
+                .max = max},
+               where);
+}
+
+Works Worker::fetch_activities_again(LockToken token, std::size_t max, Where where) const {
+  return fetch({.worker = key,
+                .abilities = &info.abilities,
+                .token = token,
+                .repeated = true,
+                .lease = activity_lease,
+                .max = max},
+               where);
+}
+
+Works Worker::fetch(const ActivityRequest& request, Where where) const {
+  FetchedActivities fetched = must(world_->store().fetch_activities(request), where);
   Works works{.next_due = fetched.next_due,
               .left_behind = fetched.left_behind,
               .wants_capacity = fetched.wants_capacity,
               .to_hand_over = std::move(fetched.to_hand_over)};
-  for (LockedActivity& activity : fetched.activities) works.works.push_back({std::move(activity), token});
+  for (LockedActivity& activity : fetched.activities)
+    works.works.push_back({std::move(activity), request.token});
   return works;
 }
 

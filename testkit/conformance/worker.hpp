@@ -47,6 +47,8 @@ class Worker {
                                                    std::span<const store::HeldInstance> held = {}) const;
   Turns fetch_turns(std::size_t max = 10, std::span<const store::HeldInstance> held = {},
                     Where where = Where::current()) const;
+  /// As if the fetch that locked by this token had not been answered.
+  Turns fetch_turns_again(LockToken token, std::size_t max = 10, Where where = Where::current()) const;
   /// The only instance that is ready.
   Turn fetch_turn(Where where = Where::current()) const;
   /// What has come for an instance whose lock was kept.
@@ -73,6 +75,9 @@ class Worker {
   Works fetch_activities(std::size_t max = 10, Where where = Where::current()) const;
   /// The only activity that it may take.
   Work fetch_activity(Where where = Where::current()) const;
+
+  /// As if the fetch that locked by this token had not been answered.
+  Works fetch_activities_again(LockToken token, std::size_t max = 10, Where where = Where::current()) const;
 
   StoreResult<void> answer_with(const store::ActivityResult& result) const;
   StoreResult<void> finish(const Work& work, std::string body = "result") const;
@@ -101,6 +106,9 @@ class Worker {
   Duration activity_lease = std::chrono::seconds(30);
 
  private:
+  Turns fetch(const store::TurnRequest& request, Where where) const;
+  Works fetch(const store::ActivityRequest& request, Where where) const;
+
   const World* world_;
 };
 

@@ -16,9 +16,12 @@ namespace holdfast::simulator {
 class SimExecutor final : public runtime::Executor {
  public:
   /// `when` says at which moment something that is posted now ends.
-  explicit SimExecutor(std::function<BootTime()> when) : when_(std::move(when)) {}
+  SimExecutor(const Clock& clock, std::function<BootTime()> when) : clock_(clock), when_(std::move(when)) {}
 
   void post(std::function<void()> work) override { work_.emplace(when_(), std::move(work)); }
+  void post_at_once(std::function<void()> work) override {
+    work_.emplace(clock_.boot_now(), std::move(work));
+  }
   [[nodiscard]] bool may_wait() const noexcept override { return false; }
 
   [[nodiscard]] bool empty() const noexcept { return work_.empty(); }
@@ -34,6 +37,7 @@ class SimExecutor final : public runtime::Executor {
   void drop_next() { work_.erase(work_.begin()); }
 
  private:
+  const Clock& clock_;
   std::function<BootTime()> when_;
   std::multimap<BootTime, std::function<void()>> work_;
 };

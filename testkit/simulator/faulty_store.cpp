@@ -20,6 +20,15 @@ StoreError FaultyStore::unavailable(std::string_view name, std::string_view why)
   return {.kind = StoreError::Kind::unavailable, .message = std::string(name) + ": " + std::string(why)};
 }
 
+void FaultyStore::note_answered(LockToken token, bool answered) {
+  if (answered) {
+    unanswered_.erase(token);
+    guard_.witness().told(token);
+  } else {
+    unanswered_.insert(token);
+  }
+}
+
 template <class Call, class Seen>
 auto FaultyStore::one(std::string_view name, Call call, Seen seen) -> decltype(call()) {
   ++calls_;
@@ -38,28 +47,51 @@ auto FaultyStore::one(std::string_view name, Call call, Seen seen) -> decltype(c
   return answer;
 }
 
-template <class Call, class Seen>
-auto FaultyStore::each(std::string_view name, std::size_t count, Call call, Seen seen) -> decltype(call()) {
-  using Answers = decltype(call());
+template <class Item, class Call, class Seen>
+auto FaultyStore::each(std::string_view name, std::span<const Item> items, Call call, Seen seen)
+    -> decltype(call(items)) {
+  using Answers = decltype(call(items));
   using Answer = typename Answers::value_type;
   ++calls_;
   guard_.around(*this);
   const Fault fault = cut_off_ ? Fault::fail_before : guard_.choose(*this);
   if (fault == Fault::fail_before) {
     guard_.tell(*this, name, "not reached");
-    return Answers(count, Answer(Unexpected(unavailable(name, "nothing happened"))));
+    return Answers(items.size(), Answer(Unexpected(unavailable(name, "nothing happened"))));
   }
-  Answers answers = call();
-  for (std::size_t i = 0; i < count; ++i) seen(i, answers[i]);
-  if (guard_.tells() && count > 0) {
+  Answers answers = call_with_some(name, items, call);
+  for (std::size_t i = 0; i < items.size(); ++i) seen(i, answers[i]);
+  if (guard_.tells() && !items.empty()) {
     std::string all;
     for (const Answer& answer : answers) all += (all.empty() ? "" : ", ") + outcome(answer);
     guard_.tell(*this, name, all + (fault == Fault::none ? "" : ", and the answer is lost"));
   }
   guard_.around(*this);
   if (fault == Fault::lose_answer || cut_off_)
-    return Answers(count, Answer(Unexpected(unavailable(name, "the answer was lost"))));
+    return Answers(items.size(), Answer(Unexpected(unavailable(name, "the answer was lost"))));
   return answers;
+}
+
+// Some items may not be reached though the others are: another holds their rows, say.
+template <class Item, class Call>
+auto FaultyStore::call_with_some(std::string_view name, std::span<const Item> items, Call& call)
+    -> decltype(call(items)) {
+  using Answers = decltype(call(items));
+  using Answer = typename Answers::value_type;
+  std::vector<Item> reached;
+  std::vector<bool> refused(items.size());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    refused[i] = guard_.refuses_item();
+    if (!refused[i]) reached.push_back(items[i]);
+  }
+  if (reached.size() == items.size()) return call(items);
+  Answers some = call(std::span<const Item>(reached));
+  Answers all;
+  auto next = some.begin();
+  for (const bool one : refused)
+    all.push_back(one ? Answer(Unexpected(unavailable(name, "this item was not reached")))
+                      : std::move(*next++));
+  return all;
 }
 
 // ---- workers ------------------------------------------------------------------------------------
@@ -68,7 +100,9 @@ StoreResult<WorkerKey> FaultyStore::join(const store::WorkerInfo& info) {
   return one(
       "join", [&] { return inner_->join(info); },
       [&](const StoreResult<WorkerKey>& answer) {
-        if (answer) guard_.session_witness().joined(info, *answer);
+        if (!answer) return;
+        guard_.session_witness().joined(info, *answer);
+        if (std::exchange(has_joined_, true)) guard_.witness().allow_lapses();  // others took it for gone
       });
 }
 StoreResult<void> FaultyStore::refresh(WorkerKey worker, bool draining) {
@@ -88,10 +122,11 @@ StoreResult<std::vector<store::WorkerView>> FaultyStore::workers() {
 // ---- turns --------------------------------------------------------------------------------------
 
 StoreResult<store::FetchedTurns> FaultyStore::fetch_turns(const store::TurnRequest& request) {
-  return one(
+  auto told = one(
       "fetch turns", [&] { return inner_->fetch_turns(request); },
       [&](const StoreResult<store::FetchedTurns>& answer) {
         if (!answer) return;
+        guard_.witness().check_given_back(request, unanswered_);
         guard_.witness().fetched(request, *answer);
         if (!guard_.tells()) return;
         for (const store::LockedTurn& turn : answer->turns) {
@@ -101,12 +136,14 @@ StoreResult<store::FetchedTurns> FaultyStore::fetch_turns(const store::TurnReque
                           std::to_string(turn.delivery));
         }
       });
+  note_answered(request.token, told.has_value());
+  return told;
 }
 
 std::vector<StoreResult<store::Committed>> FaultyStore::commit_turns(
     const store::CommitRequest& request, std::span<const store::TurnCommit> commits) {
   return each(
-      "commit turns", commits.size(), [&] { return inner_->commit_turns(request, commits); },
+      "commit turns", commits, [&](auto reached) { return inner_->commit_turns(request, reached); },
       [&](std::size_t i, const StoreResult<store::Committed>& answer) {
         guard_.witness().committed(request, commits[i], answer);
         if (answer) {
@@ -135,7 +172,7 @@ std::vector<StoreResult<store::Committed>> FaultyStore::commit_turns(
 
 std::vector<StoreResult<void>> FaultyStore::release_turns(std::span<const store::TurnRelease> releases) {
   return each(
-      "release turns", releases.size(), [&] { return inner_->release_turns(releases); },
+      "release turns", releases, [&](auto reached) { return inner_->release_turns(reached); },
       [&](std::size_t i, const StoreResult<void>& answer) {
         guard_.witness().released(releases[i], answer);
         if (guard_.tells())
@@ -156,7 +193,7 @@ StoreResult<std::uint64_t> FaultyStore::wake_parked(const store::Code& code) {
 std::vector<StoreResult<void>> FaultyStore::renew_turns(WorkerKey worker, Duration lease,
                                                         std::span<const store::TurnRenewal> turns) {
   return each(
-      "renew turns", turns.size(), [&] { return inner_->renew_turns(worker, lease, turns); },
+      "renew turns", turns, [&](auto reached) { return inner_->renew_turns(worker, lease, reached); },
       [&](std::size_t i, const StoreResult<void>& answer) {
         guard_.witness().renewed(lease, turns[i], answer);
       });
@@ -165,10 +202,11 @@ std::vector<StoreResult<void>> FaultyStore::renew_turns(WorkerKey worker, Durati
 // ---- activities ---------------------------------------------------------------------------------
 
 StoreResult<store::FetchedActivities> FaultyStore::fetch_activities(const store::ActivityRequest& request) {
-  return one(
+  auto told = one(
       "fetch activities", [&] { return inner_->fetch_activities(request); },
       [&](const StoreResult<store::FetchedActivities>& answer) {
         if (!answer) return;
+        guard_.witness().check_given_back(request, unanswered_);
         guard_.witness().fetched(request, *answer);
         for (const store::LockedActivity& activity : answer->activities) {
           if (activity.session) guard_.session_witness().granted(request.worker, *activity.session);
@@ -182,12 +220,14 @@ StoreResult<store::FetchedActivities> FaultyStore::fetch_activities(const store:
                           (activity.session ? " on session '" + activity.session->hold.id + "'" : ""));
         }
       });
+  note_answered(request.token, told.has_value());
+  return told;
 }
 
 std::vector<StoreResult<void>> FaultyStore::finish_activities(
     std::span<const store::ActivityResult> results) {
   return each(
-      "finish activities", results.size(), [&] { return inner_->finish_activities(results); },
+      "finish activities", results, [&](auto reached) { return inner_->finish_activities(reached); },
       [&](std::size_t i, const StoreResult<void>& answer) {
         guard_.witness().finished(results[i], answer);
         if (guard_.tells())
@@ -203,8 +243,8 @@ std::vector<StoreResult<void>> FaultyStore::finish_activities(
 std::vector<StoreResult<void>> FaultyStore::renew_activities(
     WorkerKey worker, Duration lease, std::span<const store::ActivityRenewal> activities) {
   return each(
-      "renew activities", activities.size(),
-      [&] { return inner_->renew_activities(worker, lease, activities); },
+      "renew activities", activities,
+      [&](auto reached) { return inner_->renew_activities(worker, lease, reached); },
       [&](std::size_t i, const StoreResult<void>& answer) {
         guard_.witness().renewed(lease, activities[i], answer);
       });
@@ -234,7 +274,7 @@ StoreResult<store::Acquired> FaultyStore::acquire_session(WorkerKey worker, cons
 std::vector<StoreResult<void>> FaultyStore::renew_sessions(WorkerKey worker,
                                                            std::span<const store::SessionRenewal> holds) {
   return each(
-      "renew sessions", holds.size(), [&] { return inner_->renew_sessions(worker, holds); },
+      "renew sessions", holds, [&](auto reached) { return inner_->renew_sessions(worker, reached); },
       [&](std::size_t i, const StoreResult<void>& answer) {
         guard_.session_witness().renewed(worker, holds[i], answer);
       });
@@ -242,7 +282,7 @@ std::vector<StoreResult<void>> FaultyStore::renew_sessions(WorkerKey worker,
 std::vector<StoreResult<void>> FaultyStore::release_sessions(
     WorkerKey worker, std::span<const store::SessionRelease> releases) {
   return each(
-      "release sessions", releases.size(), [&] { return inner_->release_sessions(worker, releases); },
+      "release sessions", releases, [&](auto reached) { return inner_->release_sessions(worker, reached); },
       [&](std::size_t i, const StoreResult<void>& answer) {
         guard_.session_witness().released(worker, releases[i], answer);
         if (guard_.tells()) {
@@ -277,7 +317,7 @@ StoreResult<std::vector<store::SessionLogEntry>> FaultyStore::session_log(std::s
 std::vector<StoreResult<store::StartAnswer>> FaultyStore::start(
     std::span<const store::StartRequest> requests) {
   return each(
-      "start", requests.size(), [&] { return inner_->start(requests); },
+      "start", requests, [&](auto reached) { return inner_->start(reached); },
       [&](std::size_t i, const StoreResult<store::StartAnswer>& answer) {
         guard_.witness().started(requests[i], answer);
         if (guard_.tells()) guard_.tell(*this, "start", "'" + requests[i].instance + "'");
@@ -285,7 +325,7 @@ std::vector<StoreResult<store::StartAnswer>> FaultyStore::start(
 }
 std::vector<StoreResult<InstanceKey>> FaultyStore::send(std::span<const store::ClientMessage> messages) {
   return each(
-      "send", messages.size(), [&] { return inner_->send(messages); },
+      "send", messages, [&](auto reached) { return inner_->send(reached); },
       [&](std::size_t i, const StoreResult<InstanceKey>& /*answer*/) {
         if (guard_.tells()) guard_.tell(*this, "send", "to '" + messages[i].instance + "'");
       });

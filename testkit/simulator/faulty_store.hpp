@@ -8,6 +8,8 @@
 #include <holdfast/store.hpp>
 
 #include <memory>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +26,8 @@ class CallGuard {
   virtual void around(FaultyStore& handle) = 0;
   /// What is to go wrong with the call that begins.
   virtual Fault choose(FaultyStore& handle) = 0;
+  /// Whether an item of a call with several is left out, alone.
+  virtual bool refuses_item() = 0;
   /// A call was made, and what the store did.
   virtual void tell(const FaultyStore& handle, std::string_view call, const std::string& what) = 0;
   [[nodiscard]] virtual bool tells() const noexcept = 0;
@@ -113,9 +117,14 @@ class FaultyStore final : public Store {
   /// A call with one answer. `seen` gets what the store truly answered.
   template <class Call, class Seen = Nothing>
   auto one(std::string_view name, Call call, Seen seen = {}) -> decltype(call());
-  /// A call with one answer for each of `count` items.
-  template <class Call, class Seen = Nothing>
-  auto each(std::string_view name, std::size_t count, Call call, Seen seen = {}) -> decltype(call());
+  /// A call with one answer for each item.
+  template <class Item, class Call, class Seen = Nothing>
+  auto each(std::string_view name, std::span<const Item> items, Call call, Seen seen = {})
+      -> decltype(call(items));
+  template <class Item, class Call>
+  auto call_with_some(std::string_view name, std::span<const Item> items, Call& call)
+      -> decltype(call(items));
+  void note_answered(LockToken token, bool answered);
   [[nodiscard]] StoreError unavailable(std::string_view name, std::string_view why) const;
 
   const std::shared_ptr<Store> inner_;
@@ -123,7 +132,9 @@ class FaultyStore final : public Store {
   const std::uint64_t process_;
   const std::string name_;
   bool cut_off_ = false;
+  bool has_joined_ = false;
   std::uint64_t calls_ = 0;
+  std::set<LockToken> unanswered_;  // of fetches
 };
 
 }  // namespace holdfast::simulator

@@ -26,6 +26,8 @@ std::string_view to_text(runtime::Step step) {
       return "answers";
     case runtime::Step::keep:
       return "keeps";
+    case runtime::Step::limits:
+      return "looks at its limits";
   }
   return "";
 }
@@ -60,12 +62,13 @@ class Mark {
 Process::Process(Setup setup)
     : setup_(std::move(setup)),
       random_(setup_.seed),
-      executor_(setup_.activity_end),
+      executor_(setup_.store->clock(), setup_.activity_end),
       node_(setup_.store, setup_.options, setup_.registry, executor_, random_,
             [this](runtime::Step step) { poke(step); }) {
   for (std::size_t i = 0; i < setup_.options.turn_threads; ++i)
     threads_.push_back({.step = runtime::Step::turns});
-  for (const runtime::Step step : {runtime::Step::activities, runtime::Step::answers, runtime::Step::keep})
+  for (const runtime::Step step :
+       {runtime::Step::activities, runtime::Step::answers, runtime::Step::keep, runtime::Step::limits})
     threads_.push_back({.step = step});
 }
 
@@ -98,7 +101,7 @@ void Process::offer(BootTime now, std::vector<Move>& moves) const {
   if (leaving_ == Leaving::left) return;
   for (std::size_t i = 0; i < threads_.size(); ++i) {
     const Thread& thread = threads_[i];
-    if (!thread.running && (!thread.asleep || poked(thread) || thread.due <= now))
+    if (!thread.running && !thread.ended && (!thread.asleep || poked(thread) || thread.due <= now))
       moves.push_back({Move::Kind::step, i});
   }
   for (std::size_t i = 0; i < arriving_.size(); ++i) {
@@ -119,7 +122,7 @@ BootTime Process::next_due(BootTime now) const {
   consider(executor_.next_due());
   if (leaving_ == Leaving::left) return due;
   for (const Thread& thread : threads_) {
-    if (!thread.running) consider(thread.due);
+    if (!thread.running && !thread.ended) consider(thread.due);
   }
   for (const Arriving& arriving : arriving_) consider(arriving.at);
   if (leaving_ != Leaving::no) consider(leave_by_);
@@ -132,7 +135,7 @@ std::string Process::describe(const Move& move) const {
     case Move::Kind::step:
       return name() + " " + std::string(to_text(threads_[move.index].step));
     case Move::Kind::work:
-      return name() + " comes to the end of an activity";
+      return name() + " comes to the end of an activity, or tells it something";
     case Move::Kind::wake:
       return name() + " hears of " + to_text(arriving_[move.index].wake.work);
     case Move::Kind::floor:
@@ -175,6 +178,9 @@ std::optional<std::string> Process::run_step(Thread& thread) {
   const std::uint64_t calls_before = setup_.store->calls();
   const runtime::Progress progress = node_.run(thread.step);
   thread.running = false;
+  thread.ended = progress.came_back;
+  // Each that is stuck is replaced, also when it has come back in the meantime: then its thread ends.
+  for (std::size_t i = 0; i < progress.stuck.size(); ++i) threads_.push_back({.step = runtime::Step::turns});
   thread.asleep = !progress.progressed;
   thread.due = progress.next_due;
   const bool idle = (progress.progressed || thread.due <= now()) && setup_.store->calls() == calls_before;

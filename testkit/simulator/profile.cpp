@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 Profile draw_profile(Dice& dice, const testing::SimulatedFaults& allowed) {
   Profile profile;
   profile.latency = dice.pick<Duration>({0us, 50us, 500us, 5ms});
-  profile.activity_time = dice.pick<Duration>({0us, 10ms, 200ms, 2s});
+  profile.activity_time = dice.pick<Duration>({0us, 5ms, 10ms, 200ms, 2s});
   // One seed in eight goes well: what fails there is the easiest to understand.
   const bool all_well = dice.one_in(8);
   const auto chosen = [&](bool may) { return dice.one_in(2) && may && !all_well; };
@@ -35,6 +35,8 @@ Profile draw_profile(Dice& dice, const testing::SimulatedFaults& allowed) {
   profile.delay_wake_in = one_in(allowed.lost_wakes, 1, 4);
   profile.fail_before_in = one_in(allowed.store_errors, 3, 50);
   profile.lose_answer_in = one_in(allowed.store_errors, 3, 50);
+  profile.hang_in = one_in(allowed.hangs, 20, 500);
+  profile.refuse_item_in = one_in(allowed.store_errors, 2, 20);
   profile.slow_activity_in = one_in(allowed.slow_activities, 2, 20);
   profile.interleave_in = one_in(allowed.interleaved_steps, 2, 20);
   profile.uneven = chosen(allowed.uneven_workers);

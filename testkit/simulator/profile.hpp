@@ -28,12 +28,24 @@ struct Profile {
   std::uint64_t delay_wake_in = 0;
   std::uint64_t fail_before_in = 0;
   std::uint64_t lose_answer_in = 0;
+  std::uint64_t hang_in = 0;         ///< calls, for longer than most leases
+  std::uint64_t refuse_item_in = 0;  ///< of the items of a call
   std::uint64_t slow_activity_in = 0;
   std::uint64_t interleave_in = 0;
 
   Duration latency{};        ///< of a call to the store, at most
   Duration activity_time{};  ///< of activities that are not slow, at most
   bool uneven = false;
+
+  /// Nobody stands still, and the store is there: whoever has something to do does it.
+  [[nodiscard]] bool keeps_going() const noexcept {
+    return pause_every == never && replace_every == never && outage_every == never;
+  }
+  /// Besides, nobody dies, and no answer is lost: whoever has locked something gives it back.
+  [[nodiscard]] bool loses_no_locks() const noexcept {
+    return keeps_going() && kill_every == never && upgrade_every == never && drain_every == never &&
+           kill_in_call_in == 0 && fail_before_in == 0 && lose_answer_in == 0;
+  }
 };
 
 Profile draw_profile(Dice& dice, const testing::SimulatedFaults& allowed);

@@ -54,6 +54,8 @@ void Simulation::at_worker(Duration when, std::string what, std::function<void(S
 void Simulation::at_calm(std::function<void()> act) { impl_.calm_actions.push_back(std::move(act)); }
 void Simulation::at_end(std::function<void()> check) { impl_.end_checks.push_back(std::move(check)); }
 void Simulation::fail(std::string what) { impl_.fail(std::move(what)); }
+void Simulation::block(Duration time) { impl_.block(time); }
+void Simulation::die() { impl_.kill_current(); }
 std::uint64_t Simulation::draw(std::uint64_t n) { return impl_.scenario_dice().below(n); }
 Duration Simulation::now() const { return impl_.age(); }
 

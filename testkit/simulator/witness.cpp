@@ -3,12 +3,15 @@
 #include "codec/segment.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <type_traits>
 #include <utility>
 #include <variant>
 
 namespace holdfast::simulator {
 namespace {
+
+using namespace std::chrono_literals;
 
 template <class T, class... Us>
 inline constexpr bool one_of = (std::is_same_v<T, Us> || ...);
@@ -19,6 +22,11 @@ inline constexpr bool waits_for_outcome =
     one_of<T, history::ActivityScheduled, history::TimerStarted, history::EventAwaited,
            history::MessageAwaited, history::ChildStarted, history::DetachedStarted, history::SessionOpened,
            history::SessionClosing, history::SessionEventAwaited, history::ValueRead>;
+
+// No call takes so long, not even one in whose middle others make theirs.
+constexpr Duration kLongLease = 2s;
+// For how long an instance may have messages in the hands of one worker: a turn that blocks has its limit.
+constexpr Duration kPatience = 30s;
 
 std::string in_words(LockToken token) { return to_string(token).substr(0, 6); }
 
@@ -35,9 +43,58 @@ std::string Witness::name(const store::ActivityId& id) const {
          name(id.instance);
 }
 
+// ---- locks --------------------------------------------------------------------------------------
+
+Witness::Lock Witness::new_lock(LockToken token, WorkerKey worker, Duration lease) const {
+  const BootTime now = clock_.boot_now();
+  return {token, worker, now, lease, after(now, lease)};
+}
+
+// It is handed out, though nobody gave this lock back. Calls take their time, so a short lease may end by
+// itself.
+void Witness::check_lapse(const std::optional<Lock>& lock, const std::string& who) {
+  if (!lock || lock->since <= no_lapses_since_ || lock->lease < kLongLease) return;
+  broken(who + " was left locked by worker " + to_string(lock->worker) +
+         ", and waited for the end of the lease");
+}
+
+void Witness::check_progress(Instance& instance, const store::InstanceRow& row, bool pending) {
+  const BootTime now = clock_.boot_now();
+  const bool waits = pending && row.ready && row.lease_left > Duration::zero() && now >= progress_since_;
+  if (!waits) return instance.waiting.reset();
+  const bool same =
+      instance.waiting && instance.waiting->stamp == row.stamp && instance.waiting->token == row.token;
+  if (!same) instance.waiting = {row.stamp, row.token, now};
+  if (now - instance.waiting->since > kPatience)
+    broken(name(row.view.key) + " has messages, and the worker that holds it does nothing with them");
+}
+
 // ---- turns --------------------------------------------------------------------------------------
 
+template <class Rows>
+void Witness::check_given_back(LockToken token, const std::set<LockToken>& unanswered, const Rows& rows) {
+  for (const auto& [id, row] : rows) {
+    const bool locked = row.lock && row.lock->until > clock_.boot_now() && row.lock->token != token;
+    if (locked && unanswered.contains(row.lock->token))
+      broken(name(id) + " was locked by a fetch of worker " + to_string(row.lock->worker) +
+             " that was not answered, and is not given back by its next one");
+  }
+}
+
+void Witness::check_given_back(const store::TurnRequest& request, const std::set<LockToken>& unanswered) {
+  check_given_back(request.token, unanswered, instances_);
+}
+
+void Witness::check_given_back(const store::ActivityRequest& request, const std::set<LockToken>& unanswered) {
+  check_given_back(request.token, unanswered, activities_);
+}
+
 void Witness::fetched(const store::TurnRequest& request, const store::FetchedTurns& answer) {
+  if (request.repeated) {
+    for (auto& [key, instance] : instances_) {
+      if (instance.lock && instance.lock->token == request.token) instance.lock.reset();
+    }
+  }
   for (const store::LockedTurn& turn : answer.turns) take(instance(turn.key), request, turn);
 }
 
@@ -50,6 +107,8 @@ void Witness::take(Instance& instance, const store::TurnRequest& request, const 
   } else if (instance.lock && instance.lock->until > now) {
     broken(name(turn.key) + " was handed out while worker " + to_string(instance.lock->worker) +
            " holds its lock " + in_words(instance.lock->token));
+  } else {
+    check_lapse(instance.lock, name(turn.key));
   }
   if (turn.stamp != instance.stamp) broken(name(turn.key) + " was handed out with a stamp that nobody wrote");
   if (turn.execution != instance.execution)
@@ -60,7 +119,7 @@ void Witness::take(Instance& instance, const store::TurnRequest& request, const 
       broken("message " + to_string(message.id) + " of " + name(turn.key) +
              " was handed out after it was consumed");
   }
-  instance.lock = Lock{turn.token, request.worker, after(now, request.lease)};
+  instance.lock = new_lock(turn.token, request.worker, request.lease);
 }
 
 void Witness::committed(const store::CommitRequest& request, const store::TurnCommit& commit,
@@ -171,14 +230,21 @@ void Witness::schedule(const store::CommitRequest& request, const store::TurnCom
     const std::optional<store::LockedActivity>& locked = answer.handed_off[i];
     if (!locked) continue;
     if (!wanted.hand_off) broken(name(id) + " was handed off though nobody wished it");
-    hand_out(*locked,
-             {commit.activity_token, request.worker, after(clock_.boot_now(), request.activity_lease)});
+    hand_out(*locked, new_lock(commit.activity_token, request.worker, request.activity_lease));
   }
 }
 
 void Witness::fetched(const store::ActivityRequest& request, const store::FetchedActivities& answer) {
+  if (request.repeated) {
+    for (auto& [id, activity] : activities_) {
+      const bool locked = activity.lock && activity.lock->until > clock_.boot_now();
+      if (!locked || activity.lock->token != request.token) continue;
+      activity.lock.reset();
+      --activity.delivery;
+    }
+  }
   for (const store::LockedActivity& locked : answer.activities)
-    hand_out(locked, {request.token, request.worker, after(clock_.boot_now(), request.lease)});
+    hand_out(locked, new_lock(request.token, request.worker, request.lease));
 }
 
 void Witness::hand_out(const store::LockedActivity& locked, const Lock& lock) {
@@ -189,16 +255,32 @@ void Witness::hand_out(const store::LockedActivity& locked, const Lock& lock) {
   if (activity.lock && activity.lock->until > clock_.boot_now())
     broken(name(locked.id) + " was handed out while worker " + to_string(activity.lock->worker) +
            " holds its lock");
+  check_lapse(activity.lock, name(locked.id));
   ++activity.delivery;
   if (locked.attempt != activity.attempt || locked.delivery != activity.delivery)
     broken(name(locked.id) + " was handed out as attempt " + std::to_string(locked.attempt) + ", delivery " +
            std::to_string(locked.delivery) + " instead of " + std::to_string(activity.attempt) + ", " +
            std::to_string(activity.delivery));
   activity.lock = lock;
+  activity.hand_outs.push_back(
+      {static_cast<int>(activity.attempt), static_cast<int>(activity.delivery), lock.worker, lock.until});
+}
+
+void Witness::told(LockToken token) {
+  for (auto& [id, activity] : activities_) {
+    if (activity.lock && activity.lock->token == token) activity.hand_outs.back().told = true;
+  }
+}
+
+void Witness::note_refusal(const store::ActivityId& id) {
+  const auto found = activities_.find(id);
+  if (found == activities_.end() || found->second.hand_outs.empty()) return;
+  HandOut& last = found->second.hand_outs.back();
+  if (!last.told) last.overtaken = true;
 }
 
 void Witness::finished(const store::ActivityResult& result, const StoreResult<void>& answer) {
-  if (!answer) return;
+  if (!answer) return note_refusal(result.id);
   Activity& activity = activities_[result.id];
   if (activity.over || !activity.lock || activity.lock->token != result.token)
     broken("an answer for " + name(result.id) + " was accepted with the stale lock " +
@@ -216,11 +298,44 @@ void Witness::finished(const store::ActivityResult& result, const StoreResult<vo
 
 void Witness::renewed(Duration lease, const store::ActivityRenewal& renewal,
                       const StoreResult<void>& answer) {
-  if (!answer) return;
+  if (!answer) return note_refusal(renewal.id);
   Activity& activity = activities_[renewal.id];
   if (activity.over || !activity.lock || activity.lock->token != renewal.token)
     return broken(name(renewal.id) + " was renewed with the stale lock " + in_words(renewal.token));
   activity.lock->until = after(clock_.boot_now(), lease);
+  activity.hand_outs.back().until = activity.lock->until;
+}
+
+// Of several instances of that name, the newest.
+Witness::HandOuts Witness::hand_outs_of(const ActivityContext& running) const {
+  HandOuts found;
+  for (const auto& [key, instance] : instances_) {
+    const auto activity = activities_.find({key, running.execution(), running.activity_id()});
+    if (instance.id != running.instance() || activity == activities_.end()) continue;
+    const std::vector<HandOut>& all = activity->second.hand_outs;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all[i].attempt == running.attempt() && all[i].delivery == running.delivery()) found = {all, i};
+    }
+  }
+  return found;
+}
+
+// What the same worker takes again once its lease is over goes on there under the new lock.
+std::optional<BootTime> Witness::lease_of(const ActivityContext& running) const {
+  const auto [all, place] = hand_outs_of(running);
+  std::optional<BootTime> until;
+  for (std::size_t i = place; i < all.size(); ++i) {
+    if (all[i].worker == all[place].worker) until = std::max(until.value_or(kLongAgo), all[i].until);
+  }
+  return until;
+}
+
+bool Witness::was_taken_again(const ActivityContext& running) const {
+  const auto [all, place] = hand_outs_of(running);
+  if (place == 0) return false;
+  const HandOut& before = all[place - 1];
+  return before.worker == all[place].worker && before.attempt == running.attempt() &&
+         before.delivery + 1 == running.delivery() && !all[place].overtaken;
 }
 
 void Witness::end_activity(const store::ActivityId& id) {
@@ -263,7 +378,7 @@ void Witness::swept(const store::Swept& answer) {
 void Witness::inspect(const store::StoreState& state) {
   std::set<InstanceKey> running;
   for (const store::InstanceRow& row : state.instances) {
-    const Instance& instance = this->instance(row.view.key);
+    Instance& instance = this->instance(row.view.key);
     const std::string who = name(row.view.key);
     const bool ended = store::has_ended(row.view.status);
     if (!ended) running.insert(row.view.key);
@@ -276,6 +391,7 @@ void Witness::inspect(const store::StoreState& state) {
     if (pending && !row.ready && row.view.status == store::InstanceStatus::running &&
         instance.not_before <= clock_.boot_now())
       broken(who + " has messages and is not ready: it is stranded");
+    check_progress(instance, row, pending && !ended);
     if (ended && !row.timers.empty()) broken(who + " has ended and still has timers");
     for (const store::Message& message : row.messages) {
       if (instance.consumed.contains(message.id))

@@ -3,10 +3,13 @@
 
 #include "base/moments.hpp"
 
+#include <holdfast/activity_context.hpp>
 #include <holdfast/clock.hpp>
 #include <holdfast/ids.hpp>
 #include <holdfast/store.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -14,6 +17,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace holdfast::simulator {
@@ -36,9 +40,28 @@ class Witness {
   void finished(const store::ActivityResult& result, const StoreResult<void>& answer);
   void renewed(Duration lease, const store::ActivityRenewal& renewal, const StoreResult<void>& answer);
 
+  /// A fetch is about to be heard of, by a process that did not hear what others have done, which used the
+  /// tokens in `unanswered`. What they locked is to be given back by this one.
+  void check_given_back(const store::TurnRequest& request, const std::set<LockToken>& unanswered);
+  void check_given_back(const store::ActivityRequest& request, const std::set<LockToken>& unanswered);
+
   void started(const store::StartRequest& request, const StoreResult<store::StartAnswer>& answer);
   void deleted(InstanceKey key);
   void swept(const store::Swept& answer);
+
+  /// How long the activity is locked for the process that runs this code; none when that is not known.
+  [[nodiscard]] std::optional<BootTime> lease_of(const ActivityContext& running) const;
+  /// The worker that locked by this token knows what it has.
+  void told(LockToken token);
+  /// Whether the same worker had it right before, in the delivery before, and could not think that it was
+  /// another that took it.
+  [[nodiscard]] bool was_taken_again(const ActivityContext& running) const;
+  /// From here on, whoever has locked something and lives gives it back: nobody waits for a lease to end.
+  void expect_no_lapses() { no_lapses_since_ = std::min(no_lapses_since_, clock_.boot_now()); }
+  /// A worker died or was taken for gone, and what it had locked waits.
+  void allow_lapses() { no_lapses_since_ = BootTime::max(); }
+  /// From here on, whoever holds an instance that has something to do does it.
+  void expect_progress() { progress_since_ = std::min(progress_since_, clock_.boot_now()); }
 
   /// Compares the whole store with what was heard.
   void inspect(const store::StoreState& state);
@@ -52,12 +75,21 @@ class Witness {
   struct Lock {
     LockToken token{};
     WorkerKey worker{};
+    BootTime since = kLongAgo;
+    Duration lease{};
     BootTime until = kLongAgo;
+  };
+  /// An instance that has something to do, in these hands.
+  struct Waiting {
+    TurnStamp stamp{};
+    LockToken token{};
+    BootTime since = kLongAgo;
   };
   struct Instance {
     std::string id{};
     std::optional<Lock> lock{};
     BootTime not_before = kLongAgo;  ///< a release asked for a delay
+    std::optional<Waiting> waiting{};
     TurnStamp stamp{};
     bool ended = false;
     ExecutionNumber execution{1};
@@ -65,15 +97,28 @@ class Witness {
     std::set<EventId> open{};  ///< operations of this execution without an outcome
     std::set<MessageId> consumed{};
   };
+  /// What one hand-out was, and until when it was locked.
+  struct HandOut {
+    int attempt = 0;
+    int delivery = 0;
+    WorkerKey worker{};
+    BootTime until = kLongAgo;
+    bool told = false;       ///< its worker knows of it
+    bool overtaken = false;  ///< before it did, it was refused what it asked for under the lock before
+  };
   struct Activity {
     std::optional<Lock> lock{};
     std::uint32_t attempt = 1;
     std::uint32_t delivery = 0;
     bool over = false;
+    std::vector<HandOut> hand_outs{};
   };
 
   void broken(std::string what) { broken_(std::move(what)); }
   Instance& instance(InstanceKey key) { return instances_[key]; }
+  [[nodiscard]] Lock new_lock(LockToken token, WorkerKey worker, Duration lease) const;
+  void check_lapse(const std::optional<Lock>& lock, const std::string& who);
+  void check_progress(Instance& instance, const store::InstanceRow& row, bool pending);
   [[nodiscard]] std::string name(InstanceKey key) const;
   [[nodiscard]] std::string name(const store::ActivityId& id) const;
   void take(Instance& instance, const store::TurnRequest& request, const store::LockedTurn& turn);
@@ -82,6 +127,15 @@ class Witness {
   void schedule(const store::CommitRequest& request, const store::TurnCommit& commit,
                 const store::Committed& answer);
   void hand_out(const store::LockedActivity& locked, const Lock& lock);
+  void note_refusal(const store::ActivityId& id);
+  /// Of the activity whose code this is; and the place of the last one that was what runs there.
+  struct HandOuts {
+    std::span<const HandOut> all{};
+    std::size_t place = 0;
+  };
+  [[nodiscard]] HandOuts hand_outs_of(const ActivityContext& running) const;
+  template <class Rows>
+  void check_given_back(LockToken token, const std::set<LockToken>& unanswered, const Rows& rows);
   void end_activity(const store::ActivityId& id);
   void end_execution(InstanceKey key, ExecutionNumber execution);
 
@@ -89,6 +143,8 @@ class Witness {
   std::function<void(std::string)> broken_;
   std::map<InstanceKey, Instance> instances_;
   std::map<store::ActivityId, Activity> activities_;
+  BootTime no_lapses_since_ = BootTime::max();
+  BootTime progress_since_ = BootTime::max();
   std::uint64_t changes_ = 0;
   std::uint64_t turns_ = 0;
 };

@@ -85,6 +85,40 @@ TEST_F(WitnessTest, AllowsALockToBeTakenOnceItsLeaseIsOver) {
   EXPECT_TRUE(complaints_.empty());
 }
 
+TEST_F(WitnessTest, SeesALockThatItsOwnerForgot) {
+  witness_.expect_no_lapses();
+  clock_.advance(1s);
+  fetch(kFirst);
+  clock_.advance(5s);
+  fetch(kSecond);
+  EXPECT_TRUE(complained("waited for the end of the lease"));
+}
+
+TEST_F(WitnessTest, AllowsALockToBeForgottenByWhoDied) {
+  witness_.expect_no_lapses();
+  clock_.advance(1s);
+  fetch(kFirst);
+  witness_.allow_lapses();
+  clock_.advance(5s);
+  fetch(kSecond);
+  EXPECT_TRUE(complaints_.empty());
+}
+
+TEST_F(WitnessTest, SeesAnInstanceThatIsHeldAndNotRun) {
+  store::StoreState state;
+  state.instances.push_back(
+      {.view = {.key = {1}, .instance = "i-1"}, .token = kFirst, .lease_left = 5s, .ready = true});
+  state.instances.front().messages.push_back({.id = {1}, .kind = store::MessageKind::outcome});
+  witness_.expect_progress();
+  witness_.inspect(state);
+  clock_.advance(30s);
+  witness_.inspect(state);
+  EXPECT_TRUE(complaints_.empty());
+  clock_.advance(1s);
+  witness_.inspect(state);
+  EXPECT_TRUE(complained("does nothing with them"));
+}
+
 TEST_F(WitnessTest, SeesACommitWithAStaleLock) {
   fetch(kFirst);
   clock_.advance(5s);

@@ -29,7 +29,7 @@ void World::draw_options(Slot& slot) {
   RuntimeOptions& options = slot.options;
   options.queues = {"*"};
   options.activity_slots = 4;
-  options.poison_after = 1000;
+  options.poison_after = options_.poison_after;
   options.logger = logger_;
   options.metrics = metrics_;
   slot.keeps_name = dice_.one_in(2);
@@ -40,6 +40,7 @@ void World::draw_options(Slot& slot) {
   options.instance_lease = dice_.between(500ms, 5s);
   options.hold_instances = dice_.pick<Duration>({0ms, 10ms, 100ms, 400ms});
   options.cancel_grace = dice_.between(100ms, 10s);
+  options.turn_time_limit = dice_.pick<Duration>({10s, 1s});
   options.worker_stale_after = stale_after_;
   options.cached_instances = dice_.pick<std::size_t>({1, 3, 10'000});
   options.cache_idle = dice_.pick<Duration>({500ms, 10s, 10min});
@@ -67,10 +68,12 @@ void World::draw_gaps(Slot& slot) {
   if (dice_.one_in(8)) slot.options.queues = {};
 }
 
-runtime::Registry World::registry_for(const Slot& slot) const {
+runtime::Registry World::registry_for(const Slot& slot, std::uint64_t process) {
   runtime::Registry registry;
+  const auto find = [this, process] { return find_process(process); };
   for (const RegisteredActivity& activity : activities) {
-    if (!slot.lacks.contains(activity.name)) registry.add_activity(activity.name, activity.code);
+    if (!slot.lacks.contains(activity.name))
+      registry.add_activity(activity.name, activity_watch_.watched(activity.code, find));
   }
   for (const RegisteredOrchestration& orchestration : orchestrations) {
     if (!slot.lacks.contains(orchestration.name) && orchestration.from_build <= slot.build)
@@ -91,7 +94,7 @@ void World::start(Slot& slot) {
                        .name = slot.name + std::to_string(number),
                        .build = slot.build,
                        .options = slot.options,
-                       .registry = registry_for(slot),
+                       .registry = registry_for(slot, number),
                        .seed = dice_.number(),
                        .activity_end = [this] { return end_of_activity(); }};
   setup.options.build = slot.build;
@@ -120,14 +123,8 @@ void World::kill(Process& process, std::string_view why) {
   excuse(process);
   note(process.name() + " dies " + std::string(why));
   process.kill();
+  witness_.allow_lapses();
   if (!process.in_use() && dice_.one_in(2)) process.finish_unheard(1 + dice_.below(3));
-}
-
-Process* World::process_of(const FaultyStore& handle) const {
-  for (const std::unique_ptr<Process>& process : processes_) {
-    if (process->number() == handle.process()) return process.get();
-  }
-  return nullptr;
 }
 
 std::vector<Process*> World::ready_for_verbs() const {
@@ -256,6 +253,8 @@ void World::calm_down() {
     process->pause(kLongAgo);
     if (slot_of(*process) == nullptr) kill(*process, "since it was replaced");
   }
+  witness_.expect_progress();
+  witness_.expect_no_lapses();
 }
 
 }  // namespace holdfast::simulator

@@ -80,6 +80,7 @@ World::World(std::uint64_t seed, const testing::SimulationOptions& options, bool
             auto log = plain_store_->session_log(id, 0, 1'000'000);
             return log ? *std::move(log) : std::vector<store::SessionLogEntry>();
           }),
+      activity_watch_(clock_, witness_, [this](std::string what) { fail(std::move(what)); }),
       open_(options.database ? options.database(clock_) : in_memory(clock_)),
       plain_store_(open_()),
       client_store_(handle(0, "client")),
@@ -131,6 +132,8 @@ testing::SimulationReport World::report() const {
 void World::run() {
   make_slots(options_.workers);
   set_hazards();
+  if (profile_.keeps_going()) witness_.expect_progress();
+  if (profile_.loses_no_locks()) witness_.expect_no_lapses();
   loop_since_ = now();
   const BootTime trouble_ends = now() + options_.trouble;
   while (!over() && now() < trouble_ends && !all_ended()) {
@@ -319,7 +322,9 @@ void World::happen(const Choice& choice) {
     case Choice::Kind::process: {
       Process& process = *processes_[choice.index];
       if (tells_) note(process.describe(choice.move));
+      Process* const outer = std::exchange(current_, &process);
       if (auto complaint = process.make(choice.move)) fail(*std::move(complaint));
+      current_ = outer;
       break;
     }
     case Choice::Kind::client: {
@@ -419,13 +424,32 @@ void World::around(FaultyStore& handle) {
   const BootTime began = now();
   if (profile_.latency > Duration::zero()) clock_.advance(dice_.between(0us, profile_.latency));
   if (depth_ >= kDeepest) return;
-  Process* process = process_of(handle);
+  Process* const process = find_process(handle.process());
   if (process != nullptr && dice_.one_in(profile_.kill_in_call_in)) {
     ++faults_;
     kill(*process, "in the middle of a call");
   }
+  if (process != nullptr && dice_.one_in(profile_.hang_in)) hang(*process);
   if (dice_.one_in(profile_.interleave_in)) run_inside(process);
   if (now() - began > kSlowCall && process != nullptr) excuse(*process);
+}
+
+Process* World::find_process(std::uint64_t number) const {
+  for (const std::unique_ptr<Process>& process : processes_) {
+    if (process->number() == number) return process.get();
+  }
+  return nullptr;
+}
+
+// The thread that called waits; the others of its process go on.
+void World::hang(const Process& process) {
+  ++depth_;
+  ++faults_;
+  const BootTime until = now() + dice_.between(1s, 60s);
+  note(process.name() + " waits for the store, which doesn't answer");
+  while (!over() && now() < until && !calm_ && step(true)) {
+  }
+  --depth_;
 }
 
 // Others go on while a call is under way; sometimes the caller stands still for long.
@@ -453,6 +477,28 @@ void World::pass_time(Duration least) {
   }
   --depth_;
   if (over()) throw std::runtime_error("the run is over");
+}
+
+// Not while a call is under way: it would take as long, and its caller would be the one that blocks.
+void World::block(Duration time) {
+  if (calm_ || over() || depth_ > blocked_) return;
+  ++faults_;
+  note("code of an orchestration blocks for " + in_seconds(time));
+  ++blocked_;
+  pass_time(time);
+  --blocked_;
+}
+
+void World::kill_current() {
+  if (calm_ || current_ == nullptr) return;
+  ++faults_;
+  kill(*current_, "in the code of an orchestration");
+}
+
+bool World::refuses_item() {
+  if (over() || !dice_.one_in(profile_.refuse_item_in)) return false;
+  ++faults_;
+  return true;
 }
 
 Fault World::choose(FaultyStore& /*handle*/) {

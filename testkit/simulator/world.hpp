@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/registry.hpp"
+#include "testkit/simulator/activity_watch.hpp"
 #include "testkit/simulator/dice.hpp"
 #include "testkit/simulator/faulty_store.hpp"
 #include "testkit/simulator/process.hpp"
@@ -57,6 +58,10 @@ class World : private CallGuard {
   void fail(std::string what);
   Dice& scenario_dice() noexcept { return scenario_dice_; }
   [[nodiscard]] Duration age() const { return clock_.boot_now() - began_; }
+  /// Code of an orchestration blocks its thread: the others go on.
+  void block(Duration time);
+  /// The process whose code runs now dies with it.
+  void kill_current();
   /// Past all faults.
   [[nodiscard]] Store& plain_store() const noexcept { return *plain_store_; }
 
@@ -112,6 +117,7 @@ class World : private CallGuard {
   // CallGuard
   void around(FaultyStore& handle) override;
   Fault choose(FaultyStore& handle) override;
+  bool refuses_item() override;
   void tell(const FaultyStore& handle, std::string_view call, const std::string& what) override;
   [[nodiscard]] bool tells() const noexcept override { return tells_; }
   [[nodiscard]] Witness& witness() noexcept override { return witness_; }
@@ -128,7 +134,9 @@ class World : private CallGuard {
   void act(const WorkerAction& action);
   void listen();
   void bury();
+  [[nodiscard]] Process* find_process(std::uint64_t number) const;
   void run_inside(Process* process);
+  void hang(const Process& process);
   void pass_time(Duration least);
   void guard_against_loops();
   void inspect();
@@ -148,10 +156,9 @@ class World : private CallGuard {
   void draw_gaps(Slot& slot);
   void start(Slot& slot);
   void supervise();
-  [[nodiscard]] runtime::Registry registry_for(const Slot& slot) const;
+  [[nodiscard]] runtime::Registry registry_for(const Slot& slot, std::uint64_t process);
   [[nodiscard]] BootTime end_of_activity();
   void kill(Process& process, std::string_view why);
-  [[nodiscard]] Process* process_of(const FaultyStore& handle) const;
   [[nodiscard]] std::vector<Process*> ready_for_verbs() const;
   /// From here on it may lose what only it may have: it does not go on all the time.
   void excuse(const Process& process) { excused_.insert(process.worker()); }
@@ -178,6 +185,7 @@ class World : private CallGuard {
   Profile profile_;
   Witness witness_;
   SessionWitness session_witness_;
+  ActivityWatch activity_watch_;
   testing::StoreOpener open_;
   std::shared_ptr<Store> plain_store_;
   std::shared_ptr<FaultyStore> client_store_;
@@ -198,8 +206,10 @@ class World : private CallGuard {
   std::uint64_t newest_build_ = 1;
   std::uint64_t processes_made_ = 0;
   bool calm_ = false;
-  bool closing_ = false;  // no process is started any more
-  int depth_ = 0;         // steps inside of calls of steps
+  bool closing_ = false;        // no process is started any more
+  int depth_ = 0;               // steps inside of calls of steps
+  int blocked_ = 0;             // of those, inside of code that blocks
+  Process* current_ = nullptr;  // whose move is made now
 
   std::uint64_t steps_ = 0;
   std::uint64_t calls_ = 0;

@@ -425,6 +425,52 @@ TEST_P(CancellationTest, WhatIsQueuedWhenItsInstanceEndsIsNeverStarted) {
 
 // ---- whichever commits first ------------------------------------------------------------------------
 
+Task<int> begins_at_once(Context& ctx) {
+  ctx.set_value("began", true);
+  co_return co_await ctx.activity<int>("work");
+}
+Task<std::string> starts_one(Context& ctx) {
+  co_await ctx.event<int>("go");
+  const Result<int> child = co_await ctx.child<int>("begins_at_once", {.id = "child"}).result();
+  co_return child ? "done" : std::string(to_string(child.error().category));
+}
+
+TEST_P(CancellationTest, WhatIsTerminatedBeforeItsFirstTurnNeverRuns) {
+  std::atomic<int> worked{0};
+  Client client(store());
+  const auto add = [&](Runtime& r) {
+    r.activity("work", [&](ActivityContext&) { return ++worked; });
+    r.orchestration("begins_at_once", begins_at_once);
+  };
+  for (int i = 0; i < 5; ++i) client.start("begins_at_once", "i" + std::to_string(i)).terminate("never mind");
+  const auto rt = runtime(add);
+  for (int i = 0; i < 5; ++i) {
+    const Run run = client.run("i" + std::to_string(i));
+    EXPECT_EQ(run.result<int>(kSoon).error().category, Category::terminated);
+    EXPECT_EQ(run.status(), Status::terminated);
+    EXPECT_FALSE(run.value<bool>("began").has_value());
+  }
+  EXPECT_EQ(worked, 0);
+}
+
+// It is started by code that a worker has, and has a turn of its own on one that comes later.
+TEST_P(CancellationTest, AChildThatIsTerminatedBeforeItsFirstTurnNeverRunsAndTellsItsParent) {
+  std::atomic<int> worked{0};
+  Client client(store());
+  auto starter = runtime([](Runtime& r) { r.orchestration("starts_one", starts_one); });
+  const Run parent = client.start("starts_one", "p");
+  parent.raise("go", 1);
+  EXPECT_TRUE(eventually([&] { return client.find("child").has_value(); }));
+  client.terminate("child", "never mind");
+  const auto rt = runtime([&](Runtime& r) {
+    r.activity("work", [&](ActivityContext&) { return ++worked; });
+    r.orchestration("begins_at_once", begins_at_once);
+  });
+  EXPECT_EQ(parent.wait<std::string>(kSoon), "terminated");
+  EXPECT_FALSE(client.run("child").value<bool>("began").has_value());
+  EXPECT_EQ(worked, 0);
+}
+
 TEST_P(CancellationTest, ACompletionThatIsCommittedBeforeTheRequestWins) {
   const auto rt = runtime([](Runtime& r) {
     add_orchestrations(r);
@@ -601,20 +647,32 @@ TEST_F(RenewalTest, AStoreThatDoesNotAnswerRenewalsForAWhileCancelsNothing) {
   EXPECT_EQ(log->count("asked to stop"), 0U);
 }
 
-TEST_F(RenewalTest, ALeaseThatCouldNotBeKeptIsLostAndTheActivityIsHandedOutAgain) {
+TEST_F(RenewalTest, ALeaseThatCouldNotBeKeptIsToldAndTheResultCountsWhenNobodyElseHasTheActivity) {
   Deaf deaf("memory.renew_activities");
   const auto rt = start(deaf, {.activity_lease = 200ms}, [&](ActivityContext& ctx) {
-    if (ctx.delivery() > 1) return 40 + ctx.delivery();
     seen.begin();
     wait_for_stop(ctx.stop_token());
     seen.stopped(ctx.instance(), ctx.cancel_reason());
-    return 1;  // nobody hears of it
+    return 40 + ctx.delivery();
   });
   const Run run = client.start("watches", "w");
-  EXPECT_EQ(run.wait<int>(kSoon), 42);
+  EXPECT_EQ(run.wait<int>(kSoon), 41);
   EXPECT_EQ(seen.reason("w"), CancelReason::lease_lost);
   EXPECT_TRUE(run.describe().cancels.empty());
   EXPECT_TRUE(log->wait_for("the lock of an activity could not be kept"));
+}
+
+TEST_F(RenewalTest, AnActivityThatEndsEarlyBecauseItsLeaseWasLostIsRunAgainAndThatCostsNoAttempt) {
+  Deaf deaf("memory.renew_activities");
+  const auto rt = start(deaf, {.activity_lease = 200ms}, [&](ActivityContext& ctx) {
+    if (!seen.has_begun(1)) {
+      seen.begin();
+      wait_for_stop(ctx.stop_token());
+      throw ActivityFailure("stopped", "the lease is over");
+    }
+    return ctx.attempt();
+  });
+  EXPECT_EQ(client.start("watches", "w").wait<int>(kSoon), 1);
 }
 
 }  // namespace

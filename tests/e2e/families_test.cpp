@@ -123,6 +123,38 @@ TEST_P(FamiliesTest, AChildThatWaitsForItsNextAttemptCanBeCancelled) {
   EXPECT_EQ(client.run("slow-child").result<int>(kSoon).error().category, Category::cancelled);
 }
 
+Task<int> fails_when_told(Context& ctx) {
+  co_await ctx.event<int>("go");
+  throw ActivityFailure("bad", "as told");
+}
+Task<std::string> retries_a_child(Context& ctx) {
+  const Result<int> result =
+      co_await ctx
+          .child<int>("fails_when_told", {.id = "kid", .retry = {.max_attempts = 5, .first_delay = 1h}})
+          .result();
+  co_return std::string(result ? "done" : to_string(result.error().category));
+}
+
+TEST_P(FamiliesTest, ARequestToCancelThatComesWithTheFailureOfAnAttemptIsNotLost) {
+  const auto add = [](Runtime& r) {
+    r.orchestration("fails_when_told", fails_when_told);
+    r.orchestration("retries_a_child", retries_a_child);
+  };
+  Client client(store());
+  auto rt = runtime(add);
+  const Run parent = client.start("retries_a_child", "p");
+  EXPECT_TRUE(eventually([&] {
+    const auto kid = client.find("kid");
+    return kid && waits_for(kid->describe(), RunWait::Kind::event, "go");
+  }));
+  rt.reset();
+  client.raise("kid", "go", 1);  // nobody runs: both are in one batch
+  client.cancel("kid", "stop it");
+  rt = runtime(add);
+  EXPECT_EQ(client.run("kid").result<int>(kSoon).error().category, Category::cancelled);
+  EXPECT_EQ(parent.wait<std::string>(kSoon), "cancelled");
+}
+
 // ---- what becomes of children when their parent ends ---------------------------------------------
 
 Task<int> leaves_children(Context& ctx) {

@@ -110,5 +110,60 @@ TEST_P(LimitsTest, ClientsAreToldAtOnce) {
   EXPECT_FALSE(client.find("x").has_value());
 }
 
+constexpr std::size_t kHuge = std::size_t{40} << 20U;
+
+Task<int> loud(Context& ctx, std::string where) {
+  if (where == "orchestration") throw std::runtime_error(std::string(kHuge, 'y'));
+  if (where == "activity")
+    co_await ctx.activity<int>("loud", {.retry = {.max_attempts = 2, .first_delay = 1ms}});
+  if (where == "side effect") {
+    auto effect = []() -> int { throw std::runtime_error(std::string(kHuge, 'y')); };
+    co_await ctx.side_effect(effect);
+  }
+  co_return 1;
+}
+
+TEST_P(LimitsTest, WhatAnExceptionSaysIsCut) {
+  const auto rt = runtime([](Runtime& r) {
+    r.activity("loud", [](ActivityContext&) -> int { throw std::runtime_error(std::string(kHuge, 'y')); });
+    r.orchestration("loud", loud);
+  });
+  for (const std::string where : {"orchestration", "activity", "side effect"}) {
+    const auto result = rt->client().start("loud", where, where).result<int>(kSoon);
+    ASSERT_FALSE(result);
+    EXPECT_LT(result.error().message.size(), 32'769U) << where;
+    EXPECT_TRUE(result.error().message.ends_with("y... (cut, of 41943040 bytes)")) << where;
+  }
+}
+
+TEST_P(LimitsTest, OptionsThatMakeNoSenseAreRefusedWhereTheyAreGiven) {
+  const auto rt = runtime(add_program);
+  Client client = rt->client();
+  const Run run = client.start("told", "a");
+  const auto complaint = [](const auto& call) -> std::string {
+    try {
+      call();
+    } catch (const std::invalid_argument& e) {
+      return e.what();
+    }
+    return "fine";
+  };
+  EXPECT_EQ(
+      complaint([&] { run.cancel(std::string(5U << 20U, 'r')); }),
+      "holdfast: the request to cancel 'a': the reason has 5242880 bytes, and may have 4096; put what is "
+      "longer into an event or a value");
+  EXPECT_EQ(
+      complaint([&] { run.terminate(std::string(4'097, 'r')); }),
+      "holdfast: the request to terminate 'a': the reason has 4097 bytes, and may have 4096; put what is "
+      "longer into an event or a value");
+  EXPECT_EQ(complaint([&] { run.cancel({.terminate_after = -1s}, "now"); }),
+            "holdfast: the request to cancel 'a': terminate_after is -1000 ms, and must be zero or more");
+  EXPECT_EQ(complaint([&] { client.start("told", {.id = "b", .delay = -1s}); }),
+            "holdfast: the start of 'b': delay is -1000 ms, and must be zero or more");
+  EXPECT_EQ(run.status(), Status::running);
+  run.cancel(std::string(4'096, 'r'));
+  EXPECT_EQ(run.result<int>(kSoon).error().message.size(), 4'096U);
+}
+
 }  // namespace
 }  // namespace holdfast::e2e

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@ namespace holdfast::sim {
 namespace {
 
 using holdfast::testing::SimulatedFaults;
+using namespace std::chrono_literals;
 
 struct Found {
   std::string name{};
@@ -92,6 +94,22 @@ const std::vector<Found>& all_found() {
        .faults = only(
            [](SimulatedFaults& f) { f.outages = f.uneven_workers = f.store_errors = f.lost_wakes = true; }),
        .seeds = 150},
+      {.name = "LimitsHoldWhileACallToTheStoreHangs",
+       .workloads = {sequences, hurries},
+       .faults = only([](SimulatedFaults& f) { f.hangs = f.slow_activities = f.uneven_workers = true; })},
+      {.name = "AResultIsNotLostToAFetchOfItsOwnWorker",
+       .workloads = {sequences, side_effects},
+       .faults = only([](SimulatedFaults& f) { f.hangs = f.outages = f.uneven_workers = true; })},
+      {.name = "AnActivityThatEndsWhileItIsDroppedLosesNoTurn",
+       .workloads = {leftovers},
+       .faults = only([](SimulatedFaults& f) { f.interleaved_steps = f.uneven_workers = true; })},
+      {.name = "ARequestToEndThatWasTakenInPartIsNoConflict",
+       .workloads = {terminations},
+       .faults = only([](SimulatedFaults& f) { f.store_errors = f.kills = true; }),
+       .seeds = 150},
+      {.name = "ATurnThatBlocksHoldsNobodyElseUp",
+       .workloads = {blocked_turns, sequences},
+       .faults = only([](SimulatedFaults& f) { f.interleaved_steps = f.uneven_workers = true; })},
   };
   return list;
 }
@@ -103,6 +121,16 @@ TEST(UnwantedWorkTest, IsTakenAwayByEveryTriggerAtEveryStepWithKillsAndLostPushe
   });
   const auto failure = holdfast::testing::simulate_seeds(scenario_of({unwanted_work}),
                                                          {.first = 1, .count = 150}, {.faults = faults});
+  EXPECT_FALSE(failure) << failure->text();
+}
+
+// One that may be what kills its workers is taken in the same step as turns that don't come back.
+TEST(SuspectsTest, AreNotLostWithATurnThatBlocks) {
+  const SimulatedFaults faults =
+      only([](SimulatedFaults& f) { f.uneven_workers = f.interleaved_steps = true; });
+  const auto failure = holdfast::testing::simulate_seeds(
+      scenario_of({suspects_beside_blocked_turns, sequences}), {.first = 1, .count = 150},
+      {.faults = faults, .workers = 2, .trouble = 2min, .poison_after = 10});
   EXPECT_FALSE(failure) << failure->text();
 }
 

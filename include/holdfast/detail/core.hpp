@@ -39,7 +39,8 @@ struct PromiseBase {
 /// Something that is resumed in its turn.
 struct Waiter : Link {
   void (*resume)(Waiter& self) = nullptr;
-  bool shielded = false;  // a request to cancel does not reach the frame that waits
+  bool shielded = false;     // a request to cancel does not reach the frame that waits
+  bool interrupted = false;  // by a request to cancel: the await throws Cancelled
 };
 
 /// A suspended frame.
@@ -57,7 +58,7 @@ struct FrameWaiter : Waiter {
 };
 
 /// One started operation, or one started task. Owned by a Future or an awaiter, and by the core once
-/// detached.
+/// detached; who borrowed it keeps it for longer than that.
 struct OpState {
   Core* core = nullptr;
   EventId id{};                    // of its scheduling event; 0 for a task
@@ -65,8 +66,10 @@ struct OpState {
   bool failed = false;
   bool absent = false;  // a value or message that may be missing, and is
   bool detached = false;
-  bool shielded = false;                                   // started inside a shield
-  std::uint8_t kind = 0;                                   // index in Operation; meaningless for a task
+  bool orphaned = false;  // without an owner: the last borrower frees it
+  bool shielded = false;  // started inside a shield
+  std::uint8_t kind = 0;  // index in Operation; meaningless for a task
+  std::uint32_t borrowers = 0;
   ParentClosePolicy on_close = ParentClosePolicy::cancel;  // of a child
   std::string label;  // the activity's name, the child's id, the event's name
   Payload value;
@@ -79,10 +82,27 @@ struct OpState {
   [[nodiscard]] bool ready() const noexcept { return completed_at != 0; }
 };
 
+/// Destroys what nobody owns or borrows any more, and the frame of a task with it.
+void free_state(OpState* state) noexcept;
+
+/// Keeps a state that somebody else owns: the owner may drop or detach it while its outcome is waited for.
+class Borrow {
+ public:
+  explicit Borrow(OpState* state) noexcept : state_(state) { ++state_->borrowers; }
+  Borrow(const Borrow& other) noexcept : Borrow(other.state_) {}
+  Borrow& operator=(const Borrow&) = delete;
+  ~Borrow() {
+    if (--state_->borrowers == 0 && state_->orphaned) free_state(state_);
+  }
+  [[nodiscard]] OpState* state() const noexcept { return state_; }
+
+ private:
+  OpState* state_;
+};
+
 /// The wait of one frame for one operation.
 struct Wait {
   OpState* state = nullptr;
-  bool interrupted = false;  // by a request to cancel: the await throws Cancelled
   FrameWaiter waiter{};
 };
 
@@ -104,6 +124,13 @@ Described describe_operation(T operation) {
   return described;
 }
 
+/// What an operation is started for.
+enum class StartedFor : std::uint8_t {
+  a_wait,  // by an await: after a request to cancel it is not started, and the await throws
+  itself,  // as a Future that may never be awaited: what a request would not take back is started all the
+           // same
+};
+
 /// One per execution. Used by one thread at a time, which may change between turns.
 class Core {
  public:
@@ -113,10 +140,11 @@ class Core {
   // ---- operations -------------------------------------------------------------------------------
 
   /// Starts an operation: on replay it must be the one that history shows. The caller owns the state.
-  virtual OpState* start(Described described) = 0;
+  virtual OpState* start(Described described, StartedFor purpose) = 0;
   /// Adopts a task and runs it up to its first wait. The caller owns the state.
   OpState* start(std::coroutine_handle<> task, PromiseBase& promise);
-  /// The owner no longer wants it. Without an outcome it is cancelled, unless the frames are being torn down.
+  /// The owner no longer wants it. Without an outcome it is cancelled, unless the frames are being torn down;
+  /// whoever waits for it then gets a failure.
   virtual void release(OpState* state) noexcept = 0;
   /// The owner no longer wants it, but it goes on until the execution ends.
   virtual void detach(OpState* state) noexcept = 0;
@@ -166,11 +194,17 @@ class Core {
 
   /// Resumes what is ready until nothing is, or the execution stopped.
   void run_ready();
+  /// A request to cancel reaches those who wait for `state` outside of a shield, and the others go on
+  /// waiting.
+  void interrupt_waiters(OpState& state) noexcept;
+  /// Throws std::logic_error while the function of a side effect runs: it does not run again on replay.
+  void refuse_in_effect(std::string_view call) const;
   /// More interruptions than any sane code meets: it catches everything in a loop.
   virtual void too_many_interruptions() = 0;
 
   Rare<Failure> cancel_request_;
-  bool teardown_ = false;  // frames are destroyed, not dropped by the code
+  bool teardown_ = false;   // frames are destroyed, not dropped by the code
+  bool in_effect_ = false;  // the function of a side effect runs
   std::uint64_t completions_ = 0;
   int interruptions_ = 0;  // in this turn
 

@@ -79,7 +79,9 @@ struct LockedActivity {
 struct ActivityRequest {
   WorkerKey worker{};
   const Abilities* abilities = nullptr;
-  LockToken token{};  ///< new and random; locks all that this call fetches
+  LockToken token{};  ///< random; locks all that this call fetches; new, unless `repeated`
+  /// Earlier calls of this worker with this token were not answered: what they locked is put back first.
+  bool repeated = false;
   Duration lease{};
   std::size_t max = 1;
   /// Nothing but items of sessions that the worker owns: it claims no more. The same holds for a worker that

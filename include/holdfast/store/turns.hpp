@@ -48,7 +48,9 @@ struct HeldInstance {
 struct TurnRequest {
   WorkerKey worker{};
   const Code* code = nullptr;
-  LockToken token{};  ///< new and random; locks all instances that this call fetches anew
+  LockToken token{};  ///< random; locks all instances that this call fetches anew; new, unless `repeated`
+  /// Earlier calls of this worker with this token were not answered: what they locked is released first.
+  bool repeated = false;
   Duration lease{};
   std::size_t max = 1;
   std::span<const HeldInstance> held{};  ///< sorted by key

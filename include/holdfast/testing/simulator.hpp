@@ -18,8 +18,9 @@
 //
 // What it checks by itself, after each step: an instance and an activity are in the hands of one worker at a
 // time, an answer with a stale token is never accepted, history grows without gaps, every completion is seen
-// once and every message consumed once, attempts and deliveries grow as they should. And once the faults have
-// stopped, every instance ends within bounded time.
+// once and every message consumed once, attempts and deliveries grow as they should. Where nothing goes wrong
+// that would explain it, nobody waits for the lease of a lock that its owner forgot, and nobody holds an
+// instance without running it. And once the faults have stopped, every instance ends within bounded time.
 #pragma once
 
 #include <holdfast/activity.hpp>
@@ -52,20 +53,21 @@ namespace holdfast::testing {
 
 /// What may go wrong. A seed picks some of what is allowed here, and how often each happens.
 struct SimulatedFaults {
-  bool kills = true;              ///< processes die at any call, and come back under the same or another name
-  bool pauses = true;             ///< processes stand still for longer than their leases
-  bool lost_wakes = true;         ///< news of the store comes late or never
-  bool store_errors = true;       ///< calls fail, before they did anything or after their commit
-  bool outages = true;            ///< nobody reaches the store for some seconds, or for longer than leases
-  bool clock_jumps = true;        ///< somebody sets the wall clock
-  bool slow_activities = true;    ///< activities outlast leases and graces
-  bool drains = true;             ///< processes are asked to leave, and others take over
-  bool upgrades = true;           ///< processes are replaced by a newer build, one by one
-  bool uneven_workers = true;     ///< workers differ in slots, leases, queues and registered code
+  bool kills = true;            ///< processes die at any call, and come back under the same or another name
+  bool pauses = true;           ///< processes stand still for longer than their leases
+  bool lost_wakes = true;       ///< news of the store comes late or never
+  bool store_errors = true;     ///< calls fail, before they did anything or after their commit
+  bool hangs = true;            ///< calls take longer than leases, and then fail or not; other threads go on
+  bool outages = true;          ///< nobody reaches the store for some seconds, or for longer
+  bool clock_jumps = true;      ///< somebody sets the wall clock
+  bool slow_activities = true;  ///< activities outlast leases and graces
+  bool drains = true;           ///< processes are asked to leave, and others take over
+  bool upgrades = true;         ///< processes are replaced by a newer build, one by one
+  bool uneven_workers = true;   ///< workers differ in slots, leases, queues and registered code
   bool interleaved_steps = true;  ///< other threads run while a call to the store is under way
 
   static constexpr SimulatedFaults none() {
-    return {false, false, false, false, false, false, false, false, false, false, false};
+    return {false, false, false, false, false, false, false, false, false, false, false, false};
   }
 };
 
@@ -81,6 +83,9 @@ struct SimulationOptions {
   Duration patience = std::chrono::minutes(15);
   /// Makes a new, empty database on this clock; unset: in memory.
   std::function<StoreOpener(const Clock&)> database{};
+  /// How often something is handed out without an answer before it is ended; by default above what faults
+  /// alone bring about.
+  std::uint32_t poison_after = 1000;
   /// How to run one seed again, for people; "{}" stands for the seed.
   std::string replay_hint = "simulate(scenario, {}, {.print = true})";
   /// Stops before this step, to look at what led to it; 0: never.
@@ -167,6 +172,12 @@ class Simulation {
   void at_end(std::function<void()> check);
   /// Something is not as it should be. The run ends here, and the first such text is reported.
   void fail(std::string what);
+
+  /// For code of orchestrations: it blocks its thread for so long, against the rules. The rest of the world
+  /// goes on. Does nothing once the faults have stopped.
+  void block(Duration time);
+  /// For code of orchestrations: its process dies here. Does nothing once the faults have stopped.
+  void die();
 
   /// A number below `n`, by the seed.
   [[nodiscard]] std::uint64_t draw(std::uint64_t n);

@@ -6,13 +6,16 @@
 
 namespace holdfast::testing::model {
 
-void Comparison::perform(const FetchActivities& op) { fetch(op, token_of(step_)); }
+void Comparison::perform(const FetchActivities& op) {
+  fetch(op, token_of(op.repeats != 0 ? op.repeats : step_));
+}
 
 store::FetchedActivities Comparison::fetch(const FetchActivities& op, LockToken token) {
   const Worker worker = world_.space(op.on).worker(op.who);
   const store::ActivityRequest request{.worker = worker.key,
                                        .abilities = &worker.info.abilities,
                                        .token = token,
+                                       .repeated = op.repeats != 0,
                                        .lease = op.lease,
                                        .max = op.max};
   const auto level = [this](auto& model, auto& subject) {

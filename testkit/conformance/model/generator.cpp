@@ -103,7 +103,25 @@ class Generator {
     op.holding = dice_.weighted<Holding>({{5, Holding::none}, {8, Holding::own}, {1, Holding::stale}});
     op.max = dice_.pick<std::size_t>({0, 1, 1, 2, 2, 10, 10, 10, 10});
     op.lease = dice_.pick<Duration>({2s, 5s, 5s, 20s});
+    if (dice_.chance(10)) op.repeats = fetch_of_turns();
     return op;
+  }
+  /// A step that locked what is locked still; 0 when there is none.
+  std::uint32_t fetch_of_turns() {
+    std::vector<std::uint32_t> steps{0};
+    for (const store::InstanceRow& row : space_.state().instances) {
+      if (row.locked_by) steps.push_back(step_of(space_.token(row.view.key, Which::last)));
+    }
+    return dice_.pick(steps);
+  }
+  /// The same; hand-offs are no fetches.
+  std::uint32_t fetch_of_activities() {
+    std::vector<std::uint32_t> steps{0};
+    for (const store::ActivityRow& row : space_.state().activities) {
+      const std::uint32_t step = step_of(row.token);
+      if (step != 0 && first_event_of(step) > row.view.id.event) steps.push_back(step);
+    }
+    return dice_.pick(steps);
   }
 
   Operation commit_turns() {
@@ -161,6 +179,7 @@ class Generator {
     FetchActivities op{.on = on_, .who = choose_.worker()};
     op.max = dice_.pick<std::size_t>({0, 1, 1, 1, 2, 2, 10, 10, 10});
     op.lease = dice_.pick<Duration>({3s, 10s, 10s, 40s});
+    if (dice_.chance(10)) op.repeats = fetch_of_activities();
     return op;
   }
 

@@ -92,6 +92,7 @@ struct FetchTurns {
   Holding holding = Holding::none;
   std::size_t max = 10;
   Duration lease = 5s;
+  std::uint32_t repeats = 0;  ///< the step of a fetch that it repeats, as if that had not been answered
   friend bool operator==(const FetchTurns&, const FetchTurns&) = default;
 };
 
@@ -255,6 +256,7 @@ struct FetchActivities {
   Who who = Who::ada;
   std::size_t max = 10;
   Duration lease = 10s;
+  std::uint32_t repeats = 0;  ///< as with turns
   friend bool operator==(const FetchActivities&, const FetchActivities&) = default;
 };
 enum class Ending : std::uint8_t { finished, retry, put_back, set_aside };

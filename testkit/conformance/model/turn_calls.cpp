@@ -26,7 +26,7 @@ std::vector<store::HeldInstance> held_instances(const Space& space, WorkerKey wo
 
 }  // namespace
 
-void Comparison::perform(const FetchTurns& op) { fetch(op, token_of(step_)); }
+void Comparison::perform(const FetchTurns& op) { fetch(op, token_of(op.repeats != 0 ? op.repeats : step_)); }
 
 store::FetchedTurns Comparison::fetch(const FetchTurns& op, LockToken token) {
   Space& space = world_.space(op.on);
@@ -35,6 +35,7 @@ store::FetchedTurns Comparison::fetch(const FetchTurns& op, LockToken token) {
   const store::TurnRequest request{.worker = worker.key,
                                    .code = &worker.info.code,
                                    .token = token,
+                                   .repeated = op.repeats != 0,
                                    .lease = op.lease,
                                    .max = op.max,
                                    .held = held};

@@ -186,6 +186,7 @@ store::WorkerInfo worker_info(Node node, Profile profile) {
 }
 
 LockToken token_of(std::uint32_t step) { return {kTokenMark, step}; }
+std::uint32_t step_of(LockToken token) { return static_cast<std::uint32_t>(token.low); }
 TurnStamp stamp_of(std::uint32_t step) { return {kTokenMark, step}; }
 
 std::string body_of(std::uint32_t step, std::size_t nth) {

@@ -90,6 +90,8 @@ store::WorkerInfo worker_info(Node node, Profile profile);
 
 /// Made of the step's number: no two calls make the same.
 LockToken token_of(std::uint32_t step);
+/// The step that a token was made in; 0 when it is empty.
+std::uint32_t step_of(LockToken token);
 TurnStamp stamp_of(std::uint32_t step);
 std::string body_of(std::uint32_t step, std::size_t nth);
 

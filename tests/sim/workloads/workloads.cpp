@@ -77,6 +77,10 @@ void everything(Simulation& sim) {
                                   hurries,
                                   interruptions,
                                   careless_ones,
+                                  hopeless_children,
+                                  ended_before_they_began,
+                                  half_shielded_ones,
+                                  partings,
                                   conversations,
                                   restless_ones,
                                   broken_deployments,
@@ -93,6 +97,9 @@ void everything(Simulation& sim) {
                                   aborted_sessions,
                                   closed_sessions,
                                   listeners,
+                                  leftovers,
+                                  blocked_turns,
+
                                   sought_sessions,
                                   prepared_sessions,
                                   steadfast_sessions};

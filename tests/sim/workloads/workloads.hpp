@@ -99,6 +99,11 @@ void side_effects(const Shared& shared);
 void queues(const Shared& shared);
 void heartbeats(const Shared& shared);
 void oversized_ones(const Shared& shared);
+// Activities that are dropped while they end; turns that block; one that kills its workers beside them, which
+// needs a low `poison_after` and no other kills.
+void leftovers(const Shared& shared);
+void blocked_turns(const Shared& shared);
+void suspects_beside_blocked_turns(const Shared& shared);
 // Time, events and messages.
 void timers(const Shared& shared);
 void approvals(const Shared& shared);
@@ -138,6 +143,12 @@ void values(const Shared& shared);
 void new_lives(const Shared& shared);
 void versions(const Shared& shared);
 void broken_deployments(const Shared& shared);
+
+// Requests to end that come at awkward moments, and code that is awkward to end.
+void hopeless_children(const Shared& shared);
+void ended_before_they_began(const Shared& shared);
+void half_shielded_ones(const Shared& shared);
+void partings(const Shared& shared);
 
 /// A scenario of these workloads.
 testing::Scenario scenario_of(std::vector<Workload> workloads);

@@ -1,0 +1,93 @@
+#include "runtime/desk.hpp"
+
+#include "client/bodies.hpp"
+
+#include <holdfast/memory.hpp>
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <vector>
+
+namespace holdfast::runtime {
+namespace {
+
+/// Counts what is posted, and runs nothing.
+class Counting final : public Executor {
+ public:
+  void post(std::function<void()> /*work*/) override { ++posted; }
+  int posted = 0;
+};
+
+class DeskTest : public ::testing::Test {
+ protected:
+  static Registry with_work() {
+    Registry registry;
+    registry.add_activity("work", detail::make_activity([](ActivityContext&) {}));
+    return registry;
+  }
+  static store::LockedActivity locked(std::uint64_t event) {
+    return {.id = {InstanceKey{1}, ExecutionNumber{1}, EventId{event}},
+            .instance = "i",
+            .name = "work",
+            .body = bodies::to_bytes(detail::ActivityScheduled{})};
+  }
+  void begin(std::uint64_t event) {
+    ASSERT_EQ(desk.reserve_for_fetch(), 1U);
+    desk.begin(locked(event), kToken, clock.boot_now());
+  }
+  void cancel(std::uint64_t event) {
+    desk.cancel(locked(event).id, kToken, CancelReason::cancel_requested, std::nullopt);
+  }
+  std::vector<EventId> acknowledged() {
+    std::vector<EventId> events;
+    for (const store::CancelAcknowledgement& one : desk.take_acknowledgements())
+      events.push_back(one.id.event);
+    return events;
+  }
+
+  static constexpr LockToken kToken{1, 2};
+  ManualClock clock;
+  SeededRandom random{1};
+  Counting executor;
+  Worker worker{memory({.clock = &clock}),
+                {.activity_slots = 1, .logger = null_logger()},
+                with_work(),
+                random,
+                [](Step) {}};
+  InstanceCache cache{10, clock};
+  SessionDesk sessions{worker, executor};
+  ActivityDesk desk{worker, cache, sessions, executor};
+};
+
+TEST_F(DeskTest, WhatWasTakenAwayBeforeItCameHereIsNotBegun) {
+  desk.expect(kToken);
+  cancel(7);
+  cancel(7);  // the store says so until it is acknowledged
+  begin(7);
+  EXPECT_EQ(executor.posted, 0);
+  EXPECT_EQ(desk.slots_in_use(), 0U);
+  EXPECT_EQ(acknowledged(), std::vector{EventId{7}});
+  begin(8);
+  EXPECT_EQ(executor.posted, 1);
+  desk.stop_expecting(kToken);
+  EXPECT_EQ(acknowledged(), std::vector<EventId>{});
+}
+
+TEST_F(DeskTest, WhatWasTakenAwayAndNeverComesIsAcknowledged) {
+  desk.expect(kToken);
+  cancel(7);
+  EXPECT_EQ(acknowledged(), std::vector<EventId>{});
+  desk.stop_expecting(kToken);
+  EXPECT_EQ(acknowledged(), std::vector{EventId{7}});
+}
+
+TEST_F(DeskTest, NewsOfWhatIsLongOverIsForgotten) {
+  cancel(7);
+  desk.expect(kToken);
+  begin(7);
+  EXPECT_EQ(executor.posted, 1);
+}
+
+}  // namespace
+}  // namespace holdfast::runtime

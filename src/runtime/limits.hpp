@@ -1,0 +1,36 @@
+// LimitStep: ends what has taken too long, by the clock of this process alone. It asks the store nothing, so
+// limits hold also while a call to the store hangs.
+#pragma once
+
+#include "runtime/desk.hpp"
+#include "runtime/turns.hpp"
+#include "runtime/worker.hpp"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace holdfast::runtime {
+
+/// One thread at a time.
+class LimitStep {
+ public:
+  LimitStep(Worker& worker, ActivityDesk& desk, TurnStep& turns)
+      : worker_(worker), desk_(desk), turns_(turns) {}
+
+  Progress step() {
+    worker_.limits_due.begin();
+    desk_.enforce_limits();
+    std::vector<std::thread::id> stuck = turns_.give_up_overdue();
+    const BootTime due = std::min(desk_.next_limit(), turns_.next_overdue());
+    return {false, worker_.limits_due.end(due), std::move(stuck)};
+  }
+
+ private:
+  Worker& worker_;
+  ActivityDesk& desk_;
+  TurnStep& turns_;
+};
+
+}  // namespace holdfast::runtime

@@ -1,0 +1,337 @@
+// A worker without threads on the memory store: steps run when a test says so, at times that it chooses.
+#include "runtime/node.hpp"
+
+#include "base/lines_test.hpp"
+
+#include <holdfast/client.hpp>
+#include <holdfast/context.hpp>
+#include <holdfast/fault.hpp>
+#include <holdfast/memory.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace holdfast::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Decides about each call by what the test says at that time.
+class Script final : public FaultPlan {
+ public:
+  Fault at(std::string_view point) override { return decide ? decide(point) : Fault::none; }
+  std::function<Fault(std::string_view)> decide{};
+};
+
+/// Runs what was posted when it is told to.
+class Hand final : public Executor {
+ public:
+  void post(std::function<void()> work) override { posted_.push_back(std::move(work)); }
+  void post_at_once(std::function<void()> work) override { words_.push_back(std::move(work)); }
+  [[nodiscard]] std::size_t posted() const { return posted_.size(); }
+  void run_posted() { run(posted_); }
+  void tell() { run(words_); }
+
+ private:
+  static void run(std::deque<std::function<void()>>& list) {
+    while (!list.empty()) {
+      const std::function<void()> next = std::move(list.front());
+      list.pop_front();
+      next();
+    }
+  }
+  std::deque<std::function<void()>> posted_;
+  std::deque<std::function<void()>> words_;
+};
+
+std::function<void()> in_turn;  // what the code of the orchestration does before it waits
+
+Task<int> works(Context& ctx) {
+  if (in_turn) in_turn();
+  co_return co_await ctx.activity<int>("work");
+}
+Task<int> works_for_a_second(Context& ctx) { co_return co_await ctx.activity<int>("work", {.timeout = 1s}); }
+
+/// One run of the activity.
+struct Seen {
+  int delivery = 0;
+  std::optional<CancelReason> told{};
+};
+
+class NodeTest : public ::testing::Test {
+ protected:
+  struct Process {
+    explicit Process(NodeTest& test, const std::string& name, Registry registry)
+        : node(test.open(&script), {.node_id = name, .activity_slots = 4, .logger = test.lines},
+               std::move(registry), hand, test.random, [](Step) {}) {
+      EXPECT_TRUE(node.join().has_value());
+    }
+    void run(std::initializer_list<Step> steps) {
+      for (const Step step : steps) node.run(step);
+    }
+    Script script{};
+    Hand hand{};
+    Node node;
+  };
+
+  std::shared_ptr<Store> open(FaultPlan* plan = nullptr) {
+    return memory({.database = database, .clock = &clock, .faults = plan});
+  }
+  void add_orchestrations(Registry& registry) {
+    registry.add_orchestration("works", "1", detail::make_orchestration(works));
+    registry.add_orchestration("works_for_a_second", "1", detail::make_orchestration(works_for_a_second));
+  }
+  void add_activity(Registry& registry) {
+    registry.add_activity("work", detail::make_activity([this](ActivityContext& ctx) {
+                            seen.push_back({ctx.delivery(), ctx.cancel_reason()});
+                            return static_cast<int>(seen.size());
+                          }));
+  }
+  std::unique_ptr<Process> process(const std::string& name, bool with_turns, bool with_activities) {
+    Registry registry;
+    if (with_turns) add_orchestrations(registry);
+    if (with_activities) add_activity(registry);
+    return std::make_unique<Process>(*this, name, std::move(registry));
+  }
+  /// A process that runs both, and has begun the activity of an instance.
+  std::unique_ptr<Process> at_work(std::string_view orchestration = "works") {
+    auto one = process("one", true, true);
+    run = client.start(orchestration, "i");
+    one->run({Step::keep, Step::turns});
+    EXPECT_EQ(one->hand.posted(), 1U);
+    return one;
+  }
+  [[nodiscard]] int result() { return run->wait<int>(Duration::zero()); }
+  void SetUp() override { in_turn = {}; }
+
+  ManualClock clock;
+  SeededRandom random{1};
+  std::shared_ptr<MemoryDatabase> database = memory_database();
+  std::shared_ptr<Lines> lines = std::make_shared<Lines>();
+  Client client{open()};
+  std::optional<holdfast::Run> run;
+  std::vector<Seen> seen;
+};
+
+Fault away(std::string_view) { return Fault::fail_before; }
+
+// ---- limits -------------------------------------------------------------------------------------
+
+// The call hangs for as long as the time that passes inside of it.
+TEST_F(NodeTest, LimitsHoldWhileACallToTheStoreHangs) {
+  const auto one = at_work();
+  bool hung = false;
+  one->script.decide = [&](std::string_view point) {
+    if (point != "memory.renew_activities" || std::exchange(hung, true)) return Fault::none;
+    clock.advance(33s);
+    one->run({Step::limits});
+    one->hand.tell();
+    one->hand.run_posted();
+    return Fault::none;
+  };
+  one->run({Step::keep});  // it learns when to renew
+  clock.advance(11s);
+  one->run({Step::keep});
+  ASSERT_TRUE(hung);
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_EQ(seen[0].told, CancelReason::lease_lost);
+}
+
+TEST_F(NodeTest, TimeoutsHoldWhileTheStoreIsAway) {
+  const auto one = at_work("works_for_a_second");
+  one->script.decide = away;
+  clock.advance(1s);
+  one->run({Step::limits});
+  one->hand.tell();
+  one->hand.run_posted();
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_EQ(seen[0].told, CancelReason::attempt_timeout);
+}
+
+TEST_F(NodeTest, TheLimitsStepAsksTheStoreNothing) {
+  const auto one = at_work("works_for_a_second");
+  int calls = 0;
+  one->script.decide = [&](std::string_view) {
+    ++calls;
+    return Fault::none;
+  };
+  for (int i = 0; i < 60; ++i) {
+    clock.advance(1s);
+    one->run({Step::limits});
+  }
+  EXPECT_EQ(calls, 0);
+  EXPECT_EQ(one->node.slots_in_use(), 0U);  // and did all that it has to: the code ignored it
+}
+
+// ---- leases -------------------------------------------------------------------------------------
+
+TEST_F(NodeTest, TheLeaseOfWhatIsHandedOffBeginsWithTheCommit) {
+  in_turn = [this] { clock.advance(31s); };
+  const auto one = at_work();
+  one->run({Step::limits});
+  one->hand.tell();
+  one->hand.run_posted();
+  one->run({Step::turns});
+  EXPECT_EQ(result(), 1);
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_EQ(seen[0].told, std::nullopt);
+}
+
+TEST_F(NodeTest, WhatComesWhenItsLeaseIsOverIsNotBegun) {
+  const auto turns = process("turns", true, false);
+  const auto one = process("one", false, true);
+  run = client.start("works", "i");
+  turns->run({Step::keep, Step::turns});
+  // The call is under way for longer than the lease.
+  one->script.decide = [&](std::string_view) {
+    one->script.decide = {};
+    clock.advance(31s);
+    return Fault::none;
+  };
+  one->run({Step::activities});
+  EXPECT_EQ(one->hand.posted(), 0U);
+  one->run({Step::answers, Step::activities});
+  ASSERT_EQ(one->hand.posted(), 1U);
+  one->hand.run_posted();
+  EXPECT_EQ(seen.at(0).delivery, 1);
+}
+
+// ---- results ------------------------------------------------------------------------------------
+
+TEST_F(NodeTest, AResultThatTheStoreCouldNotTakeInTimeIsNotLostToAFetchOfItsOwnWorker) {
+  const auto one = at_work();
+  one->hand.run_posted();
+  one->script.decide = away;
+  one->run({Step::turns, Step::answers});
+  clock.advance(31s);
+  one->run({Step::limits, Step::keep, Step::answers});
+  one->script.decide = {};
+  clock.advance(2s);
+  one->run({Step::activities});
+  EXPECT_EQ(one->hand.posted(), 0U);
+  one->run({Step::answers, Step::turns});
+  EXPECT_EQ(result(), 1);
+  EXPECT_EQ(seen.size(), 1U);
+}
+
+TEST_F(NodeTest, NorIsOneWhoseAnswerIsUnderWay) {
+  const auto one = at_work();
+  one->hand.run_posted();
+  one->script.decide = away;
+  one->run({Step::turns});
+  one->script.decide = [&](std::string_view point) {
+    if (point != "memory.finish_activities") return Fault::none;
+    one->script.decide = {};
+    clock.advance(31s);
+    one->run({Step::activities});
+    return Fault::none;
+  };
+  one->run({Step::answers});
+  EXPECT_EQ(one->hand.posted(), 0U);
+  one->run({Step::answers, Step::turns});
+  EXPECT_EQ(result(), 1);
+  EXPECT_EQ(seen.size(), 1U);
+}
+
+TEST_F(NodeTest, AResultAfterTheLeaseCountsWhenNobodyElseHasTakenTheActivity) {
+  const auto one = at_work();
+  one->script.decide = away;
+  clock.advance(31s);
+  one->run({Step::limits, Step::keep});
+  one->hand.tell();
+  one->script.decide = {};
+  clock.advance(2s);
+  one->run({Step::activities});
+  one->hand.run_posted();
+  one->run({Step::keep, Step::answers, Step::turns, Step::answers, Step::turns});
+  EXPECT_EQ(result(), 1);
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_EQ(seen[0].told, CancelReason::lease_lost);
+}
+
+TEST_F(NodeTest, AResultThatIsDroppedIsSaid) {
+  const auto one = at_work();
+  const auto other = process("other", false, true);
+  one->script.decide = away;
+  clock.advance(31s);
+  one->run({Step::limits});
+  one->hand.tell();
+  other->run({Step::activities});
+  EXPECT_EQ(other->hand.posted(), 1U);
+  one->script.decide = {};
+  one->hand.run_posted();
+  one->run({Step::answers, Step::turns, Step::answers});
+  EXPECT_EQ(lines->count("the result of an activity is dropped"), 1U) << lines->all();
+  other->hand.run_posted();
+  other->run({Step::answers});
+  one->run({Step::turns});
+  EXPECT_EQ(result(), 2);
+  EXPECT_EQ(seen[1].delivery, 2);
+}
+
+// ---- fetches ------------------------------------------------------------------------------------
+
+TEST_F(NodeTest, WhatAFetchLockedWhoseAnswerWasLostIsRunAtTheNextOne) {
+  const auto turns = process("turns", true, false);
+  const auto one = process("one", false, true);
+  run = client.start("works", "i");
+  turns->run({Step::keep, Step::turns});
+  one->script.decide = [&](std::string_view point) {
+    if (point != "memory.fetch_activities") return Fault::none;
+    one->script.decide = {};
+    return Fault::lose_answer;
+  };
+  one->run({Step::activities});
+  EXPECT_EQ(one->hand.posted(), 0U);
+  clock.advance(1s);
+  one->run({Step::activities});
+  ASSERT_EQ(one->hand.posted(), 1U);
+  one->hand.run_posted();
+  EXPECT_EQ(seen.at(0).delivery, 1);
+}
+
+TEST_F(NodeTest, AnInstanceThatAFetchLockedWhoseAnswerWasLostRunsAtTheNextOne) {
+  const auto one = process("one", true, true);
+  run = client.start("works", "i");
+  one->script.decide = [&](std::string_view point) {
+    if (point != "memory.fetch_turns") return Fault::none;
+    one->script.decide = {};
+    return Fault::lose_answer;
+  };
+  one->run({Step::turns});
+  EXPECT_EQ(one->hand.posted(), 0U);
+  clock.advance(1s);
+  one->run({Step::turns});
+  EXPECT_EQ(one->hand.posted(), 1U);
+}
+
+TEST_F(NodeTest, AWorkerThatDrainsGivesBackWhatAFetchLockedWhoseAnswerWasLost) {
+  const auto turns = process("turns", true, false);
+  const auto one = process("one", false, true);
+  const auto other = process("other", false, true);
+  run = client.start("works", "i");
+  turns->run({Step::keep, Step::turns});
+  one->script.decide = [&](std::string_view point) {
+    if (point != "memory.fetch_activities") return Fault::none;
+    one->script.decide = {};
+    return Fault::lose_answer;
+  };
+  one->run({Step::activities});
+  one->node.stop_accepting();
+  clock.advance(1s);
+  one->run({Step::activities});
+  EXPECT_EQ(one->hand.posted(), 0U);
+  other->run({Step::activities});
+  EXPECT_EQ(other->hand.posted(), 1U);
+}
+
+}  // namespace
+}  // namespace holdfast::runtime
