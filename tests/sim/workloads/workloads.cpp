@@ -99,7 +99,6 @@ void everything(Simulation& sim) {
                                   listeners,
                                   leftovers,
                                   blocked_turns,
-
                                   sought_sessions,
                                   prepared_sessions,
                                   steadfast_sessions};
