@@ -27,8 +27,6 @@ void SessionWitness::refreshed(WorkerKey worker, const StoreResult<void>& answer
   if (is_gone && stale_after_ != never && !signs.had_pause && !waited && !replaced)
     broken_("worker " + to_string(worker) + " was taken for gone, and was never silent for long");
   if (answer) signs = {.last_try = clock_.boot_now()};
-  // Nobody has to keep one whose node has a newer incarnation.
-  if (!answer && answer.error().kind == StoreError::Kind::superseded) signs.had_pause = true;
 }
 
 // A worker gets work of sessions that it holds, or claims with it.
