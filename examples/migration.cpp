@@ -183,6 +183,7 @@ void wait_until(const std::function<bool()>& condition) {
 void tell_story(const Client& client, const std::string& talk) {
   const char* separator = "";
   for (const SessionLogEntry& entry : client.session_log(talk)) {
+    if (entry.kind == SessionLogEntry::Kind::swept) continue;  // only its record went, sooner or later
     const bool left = entry.kind == SessionLogEntry::Kind::released;
     std::cout << separator << (left ? "released (" + std::string(to_string(entry.reason)) + ")" : "claimed");
     separator = ", ";

@@ -10,7 +10,8 @@
 namespace holdfast::sqlite_store {
 namespace {
 
-constexpr std::size_t kChunk = 256U << 10U;
+// SQLite's own files take 128 KiB less one byte in one write, and cut what is longer without a word.
+constexpr std::size_t kChunk = 64U << 10U;
 
 // The write-ahead log's index in shared memory, as SQLite's documentation of that format has it: pieces of 32
 // KiB, the first of which begins with two copies of a header of 48 bytes.

@@ -37,9 +37,9 @@ struct Profile {
   Duration activity_time{};  ///< of activities that are not slow, at most
   bool uneven = false;
 
-  /// Nobody stands still, and the store is there: whoever has something to do does it.
+  /// Nobody stands still, and the store is there and answers: whoever has something to do does it.
   [[nodiscard]] bool keeps_going() const noexcept {
-    return pause_every == never && replace_every == never && outage_every == never;
+    return pause_every == never && replace_every == never && outage_every == never && hang_in == 0;
   }
   /// Besides, nobody dies, and no answer is lost: whoever has locked something gives it back.
   [[nodiscard]] bool loses_no_locks() const noexcept {
