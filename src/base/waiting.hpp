@@ -14,16 +14,20 @@ namespace holdfast {
 /// Nobody is there to see the end of it.
 inline constexpr Duration kLongestWait = std::chrono::hours(24 * 365 * 100);
 
+[[nodiscard]] constexpr Duration that_can_be_waited(Duration time) noexcept {
+  return std::clamp(time, Duration::zero(), kLongestWait);
+}
+
 /// condition.wait_for(lock, time, done).
 template <class Done>
 bool wait_for(std::condition_variable& condition, std::unique_lock<std::mutex>& lock, Duration time,
               Done done) {
-  return condition.wait_for(lock, std::min(time, kLongestWait), done);
+  return condition.wait_for(lock, that_can_be_waited(time), done);
 }
 
 /// condition.wait_for(lock, time).
 inline void wait_for(std::condition_variable& condition, std::unique_lock<std::mutex>& lock, Duration time) {
-  condition.wait_for(lock, std::min(time, kLongestWait));
+  condition.wait_for(lock, that_can_be_waited(time));
 }
 
 }  // namespace holdfast

@@ -172,6 +172,7 @@ bool ActivityDesk::take_again(const store::LockedActivity& locked, LockToken tok
   auto node = calls_.extract(found);
   node.key().second = token;
   node.mapped().call->set_token(token);
+  node.mapped().former.push_back(before);
   node.mapped().lease_until = after(asked, worker_.options.activity_lease);
   node.mapped().lapsed = false;
   calls_.insert(std::move(node));
@@ -488,8 +489,10 @@ std::optional<LockToken> ActivityDesk::newer_lock(const store::ActivityResult& a
   const std::lock_guard lock(mutex_);
   for (auto it = calls_.lower_bound({answer.id, {}}); it != calls_.end() && it->first.first == answer.id;
        ++it) {
-    const bool decided = !it->second.gone && it->second.call->answered();
-    if (decided && it->first.second != answer.token) return it->first.second;
+    const Entry& entry = it->second;
+    // Another attempt of the same activity may be in hand, too.
+    if (!entry.gone && std::ranges::find(entry.former, answer.token) != entry.former.end())
+      return it->first.second;
   }
   return std::nullopt;
 }

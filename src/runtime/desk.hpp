@@ -121,7 +121,8 @@ class ActivityDesk final : private detail::ActivityHost {
     bool told_to_end = false;                ///< grace_until is when it is given up
     bool lapsed = false;                     ///< its lease is over, as far as this process knows
     bool gone = false;                       ///< nothing to answer
-    bool on_record = false;  ///< taken away or timed out: the store wants to know how its code ends
+    bool on_record = false;           ///< taken away or timed out: the store wants to know how its code ends
+    std::vector<LockToken> former{};  ///< locks that were over, before this worker took it again
   };
   using Key = std::pair<store::ActivityId, LockToken>;
   using Calls = std::map<Key, Entry>;
