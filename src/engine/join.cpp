@@ -40,6 +40,18 @@ bool Join::suspend(std::coroutine_handle<> frame, PromiseBase& promise) {
   if (core.stopped()) return true;
   core_ = &core;
   shielded_ = promise.shielded;
+  // After a request to cancel nobody outside of a shield begins to wait for an operation that others keep
+  // going. A task that is in a shield is waited for, as by an await.
+  const bool cancelled = core.cancel_request() && !shielded_;
+  const auto is_given_up = [cancelled](const JoinPart& part) {
+    return cancelled && !part.owned && !part.state->ready() && part.state->task == nullptr;
+  };
+  for (const JoinPart& part : parts_) {
+    if (!is_given_up(part)) continue;
+    --open_;
+    failed_ = true;
+    interrupted_ |= until_ != JoinUntil::all;
+  }
   if (satisfied()) {
     // Outcomes say for themselves that a part was cancelled.
     interrupted_ = core.interrupts(promise) && until_ != JoinUntil::all;
@@ -56,7 +68,7 @@ bool Join::suspend(std::coroutine_handle<> frame, PromiseBase& promise) {
       auto& arm_of_part = static_cast<Arm&>(self);
       arm_of_part.join->part_ended(arm_of_part);
     };
-    if (!parts_[i].state->ready()) parts_[i].state->waiters.push_back(arm);
+    if (!parts_[i].state->ready() && !is_given_up(parts_[i])) parts_[i].state->waiters.push_back(arm);
   }
   return true;
 }

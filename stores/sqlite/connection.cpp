@@ -36,8 +36,8 @@ std::uint64_t load_big_endian(const unsigned char* from) noexcept {
 }  // namespace detail
 
 StoreError to_store_error(const SqlError& error) {
-  using Kind = StoreError::Kind;
-  const auto say = [&](std::string_view advice, Kind kind = Kind::unavailable) {
+  using ErrorKind = StoreError::Kind;
+  const auto say = [&](std::string_view advice, ErrorKind kind = ErrorKind::unavailable) {
     return StoreError{.kind = kind, .message = "SQLite: " + error.message + std::string(advice)};
   };
   if (error.code == SQLITE_READONLY_DBMOVED) {
@@ -64,7 +64,7 @@ StoreError to_store_error(const SqlError& error) {
       return say(
           ": THE DATABASE FILE IS DAMAGED. Stop all processes that use it, copy it and the files beside it, "
           "then restore a backup or try `sqlite3 <file> .recover`",
-          Kind::damaged);
+          ErrorKind::damaged);
     case SQLITE_SCHEMA:
       return say(
           ": stop this process, and start the version of Holdfast that upgraded the file, or a later one");
