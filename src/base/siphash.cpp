@@ -47,7 +47,7 @@ SipHash sip_hash(std::uint64_t key_low, std::uint64_t key_high, std::string_view
               key_low ^ 0x6c7967656e657261U, key_high ^ 0x7465646279746573U};
   std::string_view rest = bytes;
   for (; rest.size() >= 8; rest.remove_prefix(8)) state.take(word_of(rest.substr(0, 8)));
-  state.take((static_cast<std::uint64_t>(bytes.size()) << 56U) | word_of(rest));
+  state.take((std::uint64_t{bytes.size()} << 56U) | word_of(rest));
   state.v2 ^= 0xeeU;
   state.rounds(4);
   const std::uint64_t low = state.sum();

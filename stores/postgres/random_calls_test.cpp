@@ -37,7 +37,9 @@ class Witness {
     const std::lock_guard lock(mutex_);
     const auto [first, is_first] = keys_.try_emplace(request, answer.key);
     EXPECT_EQ(first->second, answer.key) << "one request, two instances";
-    if (answer.is_new) EXPECT_TRUE(began_.insert(request).second) << "one request began twice";
+    if (answer.is_new) {
+      EXPECT_TRUE(began_.insert(request).second) << "one request began twice";
+    }
   }
 
  private:
