@@ -27,7 +27,7 @@ const std::map<std::string, std::string> kKeepsRows{
     {"migrations", "one for each"},    {"deployment", "one"},
     {"namespaces", "names, interned"}, {"routes", "names, interned"},
     {"kinds", "names, interned"},      {"session_log", "what became of sessions, for good"},
-    {"requests", "of the last hour"},
+    {"requests", "of the last day"},
 };
 
 bool is_hot(const Table& table) { return !kKeepsRows.contains(table.name); }
@@ -70,10 +70,14 @@ std::int64_t resident_memory(pid_t pid) {
   return resident * sysconf(_SC_PAGESIZE);
 }
 
-Problems above_floor(const std::vector<Table>& tables, std::uint64_t acknowledged) {
+Problems above_floor(const std::vector<Table>& tables, std::uint64_t acknowledged, std::size_t running) {
   Problems problems;
   for (const Table& table : tables) {
-    // Those who still run are there, and listen.
+    // Those who still run are there, and listen. Those who were killed are swept away by the others.
+    if (table.name == "workers" && table.rows > static_cast<std::int64_t>(running)) {
+      problems.push_back("table workers has " + std::to_string(table.rows) + " rows for " +
+                         std::to_string(running) + " engines");
+    }
     if (table.name == "workers" || table.name == "listeners") continue;
     if (is_hot(table) && table.rows > 0) {
       problems.push_back("table " + table.name + " still has " + std::to_string(table.rows) + " rows");

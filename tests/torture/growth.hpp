@@ -22,7 +22,7 @@ std::int64_t resident_memory(pid_t pid);
 
 /// Tables that still have rows when there is no more work. `acknowledged`: calls of clients, which are
 /// remembered for an hour.
-Problems above_floor(const std::vector<Table>& tables, std::uint64_t acknowledged);
+Problems above_floor(const std::vector<Table>& tables, std::uint64_t acknowledged, std::size_t running);
 
 /// Sizes at four moments of a run, in this order.
 class Growth {

@@ -170,7 +170,7 @@ class Soak {
   Problems wait_for_floor() {
     const Time deadline = now() + 60s;
     for (;;) {
-      Problems above = above_floor(audit_.tables(), counts().acknowledged);
+      Problems above = above_floor(audit_.tables(), counts().acknowledged, engines().size());
       if (above.empty() || now() > deadline) return above;
       std::this_thread::sleep_for(100ms);
     }
