@@ -297,14 +297,16 @@ void Run::cancel(CancelOptions options, std::string_view reason) const {
         control_message(core_->random(), id_, {.kind = bodies::Control::Kind::terminate, .reason = checked}));
     messages.back().delay = *options.terminate_after;
   }
-  // In one go: the instance may end by the first before the second is sent. Where the store took the first
+  // In one go: the instance may end by the first before the second is sent. Where the store took one of them
   // alone, and both are sent again, it may have ended by then, and that is what was asked for.
   core_->call([&] {
     std::vector<StoreResult<InstanceKey>> answers = core_->store().send(messages);
+    const auto taken =
+        std::find_if(answers.begin(), answers.end(), [](const auto& answer) { return !!answer; });
     const auto refused = std::find_if(answers.begin(), answers.end(), [&](const auto& answer) {
-      return !answer && !(answers.front() && answer.error().kind == StoreError::Kind::conflict);
+      return !answer && (taken == answers.end() || answer.error().kind != StoreError::Kind::conflict);
     });
-    return std::move(refused == answers.end() ? answers.front() : *refused);
+    return std::move(refused == answers.end() ? *taken : *refused);
   });
 }
 

@@ -14,8 +14,8 @@ class Executor {
   /// The same for what the code of an activity may wait for: it begins also when the calling thread, which
   /// may be running that code, does not come back.
   virtual void post_apart(std::function<void()> work) { post(std::move(work)); }
-  /// For a word to code that runs. It waits for no other work, and takes no time of a simulation.
-  virtual void post_at_once(std::function<void()> work) { post(std::move(work)); }
+  /// For a word to code that runs: apart, and without taking time in a simulation.
+  virtual void post_at_once(std::function<void()> work) { post_apart(std::move(work)); }
   /// Whether what it runs may wait for something else that it runs.
   [[nodiscard]] virtual bool may_wait() const noexcept { return true; }
 };

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <latch>
 #include <memory>
 
@@ -27,6 +28,23 @@ TEST(ThreadPool, RunsAllThatWasPostedBeforeItStops) {
   for (int i = 0; i < 1000; ++i) pool.post([&] { ++run; });
   EXPECT_EQ(pool.stop(10s), 0U);
   EXPECT_EQ(run, 1000);
+}
+
+// As code does that asks others to stop, and then waits for them.
+TEST(ThreadPool, BeginsWhatAThreadPostsApartThoughItDoesNotComeBack) {
+  ThreadPool pool;
+  Executor& executor = pool;
+  using Post = void (Executor::*)(std::function<void()>);
+  for (const Post post : {&Executor::post_apart, &Executor::post_at_once}) {
+    std::latch done(1);
+    executor.post([&] {
+      std::latch told(1);
+      (executor.*post)([&] { told.count_down(); });
+      told.wait();
+      done.count_down();
+    });
+    done.wait();
+  }
 }
 
 TEST(ThreadPool, LeavesThreadsToThemselvesThatDontEnd) {

@@ -237,24 +237,33 @@ void World::calm_down() {
   hazards_.clear();
   outage_until_ = kLongAgo;
   for (const std::function<void()>& act : calm_actions) act();
-  // Code that could not go on gets a new deployment.
+  // Code that could not go on, or is about to be parked by one who stood still, gets a new deployment.
   const auto parked = plain_store_->list({.statuses = {store::InstanceStatus::parked}, .limit = 1});
-  if (parked && !parked->instances.empty()) ++newest_build_;
+  if (!calm_actions.empty() || (parked && !parked->instances.empty())) ++newest_build_;
   for (Slot& slot : slots_) {
-    const bool old = slot.process != nullptr && slot.process->build() < newest_build_;
     slot.build = newest_build_;
-    slot.start_at = now();
-    if (old) {
-      excuse(*slot.process);
-      slot.process->drain(now() + 5s);
-    }
+    if (slot.process == nullptr || !is_old(*slot.process)) continue;
+    excuse(*slot.process);
+    slot.process->drain(now() + 30s);
   }
   for (const std::unique_ptr<Process>& process : processes_) {
     process->pause(kLongAgo);
     if (slot_of(*process) == nullptr) kill(*process, "since it was replaced");
   }
+  for (Slot& slot : slots_) slot.start_at = BootTime::max();
+  let_the_new_come();
   witness_.expect_progress();
   witness_.expect_no_lapses();
+}
+
+bool World::is_old(const Process& process) const { return process.build() < newest_build_; }
+
+// What the old code parks while it leaves is looked at by those who come after it.
+void World::let_the_new_come() {
+  if (std::any_of(processes_.begin(), processes_.end(),
+                  [&](const auto& process) { return is_old(*process); }))
+    return;
+  for (Slot& slot : slots_) slot.start_at = std::min(slot.start_at, now());
 }
 
 }  // namespace holdfast::simulator

@@ -399,10 +399,11 @@ void World::bury() {
            " of its slots were never given back");
     if (Slot* slot = slot_of(*process)) {
       slot->process = nullptr;
-      slot->start_at = now() + (calm_ ? Duration(0) : dice_.between(0us, 5s));
+      slot->start_at = calm_ ? BootTime::max() : now() + dice_.between(0us, 5s);
     }
     return true;
   });
+  if (calm_) let_the_new_come();
 }
 
 void World::guard_against_loops() {

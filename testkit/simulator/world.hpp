@@ -173,6 +173,8 @@ class World : private CallGuard {
   void strike_drain();
   void strike_upgrade();
   void calm_down();
+  [[nodiscard]] bool is_old(const Process& process) const;
+  void let_the_new_come();
 
   const std::uint64_t seed_;
   const testing::SimulationOptions& options_;

@@ -2,6 +2,7 @@
 // that don't listen.
 #include "base/outage_test.hpp"
 #include "stores_test.hpp"
+#include "testkit/conformance/model/forwarding_store_test.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -512,6 +513,36 @@ Task<int> five_watches(Context& ctx) {
   for (int i = 0; i < 5; ++i) parts.push_back(ctx.activity<int>("watch"));
   co_await when_all(std::move(parts));
   co_return 0;
+}
+
+/// Takes the last message of a call alone, as a store may, and is away until that has ended its instance.
+class TakesTheLastOnly final : public testing::ForwardingStore {
+ public:
+  TakesTheLastOnly(std::shared_ptr<Store> to, std::function<bool()> has_ended)
+      : ForwardingStore(std::move(to)), has_ended_(std::move(has_ended)) {}
+  std::vector<StoreResult<InstanceKey>> send(std::span<const store::ClientMessage> messages) override {
+    if (std::exchange(done_, true)) return ForwardingStore::send(messages);
+    std::vector<StoreResult<InstanceKey>> answers = ForwardingStore::send(messages.last(1));
+    EXPECT_TRUE(eventually(has_ended_));
+    answers.insert(
+        answers.begin(), messages.size() - 1,
+        Unexpected(StoreError{.kind = StoreError::Kind::unavailable, .message = "nothing happened"}));
+    return answers;
+  }
+
+ private:
+  std::function<bool()> has_ended_;
+  bool done_ = false;
+};
+
+TEST_P(CancellationTest, ARequestWhoseTerminationAloneWasTakenIsNoConflict) {
+  const auto rt = watching();
+  Client plain(store());
+  plain.start("watches", "w");
+  Client client(std::make_shared<TakesTheLastOnly>(
+      store(), [&] { return plain.run("w").status() == Status::terminated; }));
+  client.cancel("w", {.terminate_after = 10ms}, "enough");
+  EXPECT_EQ(plain.run("w").status(), Status::terminated);
 }
 
 TEST_P(CancellationTest, AHundredInstancesOfFiveActivitiesAreCancelledAtOnce) {
