@@ -193,6 +193,7 @@ void World::strike_replace() {
 void World::strike_outage() {
   // Also so long that all workers would be stale.
   outage_until_ = now() + (dice_.one_in(8) ? dice_.between(60s, 100s) : dice_.between(100ms, 12s));
+  outage_spread_ = dice_.between(0us, 3s);
   note("nobody reaches the store for a while");
 }
 

@@ -502,9 +502,10 @@ bool World::refuses_item() {
   return true;
 }
 
-Fault World::choose(FaultyStore& /*handle*/) {
+Fault World::choose(FaultyStore& handle) {
   if (over()) return Fault::fail_before;
-  const bool outage = now() < outage_until_;
+  // One after the other reaches the store again.
+  const bool outage = now() < outage_until_ + outage_spread_ * static_cast<int>(handle.process() % 4);
   if (!outage && !dice_.one_in(profile_.fail_before_in)) {
     if (!dice_.one_in(profile_.lose_answer_in)) return Fault::none;
     ++faults_;

@@ -205,6 +205,7 @@ class World : private CallGuard {
   std::vector<Choice> choices_;  // of this step; kept to spare allocations
   std::vector<Move> moves_;      // likewise
   BootTime outage_until_ = kLongAgo;
+  Duration outage_spread_{};
   std::uint64_t newest_build_ = 1;
   std::uint64_t processes_made_ = 0;
   bool calm_ = false;

@@ -166,7 +166,8 @@ class Simulation {
   /// all when everything has ended before. A store that can't be reached is nothing unusual: that ClientError
   /// may leave `act`, any other exception is a failure of the run.
   void at_worker(Duration when, std::string what, std::function<void(SimulatedWorker&)> act);
-  /// What the scenario itself does when the faults stop, before all workers come back with the newest build.
+  /// What the scenario itself does when the faults stop, such as mending its code: all workers come back with
+  /// a new build after it.
   void at_calm(std::function<void()> act);
   /// What is checked when all instances have ended. An exception that leaves it is a failure of the run.
   void at_end(std::function<void()> check);

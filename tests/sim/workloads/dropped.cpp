@@ -91,6 +91,7 @@ void leftovers(const Shared& shared) {
 void blocked_turns(const Shared& shared) {
   shared.sim.orchestration("blocks_now_and_then", blocks_now_and_then);
   misbehaving = {.sim = &shared.sim, .blocks = shared.number(1, 6)};
+  shared.sim.at_calm([] { misbehaving.blocks = 0; });
   for (int i = shared.number(1, 6); i > 0; --i) {
     const std::string id = "blocked-" + std::to_string(i);
     const int rounds = shared.number(1, 3);
