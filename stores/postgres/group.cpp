@@ -192,11 +192,11 @@ void PostgresStore::commit(std::span<const Item> items, Patience patience) {
   }
 }
 
-void PostgresStore::begin(WorkingSet& set, const Statement& how) {
+void PostgresStore::begin(WorkingSet& set, const Statement& how, BootTime next_sweep) {
   set.begin(how, [&](const Answer& answer) {
     refuse_other_version(setup_.schema, answer.integer(0, 3));
     const Moment now = lease_clock_.read(answer);
-    set.set_time(now.lease, now.calendar, next_sweep_);
+    set.set_time(now.lease, now.calendar, next_sweep);
   });
 }
 
@@ -217,7 +217,7 @@ void PostgresStore::run_transaction(std::span<const Item> items, Patience patien
 }
 
 void PostgresStore::run_items(WorkingSet& set, std::span<const Item> items, Patience patience) {
-  begin(set, sql::kBegin);
+  begin(set, sql::kBegin, next_sweep_);
   if (patience != Patience::some) {
     set.ask(sql::kPatience, Parameters(std::string(patience == Patience::little ? "10ms" : "1ms")));
   }

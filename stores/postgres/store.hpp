@@ -125,7 +125,7 @@ class PostgresStore final : public Store {
   void run_transaction(std::span<const Item> items, Patience patience, Needs& locks);
   void run_items(WorkingSet& set, std::span<const Item> items, Patience patience);
   void finish_transaction(WorkingSet& set);
-  void begin(WorkingSet& set, const Statement& how);
+  void begin(WorkingSet& set, const Statement& how, BootTime next_sweep);
   Link& writer();
   void roll_back();
 
