@@ -85,7 +85,7 @@ Task<int> timeouts(Context& ctx, std::uint64_t seed) {
   SeededRandom random(seed);
   for (int i = 0; i < kRoundsOfInstance; ++i) {
     const Pair pair = draw(random);
-    co_await with_timeout(ctx, take(ctx, pair.first), pair.first);
+    co_await with_timeout(take(ctx, pair.first), pair.first);
     laps.note(ctx);
   }
   co_return 0;

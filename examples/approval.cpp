@@ -23,7 +23,7 @@ struct Decision {
 
 Task<std::string> approve(Context& ctx, Expense expense) {
   co_await ctx.activity<void>("notify_manager", expense);
-  const std::optional<Decision> decision = co_await with_timeout(ctx, ctx.event<Decision>("decision"), 24h);
+  const std::optional<Decision> decision = co_await with_timeout(ctx.event<Decision>("decision"), 24h);
   if (!decision) co_return "escalated";
   co_return (decision->approved ? "approved by " : "rejected by ") + decision->by;
 }

@@ -12,7 +12,7 @@ namespace {
 // [snippet shield]
 Task<std::string> export_data(Context& ctx) {
   co_await ctx.activity<void>("lock_table");
-  const Result<std::string> file = co_await ctx.activity<std::string>("export").result();
+  const Result<std::string> file = co_await ctx.activity<std::string>("export").settled();
   // A request to cancel does not reach what runs in a shield.
   co_await ctx.shield(ctx.activity<void>("unlock_table"));
   co_return file.value();  // throws what went wrong: here Cancelled goes on its way

@@ -1,6 +1,8 @@
 // What `./dev run` shows: orders that outlive the process that handles them. This program is the shop (a
 // client) and starts itself again as a worker: it kills that with `kill -9` in the middle of a step, starts
 // another on the same file, and shows what ran once, what ran again, and what was undone.
+#include "sell.hpp"
+
 #include <holdfast/holdfast.hpp>
 
 #include <signal.h>
@@ -16,7 +18,6 @@
 #include <filesystem>
 #include <iostream>
 #include <map>
-#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -25,45 +26,10 @@
 
 using namespace holdfast;
 using namespace std::chrono_literals;
+using shop::Order;
+using shop::sell;
 
 namespace {
-
-// ---- the process --------------------------------------------------------------------------------
-
-// [snippet process]
-struct Order {
-  std::string id;
-  std::string item;
-  int amount = 0;
-};
-
-Task<std::string> sell(Context& ctx, Order order) {
-  Saga saga(ctx);
-  std::string problem;
-  try {
-    // Two steps side by side.
-    co_await when_all(ctx.activity<void>("reserve_stock", order), ctx.activity<void>("score_risk", order));
-    saga.undo_with("release_stock", order);
-
-    // A person decides, within a day.
-    const std::optional<bool> approved = co_await with_timeout(ctx, ctx.event<bool>("approval"), 24h);
-    if (!approved.value_or(false)) throw std::runtime_error("nobody approved it");
-
-    co_await ctx.activity<void>("charge_card", order);
-    saga.undo_with("refund_card", order);
-
-    co_await ctx.sleep(500ms);  // time to change one's mind
-    co_await ctx.activity<void>("ship", order);
-    co_return "shipped";
-  } catch (const Error& e) {
-    problem = e.failure().message;
-  } catch (const std::exception& e) {
-    problem = e.what();
-  }
-  co_await saga.compensate();  // the last step first
-  co_return "undone: " + problem;
-}
-// [/snippet]
 
 // ---- the worker ---------------------------------------------------------------------------------
 

@@ -33,30 +33,30 @@ struct Order {
   int amount = 0;
 };
 
+Task<std::string> steps(Context& ctx, Saga& saga, Order order) {
+  // Two steps side by side.
+  saga.undo_with("release_stock", order.item);
+  const auto checks = co_await when_all_settled(ctx.activity<std::string>("reserve_stock", order.item),
+                                                ctx.activity<int>("score_risk", order.id));
+  const std::string stock = std::get<0>(checks).value();
+  const int risk = std::get<1>(checks).value();
+  if (risk > 50) throw std::runtime_error("too risky: " + stock);
+
+  // A person decides, within a day.
+  const std::optional<bool> approved = co_await with_timeout(ctx.event<bool>("approval"), 24h);
+  if (!approved.value_or(false)) throw std::runtime_error("not approved");
+
+  saga.undo_with("refund_card", order.id);
+  co_await ctx.activity<std::string>("charge_card", order.amount);
+
+  co_await ctx.sleep(2h);  // time to change one's mind
+  co_await ctx.activity<void>("ship", order.item);
+  co_return "shipped";
+}
+
 Task<std::string> sell(Context& ctx, Order order) {
-  Saga saga(ctx);
-  std::string problem;
-  try {
-    // Two steps side by side.
-    auto checks = co_await when_all(ctx.activity<std::string>("reserve_stock", order.item),
-                                    ctx.activity<int>("score_risk", order.id));
-    saga.undo_with("release_stock", std::get<0>(checks));
-
-    // A person decides, within a day.
-    const std::optional<bool> approved = co_await with_timeout(ctx, ctx.event<bool>("approval"), 24h);
-    if (!approved.value_or(false)) throw std::runtime_error("not approved");
-
-    const std::string receipt = co_await ctx.activity<std::string>("charge_card", order.amount);
-    saga.undo_with("refund_card", receipt);
-
-    co_await ctx.sleep(2h);  // time to change one's mind
-    co_await ctx.activity<void>("ship", order.item);
-    co_return "shipped";
-  } catch (const std::exception& e) {
-    problem = e.what();
-  }
-  co_await saga.compensate();  // the last step first
-  co_return "undone, because " + problem;
+  const Result<std::string> sold = co_await run_saga(ctx, steps, order).result();  // the last step first
+  co_return sold ? *sold : "undone, because " + sold.error().message;
 }
 
 // The same with one line moved: the card is charged before anybody approves.
@@ -64,7 +64,7 @@ Task<std::string> sell_changed(Context& ctx, Order order) {
   co_await when_all(ctx.activity<std::string>("reserve_stock", order.item),
                     ctx.activity<int>("score_risk", order.id));
   co_await ctx.activity<std::string>("charge_card", order.amount);
-  co_await with_timeout(ctx, ctx.event<bool>("approval"), 24h);
+  co_await with_timeout(ctx.event<bool>("approval"), 24h);
   co_return "shipped";
 }
 

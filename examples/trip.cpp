@@ -1,4 +1,4 @@
-// A saga: what was done is undone when a later step fails.
+// A saga: the steps are undone when a later one fails, and when the instance is cancelled.
 #include <holdfast/saga.hpp>
 #include <holdfast/testing/replay.hpp>
 
@@ -18,23 +18,22 @@ struct Trip {
 
 inline constexpr Activity<std::string(Trip)> book_hotel{"book_hotel", {.timeout = 30s}};
 inline constexpr Activity<std::string(Trip)> book_flight{"book_flight", {.retry = {.max_attempts = 2}}};
-inline constexpr Activity<void(std::string)> cancel_hotel{"cancel_hotel"};
+inline constexpr Activity<void(Trip)> cancel_hotel{"cancel_hotel"};
+inline constexpr Activity<void(Trip)> cancel_flight{"cancel_flight"};
 // [/snippet]
 
 // [snippet trip]
+Task<std::string> book(Context& ctx, Saga& saga, Trip plan) {
+  saga.undo_with(cancel_hotel, plan);  // before the step: it may be done although it failed
+  const std::string hotel = co_await ctx.activity(book_hotel, plan);
+  saga.undo_with(cancel_flight, plan);
+  const std::string flight = co_await ctx.activity(book_flight, plan);
+  co_return hotel + " and " + flight;
+}
+
 Task<std::string> trip(Context& ctx, Trip plan) {
-  Saga saga(ctx);
-  std::string problem;
-  try {
-    const std::string hotel = co_await ctx.activity(book_hotel, plan);
-    saga.undo_with(cancel_hotel, hotel);
-    const std::string flight = co_await ctx.activity(book_flight, plan);
-    co_return hotel + " and " + flight;
-  } catch (const ActivityError& e) {
-    problem = e.failure().type;  // no co_await in a catch block: C++ does not allow it
-  }
-  co_await saga.compensate();
-  co_return "not booked: " + problem;
+  const Result<std::string> booked = co_await run_saga(ctx, book, plan).result();
+  co_return booked ? *booked : "not booked: " + booked.error().type;
 }
 // [/snippet]
 
@@ -53,9 +52,16 @@ int main() {
   undone.start(trip, plan);
   undone.complete("book_hotel", "room 12");
   undone.fail("book_flight", "no_seats", "the flight is full");
-  std::cout << "open after the failure: " << undone.open().at(0).name << " "
-            << undone.open().at(0).input_as<std::string>() << "\n";
+  std::cout << "open after the failure: " << undone.open().at(0).name << "\n";
   undone.forget();
+  undone.complete("cancel_flight");
   undone.complete("cancel_hotel");
   std::cout << undone.result<std::string>().value() << "\n";
+
+  testing::ReplayHarness cancelled;
+  cancelled.start(trip, plan);
+  cancelled.cancel("the traveller is ill");
+  cancelled.complete("cancel_hotel");
+  std::cout << "ended as cancelled: " << std::boolalpha
+            << (cancelled.state() == testing::ReplayHarness::State::cancelled) << "\n";
 }

@@ -70,6 +70,7 @@ template <class Allocator>
 inline constexpr bool is_buffer<std::vector<unsigned char, Allocator>> = true;
 
 Failure decode_failure(std::string message);
+Failure decode_failure(const std::exception& error);
 Failure wrong_encoding(const Payload& payload, std::string_view wanted);
 
 // Runs `make`, a function that may note a failure in `in` or throw; user codecs may do either.
@@ -78,7 +79,7 @@ Result<T> decode_with(Make make) {
   try {
     return make();
   } catch (const std::exception& e) {
-    return Unexpected(decode_failure(e.what()));
+    return Unexpected(decode_failure(e));
   } catch (...) {
     return Unexpected(decode_failure("a codec threw an exception that is not a std::exception"));
   }

@@ -5,12 +5,17 @@
 // std::monostate.
 #pragma once
 
+#include <holdfast/activity.hpp>
+#include <holdfast/detail/describe.hpp>
 #include <holdfast/op.hpp>
+#include <holdfast/options.hpp>
 #include <holdfast/task.hpp>
 
 #include <concepts>
 #include <coroutine>
 #include <cstddef>
+#include <iterator>
+#include <list>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -22,7 +27,12 @@
 
 namespace holdfast {
 
-class Context;
+/// How a list is worked through. `co_await when_all(std::move(ops), {.at_most = 16});`
+struct FanOut {
+  [[no_unique_address]] detail::ByName by_name = detail::ByName();
+  std::size_t at_most =
+      0;  ///< parts that run at the same time, at least 1; the next starts when one has ended
+};
 
 namespace detail {
 
@@ -30,8 +40,9 @@ namespace detail {
 
 enum class JoinUntil : std::uint8_t {
   all_or_failure,  // every part has a value, or one failed
-  all,             // every part has an outcome
+  all,             // every part has an outcome, or a request to cancel ended the wait
   any,             // one part has an outcome
+  next,            // likewise, and a failure is an outcome like any other
 };
 
 /// A state to wait for. `owned`: it is dropped when the wait is over.
@@ -166,13 +177,7 @@ class Running {
       return take_value<T>(*state_.state());
     }
   }
-  /// Once it was waited for. What has no outcome then goes on for others, in a shield: the request to cancel
-  /// has reached this wait alone.
-  Result<T> outcome() {
-    OpState& state = *state_.state();
-    if (!state.ready()) return Unexpected(*state.core->cancel_request());
-    return take_outcome<T>(state);
-  }
+  Result<T> outcome() { return take_outcome<T>(*state_.state()); }
 
  private:
   std::optional<Future<T>> owned_;
@@ -206,9 +211,9 @@ std::vector<Running<typename A::value_type>> start_parts(Core& core, std::vector
   return running;
 }
 
-// ---- the coroutines behind the functions below
-// -------------------------------------------------------------------- They take parts by value, so that the
-// frame owns them, and name everything: see the page on compilers.
+// ---- the coroutines behind the functions below --------------------------------------------------
+
+// They take parts by value, so that the frame owns them, and name everything: see the page on compilers.
 
 template <class... A>
 Task<std::tuple<Lifted<typename A::value_type>...>> when_all_parts(A... parts) {
@@ -305,6 +310,154 @@ Task<Winner<Lifted<typename A::value_type>>> race_list(std::vector<A> parts) {
   co_return result;
 }
 
+// ---- a few at a time
+
+/// Starts the parts of a list in their order, so many at a time.
+template <class T>
+class Window {
+ public:
+  explicit Window(FanOut limit) : room_(limit.at_most) {
+    if (room_ == 0) throw std::invalid_argument("holdfast: FanOut::at_most is 0, and must be at least 1");
+  }
+
+  [[nodiscard]] bool has_room() const noexcept { return open_.size() < room_; }
+  [[nodiscard]] bool empty() const noexcept { return open_.empty(); }
+  [[nodiscard]] std::size_t started() const noexcept { return started_; }
+  template <class A>
+  void start(Core& core, A part) {
+    open_.emplace_back(started_, core, std::move(part));
+    ++started_;
+  }
+  /// To await the next one that ends; then take() it.
+  [[nodiscard]] Join next(JoinUntil until) const {
+    std::vector<JoinPart> parts;
+    parts.reserve(open_.size());
+    for (const One& one : open_) parts.push_back(one.part.part());
+    return Join(std::move(parts), until);
+  }
+  /// Gives `use` the place of one in the list, and the part.
+  template <class Use>
+  void take(std::size_t which, Use use) {
+    const auto found = std::next(open_.begin(), static_cast<std::ptrdiff_t>(which));
+    use(found->place, found->part);
+    open_.erase(found);
+  }
+
+ private:
+  struct One {
+    template <class A>
+    One(std::size_t its_place, Core& core, A its_part) : place(its_place), part(core, std::move(its_part)) {}
+    std::size_t place;
+    Running<T> part;
+  };
+  std::size_t room_;
+  std::size_t started_ = 0;
+  std::list<One> open_;
+};
+
+/// Gives the parts of a list, one after the other.
+template <class A>
+class ListSource {
+ public:
+  using Part = A;
+  explicit ListSource(std::vector<A> parts) : parts_(std::move(parts)) {}
+  [[nodiscard]] bool empty() const noexcept { return next_ == parts_.size(); }
+  A take() { return std::move(parts_[next_++]); }
+
+ private:
+  std::vector<A> parts_;
+  std::size_t next_ = 0;
+};
+
+/// Makes the part of an item when its turn comes.
+template <class Items, class Function>
+class MadeSource {
+ public:
+  using Part = std::invoke_result_t<Function&, typename Items::value_type&>;
+  MadeSource(Items items, Function make) : items_(std::move(items)), make_(std::move(make)) {}
+  MadeSource(MadeSource&& other) noexcept
+      : items_(std::move(other.items_)), make_(std::move(other.make_)), next_(items_.begin()) {}
+  [[nodiscard]] bool empty() const noexcept { return next_ == items_.end(); }
+  Part take() { return make_(*next_++); }
+
+ private:
+  Items items_;
+  Function make_;
+  typename Items::iterator next_ = items_.begin();
+};
+
+template <class Source, class T = typename Source::Part::value_type>
+Task<std::vector<Lifted<T>>> when_all_few(Source source, FanOut limit) {
+  Core& core = co_await CurrentCore();
+  Window<T> window(limit);
+  std::vector<std::optional<Lifted<T>>> values;
+  while (!source.empty() || !window.empty()) {
+    while (!source.empty() && window.has_room()) window.start(core, source.take());
+    values.resize(window.started());
+    Join join = window.next(JoinUntil::any);
+    const std::optional<std::size_t> ended = co_await join;
+    window.take(*ended, [&](std::size_t place, Running<T>& part) { values[place].emplace(part.take()); });
+  }
+  std::vector<Lifted<T>> all;
+  all.reserve(values.size());
+  for (auto& value : values) all.push_back(std::move(*value));
+  co_return all;
+}
+
+template <class Source, class T = typename Source::Part::value_type>
+Task<std::vector<Result<T>>> settle_few(Source source, FanOut limit) {
+  Core& core = co_await CurrentCore();
+  Window<T> window(limit);
+  std::vector<std::optional<Result<T>>> outcomes;
+  while (!source.empty() || !window.empty()) {
+    while (!source.empty() && window.has_room()) window.start(core, source.take());
+    outcomes.resize(window.started());
+    Join join = window.next(JoinUntil::next);
+    const std::optional<std::size_t> ended = co_await join;
+    window.take(*ended,
+                [&](std::size_t place, Running<T>& part) { outcomes[place].emplace(part.outcome()); });
+  }
+  std::vector<Result<T>> all;
+  all.reserve(outcomes.size());
+  for (auto& outcome : outcomes) all.push_back(std::move(*outcome));
+  co_return all;
+}
+
+/// A container of items, and a function that makes a part of each.
+template <class Items, class Function>
+concept MakesParts = requires(std::remove_cvref_t<Items>& items, Function& make) {
+  { make(*items.begin()) };
+  requires is_part<decltype(make(*items.begin()))>;
+};
+
+template <class Items, class Function>
+auto made_of(Items&& items, Function&& make) {
+  static_assert(SafeFunction<Function>,
+                "holdfast: GCC 12 destroys a temporary lambda with captures twice in an expression with "
+                "co_await; give it a name first, and pass that");
+  return MadeSource<std::remove_cvref_t<Items>, std::decay_t<Function>>(std::forward<Items>(items),
+                                                                        std::forward<Function>(make));
+}
+
+template <class A>
+Task<std::optional<Lifted<typename A::value_type>>> timeout_part(A part, Duration limit) {
+  Core& core = co_await CurrentCore();
+  Running<typename A::value_type> running(core, std::move(part));
+  Running<void> timer(core, Op<void>(core, describe_sleep(limit)));
+  std::vector<JoinPart> parts;
+  parts.push_back(running.part());
+  parts.push_back(timer.part());
+  Join join(std::move(parts), JoinUntil::any);
+  const std::optional<std::size_t> winner = co_await join;
+  std::optional<Lifted<typename A::value_type>> value;
+  if (*winner == 0) {
+    value.emplace(running.take());
+  } else {
+    timer.take();
+  }
+  co_return value;
+}
+
 }  // namespace detail
 
 /// All values, as a tuple. The first failure in the order of history is thrown, and the other parts are
@@ -318,8 +471,24 @@ template <detail::Part A>
 auto when_all(std::vector<A> parts) {
   return detail::when_all_list(std::move(parts));
 }
+/// The same with few parts running at any time.
+template <detail::Part A>
+auto when_all(std::vector<A> parts, FanOut limit) {
+  return detail::when_all_few(detail::ListSource<A>(std::move(parts)), limit);
+}
+/// The same over items: `make(item)` gives the part of each, and is called when it is to start.
+///
+///   const auto count = [&ctx](const std::string& url) { return ctx.activity<int>("count", url); };
+///   std::vector<int> counts = co_await when_all(urls, count, {.at_most = 16});
+template <class Items, class Function>
+  requires detail::MakesParts<Items, Function>
+auto when_all(Items&& items, Function&& make, FanOut limit) {
+  return detail::when_all_few(detail::made_of(std::forward<Items>(items), std::forward<Function>(make)),
+                              limit);
+}
 
-/// The outcome of every part, whatever it is. It fails for none of them.
+/// The outcome of every part, whatever it is: a part that failed, or was cancelled alone, is a Failure. A
+/// request to cancel the instance throws Cancelled.
 template <detail::Part... A>
 auto when_all_settled(A&&... parts) {
   return detail::settle_parts(detail::to_part<A>(std::forward<A>(parts))...);
@@ -327,6 +496,15 @@ auto when_all_settled(A&&... parts) {
 template <detail::Part A>
 auto when_all_settled(std::vector<A> parts) {
   return detail::settle_list(std::move(parts));
+}
+template <detail::Part A>
+auto when_all_settled(std::vector<A> parts, FanOut limit) {
+  return detail::settle_few(detail::ListSource<A>(std::move(parts)), limit);
+}
+template <class Items, class Function>
+  requires detail::MakesParts<Items, Function>
+auto when_all_settled(Items&& items, Function&& make, FanOut limit) {
+  return detail::settle_few(detail::made_of(std::forward<Items>(items), std::forward<Function>(make)), limit);
 }
 
 /// The first outcome in the order of history: its value in a variant whose index says which part it was; a
@@ -340,6 +518,12 @@ auto race(A&&... parts) {
 template <detail::Part A>
 auto race(std::vector<A> parts) {
   return detail::race_list(std::move(parts));
+}
+
+/// The value of `part`, or nothing when it takes longer than `limit`; then an owned part is cancelled.
+template <detail::Part A>
+auto with_timeout(A&& part, Duration limit) {
+  return detail::timeout_part(detail::to_part<A>(std::forward<A>(part)), limit);
 }
 
 }  // namespace holdfast

@@ -108,6 +108,7 @@ class Context {
     requires(sizeof...(In) == sizeof...(P) && (std::convertible_to<In, P> && ...))
   Op<R> activity(const Activity<R(P...)>& handle, ActivityOptions options, In&&... in) {
     detail::check_inputs<In...>();
+    options = detail::merged(handle.options, options);
     return {core_, detail::describe_activity(handle.name, &options,
                                              encode_args(static_cast<const P&>(std::forward<In>(in))...))};
   }
@@ -297,34 +298,5 @@ class Context {
  private:
   detail::Core& core_;
 };
-
-namespace detail {
-
-template <class A>
-Task<std::optional<Lifted<typename A::value_type>>> timeout_part(Context& ctx, A part, Duration limit) {
-  Core& core = co_await CurrentCore();
-  Running<typename A::value_type> running(core, std::move(part));
-  Running<void> timer(core, ctx.sleep(limit));
-  std::vector<JoinPart> parts;
-  parts.push_back(running.part());
-  parts.push_back(timer.part());
-  Join join(std::move(parts), JoinUntil::any);
-  const std::optional<std::size_t> winner = co_await join;
-  std::optional<Lifted<typename A::value_type>> value;
-  if (*winner == 0) {
-    value.emplace(running.take());
-  } else {
-    timer.take();
-  }
-  co_return value;
-}
-
-}  // namespace detail
-
-/// The value of `part`, or nothing when it takes longer than `limit`; then an owned part is cancelled.
-template <detail::Part A>
-auto with_timeout(Context& ctx, A&& part, Duration limit) {
-  return detail::timeout_part(ctx, detail::to_part<A>(std::forward<A>(part)), limit);
-}
 
 }  // namespace holdfast

@@ -1,7 +1,8 @@
 // Op<T> and Future<T>: a durable operation before and after it is started.
 //
 //   co_await ctx.activity<int>("count", url)                              an int; failures are thrown
-//   co_await ctx.activity<int>("count", url).result()                     a Result<int>
+//   co_await ctx.activity<int>("count", url).result()                     a Result<int>; Cancelled is thrown
+//   co_await ctx.activity<int>("count", url).settled()                    a Result<int> in every case
 //   Future<int> later = ctx.activity<int>("count", url).start();          runs while the code goes on
 #pragma once
 
@@ -80,20 +81,23 @@ T take_value(OpState& state) {
   return OutcomeReader<T>::read(state).value();
 }
 
-/// What a wait gave, as a value or as a Result.
-template <class T, bool kAsResult>
+/// What a wait gave.
+template <class T, Awaits kAs>
 auto outcome_of(const Wait& wait, const Core& core) {
-  if constexpr (kAsResult) {
+  if constexpr (kAs == Awaits::settled) {
     if (wait.waiter.interrupted) return Result<T>(Unexpected(*core.cancel_request()));
-    return take_outcome<T>(*wait.state);
   } else {
     if (wait.waiter.interrupted) throw Cancelled(*core.cancel_request());
+  }
+  if constexpr (kAs == Awaits::value) {
     return take_value<T>(*wait.state);
+  } else {
+    return take_outcome<T>(*wait.state);
   }
 }
 
 /// Waits for an operation that somebody else owns.
-template <class T, bool kAsResult>
+template <class T, Awaits kAs>
 class FutureAwaiter {
  public:
   explicit FutureAwaiter(OpState* state) noexcept : borrowed_(state) { wait_.state = state; }
@@ -103,7 +107,7 @@ class FutureAwaiter {
   bool await_suspend(std::coroutine_handle<Promise> frame) {
     return wait_.state->core->wait(wait_, frame, frame.promise());
   }
-  auto await_resume() { return outcome_of<T, kAsResult>(wait_, *wait_.state->core); }
+  auto await_resume() { return outcome_of<T, kAs>(wait_, *wait_.state->core); }
 
  private:
   Borrow borrowed_;
@@ -111,7 +115,7 @@ class FutureAwaiter {
 };
 
 /// Starts an operation, waits for it, and drops it when the frame is destroyed before.
-template <class T, bool kAsResult>
+template <class T, Awaits kAs>
 class OpAwaiter {
  public:
   OpAwaiter(Core& core, Described& described) noexcept : core_(core), described_(described) {}
@@ -126,7 +130,7 @@ class OpAwaiter {
   bool await_suspend(std::coroutine_handle<Promise> frame) {
     return core_.start_and_wait(described_, wait_, frame, frame.promise());
   }
-  auto await_resume() { return outcome_of<T, kAsResult>(wait_, core_); }
+  auto await_resume() { return outcome_of<T, kAs>(wait_, core_); }
 
  private:
   Core& core_;
@@ -134,21 +138,21 @@ class OpAwaiter {
   Wait wait_;
 };
 
-/// What `.result()` of an operation gives; refers to the operation.
-template <class T>
+/// What `.result()` and `.settled()` of an operation give; refers to the operation.
+template <class T, Awaits kAs>
 struct OpResult {
   using HoldfastAwaitable = void;
   Core& core;
   Described& described;
-  OpAwaiter<T, true> operator co_await() const noexcept { return {core, described}; }
+  OpAwaiter<T, kAs> operator co_await() const noexcept { return {core, described}; }
 };
-template <class T>
+template <class T, Awaits kAs>
 class FutureResult {
  public:
   using HoldfastAwaitable = void;
   explicit FutureResult(OpState* state) noexcept : borrowed_(state) {}
-  FutureAwaiter<T, true> operator co_await() const noexcept {
-    return FutureAwaiter<T, true>(borrowed_.state());
+  FutureAwaiter<T, kAs> operator co_await() const noexcept {
+    return FutureAwaiter<T, kAs>(borrowed_.state());
   }
 
  private:
@@ -170,9 +174,12 @@ class [[nodiscard("an Op does nothing until it is awaited or started")]] Op {
   Op(detail::Core& core, detail::Described described) noexcept
       : core_(&core), described_(std::move(described)) {}
 
-  detail::OpAwaiter<T, false> operator co_await() && noexcept { return {*core_, described_}; }
-  /// Awaiting this gives a Result<T>: a failure or cancellation is a value.
-  detail::OpResult<T> result() && noexcept { return {*core_, described_}; }
+  detail::OpAwaiter<T, detail::Awaits::value> operator co_await() && noexcept { return {*core_, described_}; }
+  /// Awaiting this gives a Result<T>: a failure is a value. A request to cancel the instance throws
+  /// Cancelled.
+  detail::OpResult<T, detail::Awaits::result> result() && noexcept { return {*core_, described_}; }
+  /// Awaiting this gives a Result<T> in every case: a request to cancel is a failure of category cancelled.
+  detail::OpResult<T, detail::Awaits::settled> settled() && noexcept { return {*core_, described_}; }
   /// Starts it now, to be awaited later. After a request to cancel, outside of a shield, the Future is
   /// cancelled at once; only what a request takes back from nobody is started all the same: detached
   /// orchestrations, children that are abandoned, the opening and closing of sessions.
@@ -188,8 +195,9 @@ class [[nodiscard("an Op does nothing until it is awaited or started")]] Op {
   detail::Described described_;
 };
 
-/// A started operation or task. Dropping it cancels what has no outcome yet; detach() lets it go on. Other
-/// tasks may wait for it meanwhile: after detach() they go on waiting, after a drop their await fails.
+/// A started operation or task. Dropping it cancels what has no outcome yet; detach() lets it go on, and so
+/// does a task that drops its own Future. Other tasks may wait for it meanwhile: after detach() they go on
+/// waiting, after a drop their await fails.
 template <class T>
 class [[nodiscard("dropping a Future cancels it; detach() lets it run")]] Future {
  public:
@@ -207,10 +215,18 @@ class [[nodiscard("dropping a Future cancels it; detach() lets it run")]] Future
   }
 
   /// Its value, or its failure thrown. The value of a started task is moved out: await that one once.
-  detail::FutureAwaiter<T, false> operator co_await() const {
-    return detail::FutureAwaiter<T, false>(state());
+  detail::FutureAwaiter<T, detail::Awaits::value> operator co_await() const {
+    return detail::FutureAwaiter<T, detail::Awaits::value>(state());
   }
-  [[nodiscard]] detail::FutureResult<T> result() const { return detail::FutureResult<T>(state()); }
+  /// Awaiting this gives a Result<T>: a failure is a value. A request to cancel the instance throws
+  /// Cancelled.
+  [[nodiscard]] detail::FutureResult<T, detail::Awaits::result> result() const {
+    return detail::FutureResult<T, detail::Awaits::result>(state());
+  }
+  /// Awaiting this gives a Result<T> in every case: a request to cancel is a failure of category cancelled.
+  [[nodiscard]] detail::FutureResult<T, detail::Awaits::settled> settled() const {
+    return detail::FutureResult<T, detail::Awaits::settled>(state());
+  }
 
   /// Whether it has an outcome, so that awaiting it doesn't wait.
   [[nodiscard]] bool ready() const { return state()->ready(); }

@@ -76,7 +76,7 @@ class ByName {
 };
 }  // namespace detail
 
-/// Options of an activity.
+/// Options of an activity. In a call by a typed handle, what is not set here is as the handle says.
 struct ActivityOptions {
   [[no_unique_address]] detail::ByName by_name = detail::ByName();
   std::string_view session{};         ///< the session that it belongs to; empty = none
@@ -84,7 +84,7 @@ struct ActivityOptions {
   std::optional<Duration> timeout{};  ///< of one attempt; retried like any failure
   std::optional<Duration> schedule_to_start{};  ///< how long it may wait for a worker
   RetryPolicy retry{};
-  int priority = 0;  ///< higher goes first
+  std::optional<int> priority{};  ///< higher goes first; 0 when it is not set
 };
 
 /// What happens to a child when the execution that started it ends.

@@ -1,29 +1,36 @@
-// Saga: what has to be undone when a later step fails. C++ allows no co_await in a catch handler or
-// destructor, so compensation is a call.
+// Saga: a process whose steps are undone when it fails, times out or is cancelled.
 //
-//   Saga saga(ctx);
-//   auto outcome = co_await book(ctx, saga, trip).result();   // calls saga.undo_with("cancel_hotel", id)
-//   if (!outcome) co_await saga.compensate();
+//   Task<std::string> book(Context& ctx, Saga& saga, Trip trip) {
+//     saga.undo_with("cancel_hotel", trip);                     // before the step: a step that failed may be
+//     done co_await ctx.activity<void>("book_hotel", trip); saga.undo_with("cancel_flight", trip); co_await
+//     ctx.activity<void>("book_flight", trip); co_return "booked";
+//   }
+//
+//   Task<std::string> travel(Context& ctx, Trip trip) { return run_saga(ctx, book, trip); }
 #pragma once
 
 #include <holdfast/context.hpp>
 
 #include <concepts>
+#include <exception>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace holdfast {
 
-/// Remembers one activity for each step that was done. It lives in the frame of the orchestration.
+/// The activities that undo the steps of one run. It lives in the frame of the orchestration.
 class Saga {
  public:
   explicit Saga(Context& ctx) noexcept : ctx_(ctx) {}
   Saga(const Saga&) = delete;
   Saga& operator=(const Saga&) = delete;
 
-  /// The activity that undoes the step that was just done. The arguments are those of Context::activity.
+  /// The activity that undoes the step that follows. The arguments are those of Context::activity. It runs
+  /// also when the step has failed or was cancelled, and has to be right whether the step was done, was not
+  /// done, or is being stopped: let both use the same key.
   template <class... In>
     requires detail::PlainInputs<In...>
   void undo_with(std::string_view name, In&&... in) {
@@ -48,7 +55,7 @@ class Saga {
   void undo_with(const Name& name, detail::BareBraces, In&&... in) const;
 
   /// Undoes all steps, the last one first, also when the instance is being cancelled. Every step is tried; if
-  /// some fail, the first failure is thrown at the end.
+  /// some fail, the first failure is thrown at the end. run_saga() calls it.
   Task<void> compensate() { return ctx_.shield(run(std::exchange(steps_, {}))); }
 
   [[nodiscard]] bool empty() const noexcept { return steps_.empty(); }
@@ -59,7 +66,7 @@ class Saga {
     while (!steps.empty()) {
       Op<void> step = std::move(steps.back());
       steps.pop_back();
-      const Result<void> outcome = co_await std::move(step).result();
+      const Result<void> outcome = co_await std::move(step).settled();
       if (!outcome && !first) first = outcome.error();
     }
     if (first) throw_failure(std::move(*first));
@@ -68,5 +75,35 @@ class Saga {
   Context& ctx_;
   std::vector<Op<void>> steps_;
 };
+
+namespace detail {
+
+/// Throws what ended the steps. Where they could not be undone either, that is the last of its causes.
+[[noreturn]] void rethrow_after_undoing(const std::exception_ptr& error, const Result<void>& undone);
+
+}  // namespace detail
+
+/// Runs `steps(ctx, saga, in...)`. When it throws anything, Cancelled included, everything that it gave to
+/// `saga` is undone, the last step first, and the same is thrown on.
+template <class R, class... P>
+Task<R> run_saga(Context& ctx, Task<R> (*steps)(Context&, Saga&, P...),
+                 std::type_identity_t<std::decay_t<P>>... in) {
+  Saga saga(ctx);
+  std::exception_ptr error;
+  try {
+    Task<R> body = steps(ctx, saga, static_cast<P&&>(in)...);
+    co_return co_await std::move(body);
+  } catch (...) {
+    error = std::current_exception();  // C++ allows no co_await in here
+  }
+  const Result<void> undone = co_await saga.compensate().settled();
+  detail::rethrow_after_undoing(error, undone);
+}
+/// The same with a lambda that captures nothing.
+template <class Steps, class... In>
+  requires(std::is_class_v<Steps> && std::is_empty_v<Steps>)
+auto run_saga(Context& ctx, Steps steps, In&&... in) {
+  return run_saga(ctx, +steps, std::forward<In>(in)...);
+}
 
 }  // namespace holdfast

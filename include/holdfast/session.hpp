@@ -62,6 +62,7 @@ class Session {
     requires(sizeof...(In) == sizeof...(P) && (std::convertible_to<In, P> && ...))
   Op<R> activity(const Activity<R(P...)>& handle, ActivityOptions options, In&&... in) const {
     detail::check_inputs<In...>();
+    options = detail::merged(handle.options, options);
     return {*core_, detail::describe_activity(handle.name, &options,
                                               encode_args(static_cast<const P&>(std::forward<In>(in))...),
                                               &settings_)};

@@ -12,6 +12,7 @@
 
 #include <concepts>
 #include <coroutine>
+#include <cstdint>
 #include <exception>
 #include <optional>
 #include <type_traits>
@@ -40,6 +41,10 @@ concept AwaitedAs =
 
 /// The failure that an exception stands for. Rethrows nothing and never throws itself.
 Failure failure_of(const std::exception_ptr& error) noexcept;
+void rethrow_if_cancelled(const std::exception_ptr& error);
+
+/// What an await gives: the value, with failures thrown; a Result, with Cancelled thrown; or always a Result.
+enum class Awaits : std::uint8_t { value, result, settled };
 
 /// A finished task wakes the frame that awaits it, or completes its Future.
 struct FinalAwaiter {
@@ -117,10 +122,11 @@ struct TaskAwaiter {
   T await_resume() { return task.promise().take(); }
 };
 
-template <class T>
+template <class T, Awaits kAs>
 struct TaskResultAwaiter : TaskAwaiter<T> {
   Result<T> await_resume() {
     TaskPromise<T>& promise = this->task.promise();
+    if constexpr (kAs == Awaits::result) rethrow_if_cancelled(promise.error);
     if (promise.error) return Unexpected(failure_of(promise.error));
     if constexpr (std::is_void_v<T>) {
       return {};
@@ -153,8 +159,10 @@ class [[nodiscard("a Task does nothing until it is awaited")]] Task {
   }
 
   detail::TaskAwaiter<T> operator co_await() && noexcept { return {frame_}; }
-  /// Awaiting this gives a Result: it throws nothing, a failure or cancellation is a value.
+  /// Awaiting this gives a Result: a failure is a value. Cancelled is thrown on.
   auto result() && noexcept;
+  /// Awaiting this gives a Result in every case: Cancelled is a failure of category cancelled.
+  auto settled() && noexcept;
 
   /// For the engine: the frame, which the caller now owns.
   [[nodiscard]] Handle release() noexcept { return std::exchange(frame_, {}); }
@@ -185,18 +193,22 @@ OpState* start_task(Core& core, Task<T> task) {
 }
 
 /// The await of a Task's result; refers to the task.
-template <class T>
+template <class T, Awaits kAs>
 struct TaskResult {
   using HoldfastAwaitable = void;
   std::coroutine_handle<TaskPromise<T>> frame;
-  TaskResultAwaiter<T> operator co_await() const noexcept { return {{frame}}; }
+  TaskResultAwaiter<T, kAs> operator co_await() const noexcept { return {{frame}}; }
 };
 
 }  // namespace detail
 
 template <class T>
 auto Task<T>::result() && noexcept {
-  return detail::TaskResult<T>{frame_};
+  return detail::TaskResult<T, detail::Awaits::result>{frame_};
+}
+template <class T>
+auto Task<T>::settled() && noexcept {
+  return detail::TaskResult<T, detail::Awaits::settled>{frame_};
 }
 
 }  // namespace holdfast

@@ -66,6 +66,9 @@ void check_options(std::string_view whose, const ActivityOptions& options) {
   const Check check(whose);
   check.above_zero("timeout", options.timeout);
   check.above_zero("schedule_to_start", options.schedule_to_start);
+  check.require(
+      "priority", options.priority, [](int p) { return -1'000'000 <= p && p <= 1'000'000; },
+      "between -1000000 and 1000000");
   check_options(whose, options.retry);
 }
 

@@ -73,6 +73,10 @@ TEST(CheckOptions, OfActivities) {
       {{.timeout = -5s}, "holdfast: x: timeout is -5000 ms, and must be above zero"},
       {{.schedule_to_start = 1us}, "fine"},
       {{.schedule_to_start = -1us}, "holdfast: x: schedule_to_start is -1 us, and must be above zero"},
+      {{.priority = -1'000'000}, "fine"},
+      {{.priority = 1'000'001}, "holdfast: x: priority is 1000001, and must be between -1000000 and 1000000"},
+      {{.priority = std::numeric_limits<int>::min()},
+       "holdfast: x: priority is -2147483648, and must be between -1000000 and 1000000"},
   };
   for (const Case& one : cases) EXPECT_EQ(complaint([&] { check_options("x", one.options); }), one.expected);
 }

@@ -14,6 +14,11 @@ std::string failure_text(std::string_view text) {
   return std::string(text.substr(0, end)) + "... (cut, of " + std::to_string(text.size()) + " bytes)";
 }
 
+std::string failure_text(const std::exception& error) {
+  const char* const text = error.what();
+  return text != nullptr ? failure_text(std::string_view(text)) : "";
+}
+
 void limit_details(Failure& failure, std::uint64_t limit) {
   if (limit == 0 || failure.details.bytes.size() <= limit) return;
   failure.message +=

@@ -7,6 +7,7 @@
 #include <holdfast/random.hpp>
 
 #include <algorithm>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -57,8 +58,10 @@ store::StartRequest request_of(detail::ClientCore& core, std::string_view orches
 
 }  // namespace
 
-Client::Client(std::shared_ptr<Store> store, ClientOptions options)
-    : core_(std::make_shared<detail::ClientCore>(std::move(store), std::move(options))) {}
+Client::Client(std::shared_ptr<Store> store, ClientOptions options) {
+  if (!store) throw std::invalid_argument("holdfast: a Client needs a store");
+  core_ = std::make_shared<detail::ClientCore>(std::move(store), std::move(options));
+}
 
 Run Client::start_named(std::string_view orchestration, std::string_view id, Payload input) {
   return start_with(orchestration, {.id = detail::checked_name("an instance", id)}, std::move(input));

@@ -81,6 +81,7 @@ Failure decode_failure(std::string message) {
           .message = failure_text(message),
           .retryable = false};
 }
+Failure decode_failure(const std::exception& error) { return decode_failure(failure_text(error)); }
 
 Failure wrong_encoding(const Payload& payload, std::string_view wanted) {
   return decode_failure("expected a payload encoded as " + std::string(wanted) + ", found one encoded as " +

@@ -37,7 +37,7 @@ struct Decision {
 
 Task<std::string> approve(Context& ctx, Order o) {
   co_await ctx.activity<void>("notify", o.id);
-  auto d = co_await with_timeout(ctx, ctx.event<Decision>("decision"), 24h);
+  auto d = co_await with_timeout(ctx.event<Decision>("decision"), 24h);
   if (!d) co_return "escalated";
   co_return d->approved ? "approved" : "rejected";
 }
@@ -140,6 +140,40 @@ TEST(Api, TypedHandles) {
   EXPECT_EQ(result_of<std::string>(driver.step(driver.completes(outcome.actions[0].id))), "r-1");
 }
 
+inline constexpr Activity<void()> with_all_options{"all",
+                                                   {.session = "s",
+                                                    .queue = "q",
+                                                    .timeout = 1s,
+                                                    .schedule_to_start = 2s,
+                                                    .retry = {.max_attempts = 3,
+                                                              .backoff = Backoff::linear,
+                                                              .first_delay = 4s,
+                                                              .factor = 1.5,
+                                                              .max_delay = 5s,
+                                                              .jitter = 0.25,
+                                                              .total_deadline = 6s,
+                                                              .non_retryable = {"fatal"}},
+                                                    .priority = 7}};
+
+Task<> calls_with_all_options(Context& ctx) {
+  auto as_declared = ctx.activity(with_all_options).start();
+  auto same = ctx.activity(with_all_options, {.priority = 7}).start();
+  auto other = ctx.activity(with_all_options, {.retry = {.max_attempts = 9}, .priority = 0}).start();
+  co_await when_all(as_declared, same, other);
+}
+
+TEST(Api, AnOptionThatACallDoesNotSetIsTheHandles) {
+  Driver driver(calls_with_all_options);
+  const Outcome outcome = driver.start();
+  const detail::ActivitySettings declared = *activity_in(outcome, 0).settings;
+  EXPECT_EQ(declared.retry.non_retryable, std::vector<std::string>{"fatal"});
+  EXPECT_EQ(*activity_in(outcome, 1).settings, declared);
+  detail::ActivitySettings expected = declared;
+  expected.retry.max_attempts = 9;
+  expected.priority = 0;
+  EXPECT_EQ(*activity_in(outcome, 2).settings, expected);
+}
+
 // ---- several at once ----------------------------------------------------------------------------
 
 Task<std::string> quote(Context& ctx, std::string carrier) {
@@ -182,20 +216,17 @@ TEST(Api, FanOut) {
 inline constexpr Activity<bool(std::string)> cancel_flight{"cancel_flight"};
 
 Task<std::string> book(Context& ctx, Saga& saga, std::string trip) {
+  saga.undo_with("cancel_hotel", {.queue = "slow"}, trip);
   auto hotel = co_await ctx.activity<std::string>("book_hotel", trip);
-  saga.undo_with("cancel_hotel", {.queue = "slow"}, hotel);
+  saga.undo_with(cancel_flight, trip);
   auto flight = co_await ctx.activity<std::string>("book_flight", trip);
-  saga.undo_with(cancel_flight, flight);
   co_await ctx.activity<void>("pay", trip);
   co_return hotel + " and " + flight;
 }
 
 Task<std::string> travel(Context& ctx, std::string trip) {
-  Saga saga(ctx);
-  auto outcome = co_await book(ctx, saga, trip).result();
-  if (outcome) co_return *outcome;
-  co_await saga.compensate();
-  co_return "undone: " + outcome.error().type;
+  auto outcome = co_await run_saga(ctx, book, trip).result();
+  co_return outcome ? *outcome : "undone: " + outcome.error().type;
 }
 
 TEST(Api, SagaThatIsUndone) {
@@ -205,7 +236,7 @@ TEST(Api, SagaThatIsUndone) {
   outcome = driver.step(driver.completes(outcome.actions.at(0).id, "f"));
   outcome = driver.step(driver.fails(outcome.actions.at(0).id, "card_declined"));
   EXPECT_EQ(activity_in(outcome).name, "cancel_flight");
-  EXPECT_EQ(activity_in(outcome).input.bytes, "\"f\"");
+  EXPECT_EQ(activity_in(outcome).input.bytes, "\"Oslo\"");
   outcome = driver.step(driver.completes(outcome.actions.at(0).id, true));
   EXPECT_EQ(activity_in(outcome).name, "cancel_hotel");
   EXPECT_EQ(activity_in(outcome).settings->queue, "slow");

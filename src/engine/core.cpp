@@ -19,6 +19,7 @@ void FrameWaiter::resume_frame(Waiter& self) {
   auto& waiter = static_cast<FrameWaiter&>(self);
   // The waiter lives in the frame that is resumed: it may be gone when resume() returns.
   waiter.promise->core->set_shield(waiter.promise->shielded);
+  const Resumed resumed(*waiter.promise->core, *waiter.promise);
   waiter.frame.resume();
 }
 
@@ -39,10 +40,14 @@ bool await_task(std::coroutine_handle<> task, PromiseBase& promise, FrameWaiter&
                 std::coroutine_handle<> frame, PromiseBase& parent) {
   if (promise.core != nullptr) throw std::logic_error("holdfast: a Task can be awaited or started only once");
   Core& core = *parent.core;
+  promise.depth = core.next_depth(parent);
   promise.core = &core;
   promise.shielded |= parent.shielded;
   core.set_shield(promise.shielded);
-  task.resume();
+  {
+    const Resumed resumed(core, promise);
+    task.resume();
+  }
   core.set_shield(parent.shielded);
   if (task.done()) return false;
   // From here on the task is resumed from the queue, and so is whoever awaits it: no stack is kept.
@@ -72,9 +77,9 @@ Failure failure_of_any(const std::exception_ptr& error) {
   } catch (const Cancelled& e) {
     return e.failure();
   } catch (const ActivityFailure& e) {
-    return {.type = e.type(), .message = e.what(), .retryable = e.retryable(), .details = e.details()};
+    return {.type = e.type(), .message = failure_text(e), .retryable = e.retryable(), .details = e.details()};
   } catch (const std::exception& e) {
-    return {.type = type_name(typeid(e)), .message = e.what()};
+    return {.type = type_name(typeid(e)), .message = failure_text(e)};
   } catch (...) {
     return {.type = "unknown", .message = "an exception that is not a std::exception"};
   }
@@ -88,6 +93,17 @@ Failure failure_of(const std::exception_ptr& error) noexcept {
   failure.type = failure_text(failure.type);
   failure.message = failure_text(failure.message);
   return failure;
+}
+
+void rethrow_if_cancelled(const std::exception_ptr& error) {
+  if (!error) return;
+  try {
+    std::rethrow_exception(error);
+  } catch (const Cancelled&) {
+    throw;
+  } catch (...) {
+    return;
+  }
 }
 
 // ---- waiting ------------------------------------------------------------------------------------
@@ -128,6 +144,7 @@ bool Core::start_and_wait(Described& described, Wait& wait, std::coroutine_handl
 OpState* Core::start(std::coroutine_handle<> task, PromiseBase& promise) {
   if (promise.core != nullptr) throw std::logic_error("holdfast: a Task can be awaited or started only once");
   refuse_in_effect("a task was started");
+  if (const PromiseBase* const parent = running()) promise.depth = next_depth(*parent);
   auto* const state = new OpState;
   state->core = this;
   state->task = task;
@@ -137,9 +154,37 @@ OpState* Core::start(std::coroutine_handle<> task, PromiseBase& promise) {
   promise.shielded |= shield_;
   if (stopped_) return state;
   const bool outer = std::exchange(shield_, promise.shielded);
-  task.resume();
+  {
+    const Resumed resumed(*this, promise);
+    task.resume();
+  }
   shield_ = outer;
   return state;
+}
+
+bool Core::runs_inside(const OpState& task) const noexcept {
+  for (const Resumed* resumed = resumed_; resumed != nullptr; resumed = resumed->outer()) {
+    const PromiseBase* frame = &resumed->promise();
+    while (frame != nullptr) {
+      if (frame->owner == &task) return true;
+      frame =
+          frame->awaiting != nullptr ? static_cast<const FrameWaiter*>(frame->awaiting)->promise : nullptr;
+    }
+  }
+  return false;
+}
+
+const PromiseBase* Core::running() const noexcept {
+  return resumed_ != nullptr ? &resumed_->promise() : nullptr;
+}
+
+std::uint32_t Core::next_depth(const PromiseBase& parent) const {
+  if (parent.depth < kMaxDepth) return parent.depth + 1;
+  throw LimitError(Failure{.category = Category::limit,
+                           .type = "tasks_too_deep",
+                           .message = "tasks await each other more than " + std::to_string(kMaxDepth) +
+                                      " deep; use a loop, or a child orchestration for a part of it",
+                           .retryable = false});
 }
 
 // ---- the queue ----------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ ActivitySettings activity_settings(const ActivityOptions& options) {
                             .timeout = options.timeout,
                             .schedule_to_start = options.schedule_to_start,
                             .retry = retry_settings(options.retry),
-                            .priority = options.priority};
+                            .priority = options.priority.value_or(0)};
   if (!options.session.empty()) {
     settings.session = SessionSettings{.id = checked_name("a session", options.session)};
   }
@@ -71,6 +71,26 @@ SessionSettings session_settings(const SessionOptions& options) {
           .create_if_missing = options.create_if_missing,
           .allow_reacquire_after_failure = options.allow_reacquire_after_failure,
           .outlives_opener = options.outlives_opener};
+}
+
+ActivityOptions merged(const ActivityOptions& handle, const ActivityOptions& call) {
+  const auto text = [](std::string_view over, std::string_view under) { return over.empty() ? under : over; };
+  const auto value = [](const auto& over, const auto& under) { return over ? over : under; };
+  const RetryPolicy& over = call.retry;
+  const RetryPolicy& under = handle.retry;
+  return {.session = text(call.session, handle.session),
+          .queue = text(call.queue, handle.queue),
+          .timeout = value(call.timeout, handle.timeout),
+          .schedule_to_start = value(call.schedule_to_start, handle.schedule_to_start),
+          .retry = {.max_attempts = value(over.max_attempts, under.max_attempts),
+                    .backoff = value(over.backoff, under.backoff),
+                    .first_delay = value(over.first_delay, under.first_delay),
+                    .factor = value(over.factor, under.factor),
+                    .max_delay = value(over.max_delay, under.max_delay),
+                    .jitter = value(over.jitter, under.jitter),
+                    .total_deadline = value(over.total_deadline, under.total_deadline),
+                    .non_retryable = over.non_retryable.empty() ? under.non_retryable : over.non_retryable},
+          .priority = value(call.priority, handle.priority)};
 }
 
 Described describe_activity(std::string_view name, const ActivityOptions* options, Payload input,

@@ -2,6 +2,7 @@
 #include "engine/driver_test.hpp"
 
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 #include <utility>
 
@@ -147,7 +148,7 @@ Task<std::string> drops_in_every_way(Context& ctx, std::string how) {
   if (how == "nested race") {
     co_await race(ctx.activity<void>("wins"), race(ctx.activity<void>("loses"), ctx.sleep(1s)));
   }
-  if (how == "timeout") co_await with_timeout(ctx, ctx.activity<void>("fast"), 1h);
+  if (how == "timeout") co_await with_timeout(ctx.activity<void>("fast"), 1h);
   if (how == "scope") {
     auto a = ctx.activity<void>("first").start();
     auto b = ctx.activity<void>("open").start();
@@ -419,6 +420,43 @@ TEST(Dropping, FailsTheAwaitsOfOthers) {
     const Outcome end = driver.start();
     EXPECT_EQ(cancelled(end), (Ids{3, 4}));
     EXPECT_EQ(result_of<std::string>(end), "future_dropped, future_dropped");
+  }
+}
+
+using Jobs = std::map<int, Future<int>>;
+
+Task<int> nested(Context& ctx, Jobs& jobs, int i) {
+  jobs.erase(i);
+  co_return co_await ctx.activity<int>("after");
+}
+Task<int> erases_itself(Context& ctx, Jobs& jobs, std::string how, int i) {
+  co_await ctx.activity<void>("before");
+  if (how == "nested") co_return co_await nested(ctx, jobs, i);
+  jobs.erase(i);
+  if (how == "at its end") co_return i;
+  co_return co_await ctx.activity<int>("after");
+}
+Task<std::size_t> has_jobs_that_erase_themselves(Context& ctx, std::string how) {
+  Jobs jobs;
+  for (int i = 0; i < 2; ++i) jobs.emplace(i, ctx.start(erases_itself(ctx, jobs, how, i)));
+  co_await ctx.event<void>("end");
+  co_return jobs.size();
+}
+
+TEST(Dropping, OfItsOwnFutureLetsATaskGoOn) {
+  for (const char* how : {"at its end", "before an await", "nested"}) {
+    SCOPED_TRACE(how);
+    Driver driver(has_jobs_that_erase_themselves, how);
+    driver.start();
+    const Outcome both = driver.step(driver.completes(EventId{3}), driver.completes(EventId{4}));
+    EXPECT_TRUE(both.cancels.empty());
+    const bool goes_on = how != std::string("at its end");
+    ASSERT_EQ(both.actions.size(), goes_on ? 2U : 0U);
+    driver.forget_frames();
+    if (goes_on) EXPECT_TRUE(driver.step(driver.completes(both.actions[0].id, 1)).cancels.empty());
+    const Outcome end = driver.step(driver.raises("end", std::monostate{}));
+    EXPECT_EQ(result_of<std::size_t>(end), 0U);
+    EXPECT_EQ(cancelled(end).size(), goes_on ? 1U : 0U);  // as of every task that is detached
   }
 }
 

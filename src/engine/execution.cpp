@@ -222,6 +222,8 @@ void Execution::fail(OpState& state, const Failure& failure) {
 }
 
 void Execution::release(OpState* state) noexcept {
+  // Code that drops its own Future is still running: it goes on, and nobody waits for it.
+  if (state->task && !state->ready() && runs_inside(*state)) return detach(state);
   const bool open = !state->task && !state->ready() && state->id.value != 0;
   // What is dropped after the end is cancelled by the end.
   if (open && !teardown_ && (stopped() || state->on_close == ParentClosePolicy::abandon)) {
@@ -356,7 +358,10 @@ void Execution::begin_code(const Payload& input) {
   root_.promise->core = this;
   root_.promise->root = true;
   set_shield(false);
-  root_.frame.resume();
+  {
+    const detail::Resumed resumed(*this, *root_.promise);
+    root_.frame.resume();
+  }
   run_code();
 }
 

@@ -661,7 +661,7 @@ TEST(Execution, CanBeTerminatedWithoutRunningItsCode) {
 Task<int> is_interrupted_often(Context& ctx, int times) {
   for (int turn = 0; turn < 2; ++turn) {
     for (int i = 0; i < times; ++i) {
-      const Result<int> outcome = co_await ctx.activity<int>("work").result();
+      const Result<int> outcome = co_await ctx.activity<int>("work").settled();
       if (outcome) co_return -1;
     }
     co_await ctx.shield(ctx.activity<int>("tidy_up"));
@@ -768,6 +768,52 @@ TEST(Execution, TerminatedInItsFirstTurnReplaysWithoutItsCode) {
   ASSERT_NE(execution.parent(), nullptr);
   EXPECT_EQ(execution.parent()->instance, "p");
   EXPECT_EQ(begun, 0);
+}
+
+Failure failure_in(const Outcome& outcome) {
+  const auto* const failed = end_of<history::ExecutionFailed>(outcome);
+  if (failed == nullptr) return ADD_FAILURE() << "it did not fail", Failure{};
+  return failed->failure;
+}
+
+Task<int> deep(Context& ctx, int levels) {
+  if (levels == 0) co_return co_await ctx.activity<int>("work");
+  co_return co_await deep(ctx, levels - 1);
+}
+Task<int> starts_deep(Context& ctx, int levels) {
+  if (levels == 0) co_return co_await ctx.activity<int>("work");
+  const auto next = ctx.start(starts_deep(ctx, levels - 1));
+  co_return co_await next;
+}
+
+TEST(Execution, FailsWhenTasksAwaitEachOtherTooDeep) {
+  for (const auto orchestration : {deep, starts_deep}) {
+    Driver fits(orchestration, 2000);
+    const Outcome first = fits.start();
+    ASSERT_EQ(first.actions.size(), 1U);
+    fits.forget_frames();
+    EXPECT_EQ(result_of<int>(fits.step(fits.completes(first.actions[0].id, 7))), 7);
+
+    Driver too_deep(orchestration, 2001);
+    EXPECT_EQ(failure_in(too_deep.start()).type, "tasks_too_deep");
+    Driver far_too_deep(orchestration, 100'000);
+    EXPECT_EQ(failure_in(far_too_deep.start()).type, "tasks_too_deep");
+  }
+}
+
+class SaysNothing : public std::exception {
+ public:
+  const char* what() const noexcept override { return nullptr; }
+};
+Task<int> throws_nothing(Context& ctx) {
+  co_await ctx.activity<int>("work");
+  throw SaysNothing();
+}
+
+TEST(Execution, FailsByAnExceptionWithoutAText) {
+  Driver driver(throws_nothing);
+  driver.start();
+  EXPECT_EQ(failure_in(driver.step(driver.completes(EventId{3}, 1))).message, "");
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ bool Join::satisfied() const noexcept {
     case JoinUntil::all:
       return false;
     case JoinUntil::any:
+    case JoinUntil::next:
       return open_ < parts_.size() && (!failed_ || may_drop());
   }
   return true;
@@ -50,11 +51,10 @@ bool Join::suspend(std::coroutine_handle<> frame, PromiseBase& promise) {
     if (!is_given_up(part)) continue;
     --open_;
     failed_ = true;
-    interrupted_ |= until_ != JoinUntil::all;
+    interrupted_ = true;
   }
   if (satisfied()) {
-    // Outcomes say for themselves that a part was cancelled.
-    interrupted_ = core.interrupts(promise) && until_ != JoinUntil::all;
+    interrupted_ = core.interrupts(promise);
     return core.stopped();
   }
   waiter_.suspend(frame, promise);
@@ -80,16 +80,20 @@ void Join::part_ended(const Arm& arm) {
   --open_;
   owned_open_ -= arm.part.owned ? 1 : 0;
   failed_ |= state.failed || arm.interrupted;
-  interrupted_ |= arm.interrupted && until_ != JoinUntil::all;
+  interrupted_ |= arm.interrupted;
   if (satisfied()) state.core->make_ready(waiter_);
 }
 
 std::optional<std::size_t> Join::decided() const {
-  if (interrupted_) throw Cancelled(*core_->cancel_request());
+  // What failed in a list of outcomes may have failed by the request: nobody is to count that as a failure.
+  const bool gives_outcomes = until_ == JoinUntil::all || until_ == JoinUntil::next;
+  const bool stopped_short = gives_outcomes && failed_ && core_->cancel_request() && !shielded_;
+  if (interrupted_ || stopped_short) throw Cancelled(*core_->cancel_request());
   std::optional<std::size_t> first;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     const OpState& part = *parts_[i].state;
-    if (!part.ready() || (until_ != JoinUntil::any && !part.failed)) continue;
+    const bool any = until_ == JoinUntil::any || until_ == JoinUntil::next;
+    if (!part.ready() || (!any && !part.failed)) continue;
     if (!first || part.completed_at < parts_[*first].state->completed_at) first = i;
   }
   return first;

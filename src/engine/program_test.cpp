@@ -266,10 +266,15 @@ Task<std::string> result_of_op(Scope s, const Node& node) {
   Counted counted;
   Op<std::string> op = make_op(s, node.parts.at(0));
   const OpenWait wait(s);
-  const Result<std::string> result = co_await std::move(op).result();
-  if (result || !is_request(result.error())) wait.survived();
-  if (!result) check_shield(s, result.error());
-  co_return in_words(result);
+  std::optional<Result<std::string>> result;
+  if (node.b % 2 == 1) {
+    result = co_await std::move(op).settled();
+  } else {
+    result = co_await std::move(op).result();
+  }
+  if (*result || !is_request(result->error())) wait.survived();
+  if (!*result) check_shield(s, result->error());
+  co_return in_words(*result);
 }
 
 Task<std::string> tidy_up(Scope s) {
@@ -336,9 +341,9 @@ Task<std::string> compensate(Scope s, const Node&) {
 Duration length(const Node& node) { return 1s * node.b; }
 
 template <class Part>
-Task<std::string> limited(Scope s, Part part, Duration limit) {
+Task<std::string> limited(Scope, Part part, Duration limit) {
   Counted counted;
-  const std::optional<std::string> value = co_await with_timeout(*s.ctx, std::move(part), limit);
+  const std::optional<std::string> value = co_await with_timeout(std::move(part), limit);
   co_return value ? *value : "timed out";
 }
 
@@ -353,7 +358,7 @@ Task<std::string> timeout_borrowed(Scope s, const Node& node) {
   note_shared(s);
   auto& slot = s.frame->slot(node);
   if (!slot) co_return "no future";
-  const std::optional<std::string> value = co_await with_timeout(*s.ctx, *slot, length(node));
+  const std::optional<std::string> value = co_await with_timeout(*slot, length(node));
   co_return value ? *value : "timed out";
 }
 
@@ -511,8 +516,13 @@ Task<std::string> result_slot(Scope s, const Node& node) {
   if (!slot) co_return "no future";
   const Future<std::string> future = std::move(*slot);
   slot.reset();
-  const Result<std::string> result = co_await future.result();
-  co_return in_words(result);
+  std::optional<Result<std::string>> result;
+  if (node.b % 2 == 1) {
+    result = co_await future.settled();
+  } else {
+    result = co_await future.result();
+  }
+  co_return in_words(*result);
 }
 
 Task<std::string> drop_slot(Scope s, const Node& node) {
@@ -553,12 +563,9 @@ SharedSlot* shared_slot(Scope s, const Node& node) {
   return s.env->shared == nullptr ? nullptr : &s.env->shared->at(Frame::slot_number(node));
 }
 
-// A task that runs must not be dropped by itself.
-bool may_drop(const SharedSlot& slot) { return !slot.future || !slot.holds_task || slot.future->ready(); }
-
 Task<std::string> share(Scope s, const Node& node) {
   SharedSlot* const slot = shared_slot(s, node);
-  if (slot == nullptr || !may_drop(*slot)) co_return "not shared";
+  if (slot == nullptr) co_return "not shared";
   slot->holds_task = false;
   slot->future = start_op(s, node.parts.at(0));
   co_return "shared";
@@ -581,8 +588,13 @@ Task<std::string> await_shared(Scope s, const Node& node) {
   if (slot == nullptr || !slot->future) co_return "no future";
   std::optional<OpenWait> wait;
   if (!slot->holds_task) wait.emplace(s);
-  const Result<std::string> result = co_await slot->future->result();
-  co_return in_words(result);
+  std::optional<Result<std::string>> result;
+  if (node.b % 2 == 1) {
+    result = co_await slot->future->settled();
+  } else {
+    result = co_await slot->future->result();
+  }
+  co_return in_words(*result);
 }
 
 Task<std::string> join_shared(Scope s, const Node& node) {
@@ -604,13 +616,13 @@ Task<std::string> join_shared(Scope s, const Node& node) {
     const std::variant<std::string, std::string> winner = co_await race(*slot->future, std::move(op));
     co_return winner.index() == 0 ? "shared " + std::get<0>(winner) : "other " + std::get<1>(winner);
   }
-  const std::optional<std::string> value = co_await with_timeout(*s.ctx, *slot->future, 2s);
+  const std::optional<std::string> value = co_await with_timeout(*slot->future, 2s);
   co_return value ? *value : "timed out";
 }
 
 Task<std::string> drop_shared(Scope s, const Node& node) {
   SharedSlot* const slot = shared_slot(s, node);
-  if (slot == nullptr || !may_drop(*slot)) co_return "not dropped";
+  if (slot == nullptr) co_return "not dropped";  // it may drop the task that it belongs to
   slot->future.reset();
   co_return "dropped";
 }
@@ -631,18 +643,29 @@ std::string joined(const std::vector<std::string>& values) {
   return text;
 }
 
+// `at_most`: so many at a time; 0: all.
 template <class Part>
-Task<std::string> combine(Scope s, NodeKind how, std::vector<Part> parts) {
+Task<std::string> combine(Scope s, NodeKind how, std::vector<Part> parts, std::size_t at_most) {
   Counted counted;
   if (how == NodeKind::when_all) {
-    const std::vector<std::string> values = co_await when_all(std::move(parts));
+    std::vector<std::string> values;
+    if (at_most == 0) {
+      values = co_await when_all(std::move(parts));
+    } else {
+      values = co_await when_all(std::move(parts), {.at_most = at_most});
+    }
     co_return joined(values);
   }
   if (how == NodeKind::race) {
     const Winner<std::string> winner = co_await race(std::move(parts));
     co_return std::to_string(winner.index) + "=" + winner.value;
   }
-  const std::vector<Result<std::string>> outcomes = co_await when_all_settled(std::move(parts));
+  std::vector<Result<std::string>> outcomes;
+  if (at_most == 0) {
+    outcomes = co_await when_all_settled(std::move(parts));
+  } else {
+    outcomes = co_await when_all_settled(std::move(parts), {.at_most = at_most});
+  }
   std::string text;
   for (const auto& outcome : outcomes) {
     if (!outcome) check_shield(s, outcome.error());
@@ -651,12 +674,14 @@ Task<std::string> combine(Scope s, NodeKind how, std::vector<Part> parts) {
   co_return text;
 }
 
+std::size_t at_most(const Node& node) { return node.b == 3 ? static_cast<std::size_t>(node.a) + 1 : 0; }
+
 Task<std::string> combine_futures(Scope s, const Node& node) {
   std::vector<Future<std::string>> futures;
   for (const Node& p : node.parts) {
     futures.push_back(is_operation(p.kind) ? start_op(s, p) : s.ctx->start(part(s, p)));
   }
-  std::string value = co_await combine(s, node.kind, std::move(futures));
+  std::string value = co_await combine(s, node.kind, std::move(futures), at_most(node));
   co_return value;
 }
 
@@ -665,11 +690,11 @@ Task<std::string> describe_several(Scope s, const Node& node) {
   if (std::ranges::all_of(node.parts, [](const Node& p) { return is_operation(p.kind); })) {
     std::vector<Op<std::string>> ops;
     for (const Node& p : node.parts) ops.push_back(make_op(s, p));
-    return combine(s, node.kind, std::move(ops));
+    return combine(s, node.kind, std::move(ops), at_most(node));
   }
   std::vector<Task<std::string>> tasks;
   for (const Node& p : node.parts) tasks.push_back(part(s, p));
-  return combine(s, node.kind, std::move(tasks));
+  return combine(s, node.kind, std::move(tasks), at_most(node));
 }
 
 Task<std::string> several(Scope s, const Node& node) { return out_of_reach(s, describe_several(s, node)); }
@@ -781,8 +806,13 @@ Task<std::string> try_all(Scope s, const Node& node) {
 
 Task<std::string> task_result(Scope s, const Node& node) {
   Task<std::string> task = run(s, node.parts.at(0));
-  const Result<std::string> result = co_await std::move(task).result();
-  co_return in_words(result);
+  std::optional<Result<std::string>> result;
+  if (node.b % 2 == 1) {
+    result = co_await std::move(task).settled();
+  } else {
+    result = co_await std::move(task).result();
+  }
+  co_return in_words(*result);
 }
 
 Task<std::string> throw_error(Scope, const Node& node) {

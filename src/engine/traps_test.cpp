@@ -276,12 +276,11 @@ Task<std::string> everything(Context& ctx, std::string in) {
   const auto winner =
       co_await race(helper(ctx, argument, "wins"), never_reached(ctx, argument), ctx.event<void>("never"));
   log += std::to_string(winner.index());
-  const auto timed = co_await with_timeout(ctx, helper(ctx, argument, "in time"), 1h);
+  const auto timed = co_await with_timeout(helper(ctx, argument, "in time"), 1h);
   log += timed ? "in time" : "late";
   log += co_await ctx.shield(helper(ctx, argument, "shielded"));
-  Saga saga(ctx);
-  const Result<void> undone = co_await undoes(ctx, saga).result();
-  if (!undone) co_await saga.compensate();
+  const Result<void> undone = co_await run_saga(ctx, undoes).result();
+  log += undone ? "done" : "undone";
   co_await ctx.continue_as_new(log);
 }
 
@@ -551,7 +550,7 @@ Task<Texts> misuses_tasks(Context& ctx) {
   texts.push_back(misuse([&] { ctx.start(std::move(origin)).detach(); }));
   texts.push_back(misuse([&] { static_cast<void>(ctx.shield(std::move(origin))); }));
   texts.push_back(co_await misuse_by_await(race(std::move(origin), ctx.sleep(1s))));
-  texts.push_back(co_await misuse_by_await(with_timeout(ctx, std::move(origin), 1s)));
+  texts.push_back(co_await misuse_by_await(with_timeout(std::move(origin), 1s)));
   try {
     static_cast<void>(co_await std::move(origin).result());
   } catch (const std::logic_error& e) {

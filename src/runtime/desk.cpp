@@ -158,13 +158,15 @@ bool ActivityDesk::was_cancelled_early(const Key& key) {
 }
 
 // With the mutex held. The lease was over before its answer came to the store, or before its code came to its
-// end; and nobody else had it in between.
-bool ActivityDesk::take_again(const store::LockedActivity& locked, LockToken token, BootTime asked) {
+// end; and nobody else had it in between, nor the session whose `memory` it uses.
+bool ActivityDesk::take_again(const store::LockedActivity& locked, LockToken token, BootTime asked,
+                              const SessionMemory* memory) {
   auto found = calls_.lower_bound({locked.id, {}});
   const auto is_it = [&] {
     const detail::ActivityCall& call = *found->second.call;
     return !found->second.gone && call.locked().attempt == locked.attempt &&
-           call.locked().delivery + 1 == locked.delivery;
+           call.locked().delivery + 1 == locked.delivery &&
+           (call.stay() != nullptr ? call.stay()->memory() : nullptr) == memory;
   };
   while (found != calls_.end() && found->first.first == locked.id && !is_it()) ++found;
   if (found == calls_.end() || found->first.first != locked.id) return false;
@@ -185,11 +187,13 @@ bool ActivityDesk::take_again(const store::LockedActivity& locked, LockToken tok
 }
 
 void ActivityDesk::begin(store::LockedActivity&& locked, LockToken token, BootTime asked) {
+  const std::shared_ptr<const SessionMemory> memory =
+      locked.session ? sessions_.memory_of(locked.session->hold) : nullptr;
   bool ahead = false;
   {
     const std::lock_guard lock(mutex_);
     const bool cancelled = was_cancelled_early({locked.id, token});
-    if (cancelled || take_again(locked, token, asked)) {
+    if (cancelled || take_again(locked, token, asked, memory.get())) {
       --taken_;
       return worker_.poke(cancelled ? Step::keep : Step::answers);
     }

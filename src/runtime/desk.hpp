@@ -154,7 +154,8 @@ class ActivityDesk final : private detail::ActivityHost {
   [[nodiscard]] CallPointer close(const Key& key);
   std::optional<AheadList::Item> free_slot();
   bool was_cancelled_early(const Key& key);
-  bool take_again(const store::LockedActivity& locked, LockToken token, BootTime asked);
+  bool take_again(const store::LockedActivity& locked, LockToken token, BootTime asked,
+                  const SessionMemory* memory);
   void check_attempt(Entry& entry, BootTime now, Overdue& overdue);
   Calls::iterator check_grace(Calls::iterator it, BootTime now, Overdue& overdue);
   Calls::iterator abandon(Calls::iterator it, Overdue& overdue);

@@ -58,6 +58,8 @@ Task<int> works(Context& ctx) {
   if (in_turn) in_turn();
   co_return co_await ctx.activity<int>("work");
 }
+Task<int> works_in_a_session(Context& ctx) { co_return co_await ctx.activity<int>("work", {.session = "s"}); }
+Task<int> helps_in_a_session(Context& ctx) { co_return co_await ctx.activity<int>("help", {.session = "s"}); }
 Task<int> works_for_a_second(Context& ctx) { co_return co_await ctx.activity<int>("work", {.timeout = 1s}); }
 
 /// One run of the activity.
@@ -88,6 +90,8 @@ class NodeTest : public ::testing::Test {
   void add_orchestrations(Registry& registry) {
     registry.add_orchestration("works", "1", detail::make_orchestration(works));
     registry.add_orchestration("works_for_a_second", "1", detail::make_orchestration(works_for_a_second));
+    registry.add_orchestration("works_in_a_session", "1", detail::make_orchestration(works_in_a_session));
+    registry.add_orchestration("helps_in_a_session", "1", detail::make_orchestration(helps_in_a_session));
   }
   void add_activity(Registry& registry) {
     registry.add_activity("work", detail::make_activity([this](ActivityContext& ctx) {
@@ -255,6 +259,37 @@ TEST_F(NodeTest, AResultAfterTheLeaseCountsWhenNobodyElseHasTakenTheActivity) {
   EXPECT_EQ(result(), 1);
   ASSERT_EQ(seen.size(), 1U);
   EXPECT_EQ(seen[0].told, CancelReason::lease_lost);
+}
+
+// What it has in its hands is the memory of a session that somebody else had in between.
+TEST_F(NodeTest, ButNotInASessionThatAnotherWorkerHadMeanwhile) {
+  const auto one = process("one", true, true);
+  run = client.start("works_in_a_session", "i");
+  one->run({Step::keep, Step::turns, Step::activities});
+  ASSERT_EQ(one->hand.posted(), 1U);
+  one->script.decide = away;
+  clock.advance(31s);
+  one->run({Step::limits, Step::keep});
+  one->hand.tell();
+  Registry registry;
+  registry.add_activity("help", detail::make_activity([](ActivityContext&) { return 7; }));
+  add_orchestrations(registry);
+  Process other(*this, "other", std::move(registry));
+  client.start("helps_in_a_session", "helped");
+  other.run({Step::keep, Step::turns, Step::activities});
+  ASSERT_EQ(other.hand.posted(), 1U);
+  other.hand.run_posted();
+  other.run({Step::answers, Step::turns, Step::answers});
+  other.node.stop_accepting();
+  other.run({Step::keep, Step::keep});
+  one->script.decide = {};
+  clock.advance(2s);
+  one->run({Step::activities});
+  EXPECT_EQ(one->hand.posted(), 2U) << lines->all();
+  one->hand.run_posted();
+  one->run({Step::answers, Step::turns, Step::answers, Step::turns});
+  EXPECT_EQ(result(), 2);
+  EXPECT_EQ(seen.at(1).delivery, 2);
 }
 
 TEST_F(NodeTest, AResultThatIsDroppedIsSaid) {

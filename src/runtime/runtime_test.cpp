@@ -42,7 +42,7 @@ Task<int> sum_of_squares(Context& ctx, int n) {
 }
 
 Task<std::string> approval(Context& ctx, Duration limit) {
-  auto decision = co_await with_timeout(ctx, ctx.event<std::string>("decision"), limit);
+  auto decision = co_await with_timeout(ctx.event<std::string>("decision"), limit);
   co_return decision ? *decision : "too late";
 }
 

@@ -1,5 +1,7 @@
 #include "runtime/session_desk.hpp"
 
+#include "base/failure_text.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -69,7 +71,7 @@ SessionDesk::HeldPointer SessionDesk::add(const store::SessionGrant& grant, Boot
                                           .fails = grant.when_lost == store::SessionPolicy::WhenLost::fail,
                                           .quiet_since = worker_.now()});
   held->memory = std::make_shared<SessionMemory>(
-      id, std::move(saved), [this, id] { return read_saved(id); }, disposer());
+      id, std::move(saved), [this, of = std::weak_ptr<Held>(held)] { return read_saved(of); }, disposer());
   books_.insert_or_assign(id, held);
   held->place = by_rest_.insert(by_rest_.end(), held.get());
   show(*held);
@@ -192,6 +194,12 @@ std::optional<store::SessionHold> SessionDesk::find(std::string_view id) const {
   const auto found = books_.find(id);
   if (found == books_.end()) return std::nullopt;
   return found->second->hold;
+}
+
+std::shared_ptr<const SessionMemory> SessionDesk::memory_of(const store::SessionHold& hold) const {
+  const std::lock_guard lock(mutex_);
+  const HeldPointer held = find_current(hold);
+  return held ? held->memory : nullptr;
 }
 
 // With the mutex held.
@@ -352,7 +360,8 @@ void SessionDesk::tell_next() {
     try {
       notice();
     } catch (const std::exception& e) {
-      log(*worker_.logger, LogLevel::error, "a hook for sessions has thrown", {{"error", e.what()}});
+      log(*worker_.logger, LogLevel::error, "a hook for sessions has thrown",
+          {{"error", detail::failure_text(e)}});
     } catch (...) {
       log(*worker_.logger, LogLevel::error, "a hook for sessions has thrown");
     }
@@ -378,8 +387,17 @@ SessionMemory::Dispose SessionDesk::disposer() {
   };
 }
 
-StoreResult<std::optional<std::string>> SessionDesk::read_saved(const std::string& id) const {
-  auto view = worker_.store->session(id);
+// What a later owner has saved is not what this one's states are made from.
+StoreResult<std::optional<std::string>> SessionDesk::read_saved(const std::weak_ptr<Held>& of) const {
+  const auto hold = [&]() -> std::optional<store::SessionHold> {
+    const std::lock_guard lock(mutex_);
+    const HeldPointer held = of.lock();
+    return held ? std::optional(held->hold) : std::nullopt;
+  }();
+  const StoreError gone{.kind = StoreError::Kind::unavailable, .message = "the session is another's by now"};
+  if (!hold) return Unexpected(gone);
+  auto view = worker_.store->session(hold->id);
+  if (view && view->generation != hold->generation) return Unexpected(gone);
   if (view) return std::move(view->saved);
   if (view.error().kind == StoreError::Kind::not_found) return std::nullopt;
   return Unexpected(std::move(view).error());

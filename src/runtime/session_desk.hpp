@@ -83,6 +83,8 @@ class SessionDesk {
   /// Whether a turn may wish to run an activity of this session here.
   [[nodiscard]] bool holds(std::string_view id) const;
   [[nodiscard]] std::optional<store::SessionHold> find(std::string_view id) const;
+  /// What its activities share here; null when this hold is not the one in the books.
+  [[nodiscard]] std::shared_ptr<const SessionMemory> memory_of(const store::SessionHold& hold) const;
 
   // ---- keeping --------------------------------------------------------------------------------
 
@@ -217,7 +219,7 @@ class SessionDesk {
   void tell_next();
   void run(std::function<void()> job);
   [[nodiscard]] SessionMemory::Dispose disposer();
-  [[nodiscard]] StoreResult<std::optional<std::string>> read_saved(const std::string& id) const;
+  [[nodiscard]] StoreResult<std::optional<std::string>> read_saved(const std::weak_ptr<Held>& of) const;
 
   Worker& worker_;
   Executor& executor_;

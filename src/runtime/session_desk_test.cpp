@@ -177,6 +177,17 @@ TEST_F(SessionDeskTest, ADrainWaitsForAStoreThatDoesNotSayWhatItHas) {
   EXPECT_EQ(in_store("s", handed), 7);
 }
 
+// The answer to its claim was lost, so what is saved has to be read; and by then it is another's.
+TEST_F(SessionDeskTest, AStateIsNotMadeFromWhatALaterOwnerSaved) {
+  const auto claimed = store->acquire_session(WorkerKey{worker.key}, worker.abilities, "s", {.lease = 30s});
+  const auto stay = enter({"s", claimed->session.generation});
+  ASSERT_NE(stay, nullptr);
+  clock.advance(31s);
+  const WorkerKey other = *store->join({.node = "other", .abilities = worker.abilities});
+  ASSERT_TRUE(store->acquire_session(other, worker.abilities, "s", {.lease = 30s}));
+  EXPECT_THROW(number(*stay, recorded), NoAnswer);
+}
+
 TEST_F(SessionDeskTest, ACallThatFailsForManySessionsIsOneFailure) {
   for (int i = 0; i < 20; ++i) acquire("s" + std::to_string(i), 30s);
   clock.advance(10s);

@@ -1,4 +1,5 @@
 // How sessions leave: who is chosen and when, how they are saved, and what the store says to it.
+#include "base/failure_text.hpp"
 #include "runtime/session_desk.hpp"
 
 #include <algorithm>
@@ -183,7 +184,8 @@ SessionDesk::Saved SessionDesk::save(SessionMemory& memory, const store::Session
   } catch (const NoAnswer& e) {
     result = {.problem = e.what(), .unanswered = true};
   } catch (const std::exception& e) {
-    result.problem = e.what();
+    result.problem = detail::failure_text(e);
+    if (result.problem.empty()) result.problem = "unknown";
   } catch (...) {
     result.problem = "unknown";
   }

@@ -35,6 +35,8 @@ class SessionStay {
   [[nodiscard]] const std::optional<ActivitySession>& shown() const noexcept { return shown_; }
   [[nodiscard]] store::SessionHold hold() const { return {shown_->id, shown_->generation}; }
 
+  [[nodiscard]] const SessionMemory* memory() const noexcept { return memory_.get(); }
+
   void* state(const detail::SessionStateCode& code, const std::stop_token& stop, bool may_wait) {
     return memory_->state(code, shown_->generation, use_, stop, may_wait);
   }

@@ -71,8 +71,7 @@ TEST(ReplayHarness, SaysWhatIsOpenWhenItIsAskedForSomethingElse) {
 }
 
 Task<std::string> approval(Context& ctx) {
-  const std::optional<std::string> decision =
-      co_await with_timeout(ctx, ctx.event<std::string>("decision"), 24h);
+  const std::optional<std::string> decision = co_await with_timeout(ctx.event<std::string>("decision"), 24h);
   co_return decision.value_or("timeout");
 }
 

@@ -78,7 +78,7 @@ Task<int> races(Context& ctx) {
   co_return static_cast<int>(won.index());
 }
 Task<int> times_out(Context& ctx) {
-  const std::optional<int> none = co_await with_timeout(ctx, ctx.activity<int>("watch"), 500ms);
+  const std::optional<int> none = co_await with_timeout(ctx.activity<int>("watch"), 500ms);
   co_await ctx.event<int>("end");
   co_return none.value_or(-1);
 }

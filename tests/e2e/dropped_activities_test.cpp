@@ -37,7 +37,7 @@ Task<int> races(Context& ctx, int rounds) {
 
 Task<int> timeouts(Context& ctx, int rounds) {
   for (int i = 0; i < rounds; ++i)
-    co_await with_timeout(ctx, ctx.activity<int>("take", moment(i, 1)), moment(i, 1));
+    co_await with_timeout(ctx.activity<int>("take", moment(i, 1)), moment(i, 1));
   co_return rounds;
 }
 

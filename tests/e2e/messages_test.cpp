@@ -77,7 +77,7 @@ TEST_P(MessagesTest, AMailboxKeepsItsOrderAndLosesNothingAcrossContinueAsNew) {
 Task<std::vector<std::string>> combined(Context& ctx) {
   const Mailbox<int> inbox = ctx.mailbox<int>("numbers");
   std::vector<std::string> log;
-  const std::optional<int> none = co_await with_timeout(ctx, inbox.receive(), 10ms);
+  const std::optional<int> none = co_await with_timeout(inbox.receive(), 10ms);
   log.push_back(none ? "early" : "timeout");
   ctx.set_status("waiting");
   const auto first = co_await race(inbox.receive(), ctx.event<int>("stop"));

@@ -25,7 +25,7 @@ inline Task<std::string> waits(Context& ctx, std::string log) {
   log += co_await box.receive();
   const auto rest = co_await box.drain();
   for (const std::string& text : rest) log += text;
-  const auto timed = co_await with_timeout(ctx, works(ctx, "in time"), std::chrono::hours(1));
+  const auto timed = co_await with_timeout(works(ctx, "in time"), std::chrono::hours(1));
   co_return timed ? log + *timed : log;
 }
 
@@ -41,9 +41,7 @@ inline Task<std::string> talks(Context& ctx) {
 inline Task<> everything(Context& ctx, std::string in) {
   using namespace std::chrono_literals;
   ctx.start(works(ctx, "detached")).detach();
-  Saga saga(ctx);
-  const Result<void> booked = co_await books(ctx, saga).result();
-  if (!booked) co_await saga.compensate();
+  static_cast<void>(co_await run_saga(ctx, books).result());
   ctx.set_value("k", in);
   ctx.set_status(in);
   const int effect = co_await ctx.side_effect([] { return 7; });

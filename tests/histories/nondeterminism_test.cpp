@@ -33,7 +33,7 @@ using namespace std::chrono_literals;
 Task<std::string> order(Context& ctx, std::string id) {
   co_await ctx.activity<void>("reserve", id);
   co_await when_all(ctx.activity<void>("charge", {.queue = "payments"}, id), ctx.activity<void>("pack", id));
-  const auto approved = co_await with_timeout(ctx, ctx.event<bool>("approval"), 24h);
+  const auto approved = co_await with_timeout(ctx.event<bool>("approval"), 24h);
   if (!approved.value_or(false)) co_return "refused";
   co_await ctx.child<void>("ship", {.id = "ship-" + id}, id);
   co_return "shipped";
@@ -78,7 +78,7 @@ Task<std::string> keeps_the_limit(Context& ctx, std::string id) {
 Task<std::string> ships_under_another_id(Context& ctx, std::string id) {
   co_await ctx.activity<void>("reserve", id);
   co_await when_all(ctx.activity<void>("charge", {.queue = "payments"}, id), ctx.activity<void>("pack", id));
-  co_await with_timeout(ctx, ctx.event<bool>("approval"), 24h);
+  co_await with_timeout(ctx.event<bool>("approval"), 24h);
   co_await ctx.child<void>("ship", {.id = "shipment-" + id}, id);
   co_return "shipped";
 }
@@ -89,7 +89,7 @@ Task<std::string> fails_at_the_end(Context& ctx, std::string id) {
 Task<std::string> encodes_otherwise(Context& ctx, std::string id) {
   co_await ctx.activity<void>("reserve", id, 1);
   co_await when_all(ctx.activity<void>("charge", {.queue = "payments"}, id), ctx.activity<void>("pack", id));
-  const auto approved = co_await with_timeout(ctx, ctx.event<bool>("approval"), 48h);
+  const auto approved = co_await with_timeout(ctx.event<bool>("approval"), 48h);
   if (!approved.value_or(false)) co_return "refused";
   co_await ctx.child<void>("ship", {.id = "ship-" + id, .version = "2"}, id);
   co_return "done";

@@ -68,7 +68,7 @@ Task<std::vector<int>> lives(Context& ctx, Number x, int size, std::vector<int> 
 }
 
 Task<Number> gate(Context& ctx, Number x, Number /*size*/) {
-  const std::optional<Number> key = co_await with_timeout(ctx, ctx.event<Number>("go"), 24h);
+  const std::optional<Number> key = co_await with_timeout(ctx.event<Number>("go"), 24h);
   co_return co_await ctx.activity<Number>("mix", x, key.value_or(1000));
 }
 

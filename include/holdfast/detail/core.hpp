@@ -24,6 +24,7 @@
 namespace holdfast::detail {
 
 class Core;
+class Resumed;
 struct OpState;
 
 /// What the frame of every Task has in common.
@@ -32,7 +33,8 @@ struct PromiseBase {
   bool shielded = false;              // inherited at await: a request to cancel does not reach it
   bool root = false;                  // the outermost frame: its end is the end of the execution
   OpState* owner = nullptr;           // the state of the Future, when the task was started as one
-  struct Waiter* awaiting = nullptr;  // the frame that awaits this one
+  struct Waiter* awaiting = nullptr;  // the frame that awaits this one, a FrameWaiter
+  std::uint32_t depth = 0;            // how many frames await each other up to this one
   std::exception_ptr error;
 };
 
@@ -184,6 +186,13 @@ class Core {
   /// Nothing is resumed any more. This is no exception, so user code can't catch it.
   void stop() noexcept { stopped_ = true; }
   [[nodiscard]] bool stopped() const noexcept { return stopped_; }
+  /// Whether the code that runs now belongs to this started task.
+  [[nodiscard]] bool runs_inside(const OpState& task) const noexcept;
+  /// The nesting of a frame that the code which runs now begins. Throws LimitError when that is too deep for
+  /// the stack: frames begin, and are destroyed, inside of each other.
+  [[nodiscard]] std::uint32_t next_depth(const PromiseBase& parent) const;
+  /// Of the frame that runs now; null outside of code.
+  [[nodiscard]] const PromiseBase* running() const noexcept;
   /// Whether the code that runs now is inside a shield.
   [[nodiscard]] bool shield() const noexcept { return shield_; }
   void set_shield(bool on) noexcept { shield_ = on; }
@@ -210,11 +219,35 @@ class Core {
 
  private:
   friend struct FrameWaiter;
+  friend class Resumed;
   LinkList<Waiter> ready_;
+  const Resumed* resumed_ = nullptr;
   bool stopped_ = false;
   bool shield_ = false;
 };
 
 inline constexpr int kMaxInterruptions = 1000;
+/// Tasks that await each other, or start each other before their first wait.
+inline constexpr std::uint32_t kMaxDepth = 2000;
+
+/// A frame while it runs, on the stack of who resumes it.
+class Resumed {
+ public:
+  Resumed(Core& core, const PromiseBase& promise) noexcept
+      : core_(core), promise_(promise), outer_(core.resumed_) {
+    core.resumed_ = this;
+  }
+  ~Resumed() { core_.resumed_ = outer_; }
+  Resumed(const Resumed&) = delete;
+  Resumed& operator=(const Resumed&) = delete;
+
+  [[nodiscard]] const PromiseBase& promise() const noexcept { return promise_; }
+  [[nodiscard]] const Resumed* outer() const noexcept { return outer_; }
+
+ private:
+  Core& core_;
+  const PromiseBase& promise_;
+  const Resumed* outer_;
+};
 
 }  // namespace holdfast::detail

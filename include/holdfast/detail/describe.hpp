@@ -16,6 +16,8 @@ namespace holdfast::detail {
 SessionSettings session_settings(const SessionOptions& options);
 /// For the door of worker sessions: what is not set takes its defaults.
 SessionSettings worker_session_settings(std::string_view id, SessionOptions options);
+/// What `call` sets, and for the rest what `handle` sets, member by member.
+ActivityOptions merged(const ActivityOptions& handle, const ActivityOptions& call);
 /// `session`: the policy that comes with the activity; its id may also be options.session.
 Described describe_activity(std::string_view name, const ActivityOptions* options, Payload input,
                             const SessionSettings* session = nullptr);

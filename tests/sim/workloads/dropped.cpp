@@ -24,7 +24,7 @@ Task<std::vector<std::string>> leaves_over(Context& ctx, int rounds, Duration li
   for (int i = 0; i < rounds; ++i) {
     const std::string label = "r" + std::to_string(i);
     co_await race(step(ctx, label + "/a"), step(ctx, label + "/b"));
-    co_await with_timeout(ctx, step(ctx, label + "/c"), limit);
+    co_await with_timeout(step(ctx, label + "/c"), limit);
     const int never_succeeds = 100;
     static_cast<void>(
         co_await when_all(ctx.activity<int>("flaky", {.retry = {.max_attempts = 1}}, never_succeeds),

@@ -30,7 +30,7 @@ Task<std::string> approval(Context& ctx, int patience_ms) {
   const std::string label = "notify";
   co_await ctx.activity<std::string>("step", label);
   const std::optional<bool> decision =
-      co_await with_timeout(ctx, ctx.event<bool>("decision"), std::chrono::milliseconds(patience_ms));
+      co_await with_timeout(ctx.event<bool>("decision"), std::chrono::milliseconds(patience_ms));
   if (!decision) co_return "escalated";
   co_return *decision ? "approved" : "rejected";
 }
@@ -92,7 +92,7 @@ Task<int> late_riser(Context& ctx, int messages) {
   const Mailbox<int> inbox = ctx.mailbox<int>("worms");
   int sum = answer;
   for (int i = 0; i < messages; ++i) {
-    const std::optional<int> worm = co_await with_timeout(ctx, inbox.receive(), std::chrono::hours(1));
+    const std::optional<int> worm = co_await with_timeout(inbox.receive(), std::chrono::hours(1));
     sum += worm.value_or(-1'000'000);
   }
   co_return sum;
