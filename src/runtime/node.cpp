@@ -146,9 +146,11 @@ void Node::stop_activities() {
   desk_.stop_all(CancelReason::worker_stopping);
 }
 
+bool Node::quiet() const { return idle() && sessions_.quiet(); }
+
 // A step that began before accepting ended may still bring work, so it is asked about first.
-bool Node::quiet() const {
-  return bringing_work_ == turns_.stuck() && desk_.in_hand() == 0 && !cache_.has_ready() && sessions_.quiet();
+bool Node::idle() const {
+  return bringing_work_ == turns_.stuck() && desk_.in_hand() == 0 && !cache_.has_ready();
 }
 
 void Node::leave() {

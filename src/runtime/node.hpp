@@ -51,6 +51,11 @@ class Node {
   void stop_activities();
   /// Nothing runs, and the store knows everything.
   [[nodiscard]] bool quiet() const;
+  /// Nothing runs, and the store has heard of all that did: sessions are all that may keep it from being
+  /// quiet.
+  [[nodiscard]] bool idle() const;
+  /// Whether it holds sessions that nobody else may have, and that the store won't let go.
+  [[nodiscard]] bool has_unmovable_sessions() const { return sessions_.has_unmovable(); }
   /// Not quiet, but will be without anybody's help, as far as this one goes: see ActivityDesk.
   [[nodiscard]] bool settling() const { return desk_.settling(); }
   [[nodiscard]] std::size_t slots_in_use() const { return desk_.slots_in_use(); }
