@@ -159,7 +159,7 @@ Counters::Counters(Metrics& metrics)
 
 Worker::Worker(std::shared_ptr<Store> store_, RuntimeOptions options_, Registry registry_, Random& random_,
                Poke poke_)
-    : store(std::move(store_)),
+    : store(std::make_shared<StoreGate>(std::move(store_))),
       options(std::move(options_)),
       node(node_of(options, random_)),
       slots(slots_of(options)),
@@ -196,6 +196,7 @@ BootTime StoreTrouble::failed(std::string_view what, const StoreError& error) {
   worker_.counters.store_errors.add();
   const BootTime now = worker_.now();
   if (now >= due_) due_ = after(now, back_off_.next());
+  if (worker_.store->is_shut()) return due_;  // whoever leaves says so, once
   if (!said_ || now - last_said_ >= 1s) {
     said_ = true;
     last_said_ = now;
