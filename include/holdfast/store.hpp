@@ -180,10 +180,10 @@ class Store {
   /// until the session is declared lost), `gone` when the session ended.
   virtual std::vector<StoreResult<void>> renew_sessions(WorkerKey worker,
                                                         std::span<const store::SessionRenewal> holds) = 0;
-  /// `lost` and `gone` as above. `conflict` when the reason is idle or displaced and something of the session
-  /// is queued or in flight; when it is drained or handed_over and something is in flight; or when a `fail`
-  /// session that has run an activity in this generation is released without a save. Work that is queued
-  /// makes it claimable.
+  /// `lost` and `gone` as above. `conflict` when the reason is idle, displaced, drained or handed_over and an
+  /// activity of the session runs on this worker; when it is idle or displaced and something of it is queued;
+  /// or when a `fail` session that has run an activity in this generation is released without a save. What
+  /// former owners still run is not waited for. Work that is queued makes it claimable.
   virtual std::vector<StoreResult<void>> release_sessions(
       WorkerKey worker, std::span<const store::SessionRelease> releases) = 0;
   /// Ends a session: queued items fail with session_closed, what is in flight may finish. False when it had

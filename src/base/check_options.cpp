@@ -1,5 +1,7 @@
 #include "base/check_options.hpp"
 
+#include <holdfast/detail/names.hpp>
+
 #include <cmath>
 #include <optional>
 #include <sstream>
@@ -94,6 +96,10 @@ void check_options(std::string_view whose, const SessionOptions& options) {
 
 void check_delay(std::string_view whose, std::string_view what, Duration delay) {
   Check(whose).not_negative(what, delay);
+}
+
+std::string checked_version(std::string_view version) {
+  return version.empty() ? std::string() : checked_name("a version", version);
 }
 
 std::string checked_reason(std::string_view whose, std::string_view reason) {

@@ -1,5 +1,7 @@
 #include "base/check_options.hpp"
 
+#include <holdfast/errors.hpp>
+
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -90,6 +92,25 @@ TEST(CheckOptions, OfDelaysAndReasons) {
   EXPECT_EQ(complaint([] { checked_reason("x", std::string(5U << 20U, 'r')); }),
             "holdfast: x: the reason has 5242880 bytes, and may have 4096; put what is longer into an event "
             "or a value");
+}
+
+TEST(CheckOptions, OfVersions) {
+  const auto refused = [](std::string_view version) -> std::string {
+    try {
+      static_cast<void>(checked_version(version));
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "fine";
+  };
+  EXPECT_EQ(checked_version("2.1"), "2.1");
+  EXPECT_EQ(checked_version(""), "");  // none is named
+  EXPECT_EQ(refused(std::string(255, '1')), "fine");
+  EXPECT_EQ(refused("\n\x01"),
+            "the name of a version has a control character; names have 1 to 255 bytes of UTF-8 without "
+            "control characters (invalid_name)");
+  EXPECT_NE(refused(std::string(256, '1')), "fine");
+  EXPECT_NE(refused("\xff"), "fine");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "engine/execution.hpp"
 
+#include "base/check_options.hpp"
 #include "base/moments.hpp"
 #include "engine/cancels.hpp"
 #include "engine/keys.hpp"
@@ -255,10 +256,11 @@ void Execution::detach(OpState* state) noexcept {
 
 void Execution::continue_as_new(std::string_view version, Payload input) {
   if (stopped()) return;
+  std::string next = version.empty() ? version_ : detail::checked_version(version);
   if (auto refused = over_payload_limit("the input of continue-as-new", input.bytes.size())) {
     end_ = history::ExecutionFailed{*std::move(refused)};
   } else {
-    end_ = history::ContinuedAsNew{version.empty() ? version_ : std::string(version), std::move(input)};
+    end_ = history::ContinuedAsNew{std::move(next), std::move(input)};
   }
   stop();
 }

@@ -637,6 +637,33 @@ Task<> forever(Context& ctx, int n) {
   co_await ctx.continue_as_new(n + 1);
 }
 
+TEST(Execution, VersionsAreNames) {
+  const auto orchestration = [](Context& ctx) -> Task<int> {
+    int refused = 0;
+    const auto count = [&](const Error& e) { refused += e.failure().type == "invalid_name" ? 1 : 0; };
+    try {
+      co_await ctx.child<int>("c", {.version = "\n"});
+    } catch (const Error& e) {
+      count(e);
+    }
+    try {
+      co_await ctx.start_detached("d", {.version = std::string(1024, 'x')});
+    } catch (const Error& e) {
+      count(e);
+    }
+    try {
+      co_await ctx.continue_as_new({.version = "\n"});
+    } catch (const Error& e) {
+      count(e);
+    }
+    co_return refused;
+  };
+  Driver driver(orchestration);
+  const Outcome end = driver.start();
+  ASSERT_NE(end_of<history::ExecutionCompleted>(end), nullptr);
+  EXPECT_EQ(end_of<history::ExecutionCompleted>(end)->output, encode(3));
+}
+
 TEST(Execution, ContinueAsNewEndsTheExecutionWithTheNextInput) {
   Driver driver(forever, 1);
   driver.start();

@@ -703,11 +703,11 @@ std::optional<BootTime> ActivityDesk::suspect_since() const {
   return since;
 }
 
-bool ActivityDesk::settling() const {
+bool ActivityDesk::settling(bool store_answers) const {
   const std::lock_guard lock(mutex_);
-  return std::ranges::any_of(calls_, [](const auto& item) {
+  return std::ranges::any_of(calls_, [&](const auto& item) {
     const auto& [key, entry] = item;
-    return entry.code_runs ? entry.call->can_be_ended() : entry.call->answered();
+    return entry.code_runs ? entry.call->can_be_ended() : store_answers && entry.call->answered();
   });
 }
 

@@ -103,8 +103,9 @@ class ActivityDesk final : private detail::ActivityHost {
   [[nodiscard]] std::size_t in_hand() const;
   /// Slots in which code runs, or that are reserved.
   [[nodiscard]] std::size_t slots_in_use() const;
-  /// Whether something here comes to its end soon: code that can be ended, or an answer that is on its way.
-  [[nodiscard]] bool settling() const;
+  /// Whether something here comes to its end soon: code that can be ended, or, if the store takes it, an
+  /// answer that is on its way.
+  [[nodiscard]] bool settling(bool store_answers) const;
   [[nodiscard]] bool any_locks() const { return in_hand() > 0; }
 
   /// When the last activity began that may be what kills its workers, if one is here.

@@ -112,10 +112,11 @@ void KeepStep::release_idle(Duration hold) {
   }
 }
 
-void KeepStep::release_all() {
+KeepStep::Kept KeepStep::release_all() {
   give_back_doubtful();
   release_idle(Duration::zero());
-  sessions_.release_all();
+  const std::size_t sessions = sessions_.release_all();
+  return {.instances = turns_.take_doubtful().size(), .sessions = sessions};
 }
 
 BootTime KeepStep::keep_sessions() {

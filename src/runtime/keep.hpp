@@ -10,6 +10,8 @@
 #include "runtime/worker.hpp"
 
 #include <atomic>
+#include <cstddef>
+#include <string_view>
 
 namespace holdfast::runtime {
 
@@ -34,8 +36,13 @@ class KeepStep {
   void want_refresh() noexcept { refresh_wanted_ = true; }
   /// Sessions that can't be handed over are lost from now on.
   void give_up_sessions() noexcept { sessions_.give_up(); }
-  /// Gives back all instance locks that no turn is using, and all sessions, now.
-  void release_all();
+  /// What could not be given back: others have it when its leases are over.
+  struct Kept {
+    std::size_t instances = 0;
+    std::size_t sessions = 0;
+  };
+  /// Gives back all instance locks that no turn is using, and all sessions, now. For the last step.
+  Kept release_all();
 
  private:
   void renew();

@@ -146,17 +146,26 @@ void Node::stop_activities() {
   desk_.stop_all(CancelReason::worker_stopping);
 }
 
+bool Node::quiet() const { return idle() && sessions_.quiet(); }
+
 // A step that began before accepting ended may still bring work, so it is asked about first.
-bool Node::quiet() const {
-  return bringing_work_ == turns_.stuck() && desk_.in_hand() == 0 && !cache_.has_ready() && sessions_.quiet();
+bool Node::idle() const {
+  return bringing_work_ == turns_.stuck() && desk_.in_hand() == 0 && !cache_.has_ready();
 }
 
-void Node::leave() {
-  keep_.release_all();
-  if (const auto left = worker_.store->leave(WorkerKey{worker_.key}); !left) {
-    log(*worker_.logger, LogLevel::debug, "could not say good-bye to the store",
-        {{"error", left.error().message}});
-  }
+bool Node::leave() {
+  const KeepStep::Kept kept = keep_.release_all();
+  const std::size_t activities = desk_.in_hand();
+  const auto left = worker_.store->leave(WorkerKey{worker_.key});
+  const bool unheard = !left && left.error().kind == StoreError::Kind::unavailable;
+  if (kept.instances + kept.sessions + activities == 0 && !unheard) return true;
+  log(*worker_.logger, LogLevel::warn,
+      "not everything could be given back; others have the rest when its leases are over",
+      {{"instances", kept.instances},
+       {"activities", activities},
+       {"sessions", kept.sessions},
+       {"store", left ? "answers" : left.error().message}});
+  return false;
 }
 
 }  // namespace holdfast::runtime

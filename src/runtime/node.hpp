@@ -51,11 +51,19 @@ class Node {
   void stop_activities();
   /// Nothing runs, and the store knows everything.
   [[nodiscard]] bool quiet() const;
+  /// Nothing runs, and the store has heard of all that did: sessions are all that may keep it from being
+  /// quiet.
+  [[nodiscard]] bool idle() const;
+  /// Whether it holds sessions that nobody else may have, and that the store won't let go.
+  [[nodiscard]] bool has_unmovable_sessions() const { return sessions_.has_unmovable(); }
   /// Not quiet, but will be without anybody's help, as far as this one goes: see ActivityDesk.
-  [[nodiscard]] bool settling() const { return desk_.settling(); }
+  [[nodiscard]] bool settling() const { return desk_.settling(!worker_.store->is_shut()); }
   [[nodiscard]] std::size_t slots_in_use() const { return desk_.slots_in_use(); }
-  /// Gives back what is still locked and leaves. For after the last step.
-  void leave();
+  /// From that time on a store that does not answer is asked nothing more: see StoreGate.
+  void give_up_store_at(BootTime time) { worker_.store->close_at(time); }
+  /// Gives back what is still locked and leaves. For after the last step. False when the store did not take
+  /// all of it: the rest is left to its leases, which is said in the log.
+  bool leave();
 
   // What the verbs of Runtime for sessions do. Any thread.
   SessionAcquired acquire_session(const detail::SessionSettings& settings);

@@ -368,5 +368,38 @@ TEST_F(NodeTest, AWorkerThatDrainsGivesBackWhatAFetchLockedWhoseAnswerWasLost) {
   EXPECT_EQ(other->hand.posted(), 1U);
 }
 
+// ---- leaving ------------------------------------------------------------------------------------
+
+TEST_F(NodeTest, AStoreThatDoesNotAnswerIsAskedNothingMoreOnceThereIsNoMoreTime) {
+  const auto one = at_work();
+  one->hand.run_posted();
+  int calls = 0;
+  one->script.decide = [&](std::string_view) {
+    ++calls;
+    return Fault::fail_before;
+  };
+  one->node.give_up_store_at(clock.boot_now() + 10s);
+  one->node.stop_accepting();
+  one->run({Step::keep, Step::answers, Step::turns});
+  EXPECT_GT(calls, 0);
+  clock.advance(10s);
+  calls = 0;
+  one->run({Step::keep, Step::answers, Step::turns, Step::activities});
+  EXPECT_FALSE(one->node.settling());
+  EXPECT_FALSE(one->node.leave());
+  EXPECT_EQ(calls, 0);
+  EXPECT_EQ(lines->count("not everything could be given back"), 1U) << lines->all();
+}
+
+TEST_F(NodeTest, WhatTheStoreHasTakenBackIsNotSaidToBeLeft) {
+  const auto one = at_work();
+  one->hand.run_posted();
+  one->node.give_up_store_at(clock.boot_now());
+  one->node.stop_accepting();
+  one->run({Step::turns, Step::answers, Step::keep});
+  EXPECT_TRUE(one->node.leave()) << lines->all();
+  EXPECT_EQ(lines->count("not everything could be given back"), 0U) << lines->all();
+}
+
 }  // namespace
 }  // namespace holdfast::runtime

@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <string>
+#include <utility>
 
 namespace holdfast::runtime {
 namespace {
@@ -48,8 +50,50 @@ TEST(RuntimeOptions, ValuesThatDontGoTogetherAreBothNamed) {
             "activity_lease (10000 ms): otherwise a running activity could lose its session");
 }
 
+/// One of the durations.
+struct Option {
+  const char* name;
+  Duration RuntimeOptions::* member;
+};
+
+TEST(RuntimeOptions, LeasesAreAboveZeroAndEnd) {
+  constexpr std::array kLeases{Option{"activity_lease", &RuntimeOptions::activity_lease},
+                               Option{"instance_lease", &RuntimeOptions::instance_lease},
+                               Option{"session_lease", &RuntimeOptions::session_lease},
+                               Option{"worker_stale_after", &RuntimeOptions::worker_stale_after}};
+  for (const auto& [name, member] : kLeases) {
+    for (const auto& [value, text] :
+         {std::pair<Duration, std::string>{0s, "0 ms"}, {-1s, "-1000 ms"}, {never, "never"}}) {
+      RuntimeOptions options;
+      options.*member = value;
+      EXPECT_EQ(complaint(options), "holdfast: " + std::string(name) + " is " + text +
+                                        ", and must be above zero, and end: what a worker holds that dies is "
+                                        "free for others when it is over");
+    }
+  }
+}
+
+TEST(RuntimeOptions, OtherDurationsAreZeroOrMore) {
+  constexpr std::array kDurations{
+      Option{"hold_instances", &RuntimeOptions::hold_instances},
+      Option{"cancel_grace", &RuntimeOptions::cancel_grace},
+      Option{"cache_idle", &RuntimeOptions::cache_idle},
+      Option{"session_state_retention", &RuntimeOptions::session_state_retention},
+      Option{"session_record_retention", &RuntimeOptions::session_record_retention},
+      Option{"request_retention", &RuntimeOptions::request_retention}};
+  for (const auto& [name, member] : kDurations) {
+    RuntimeOptions options;
+    options.*member = -1s;
+    EXPECT_EQ(complaint(options),
+              "holdfast: " + std::string(name) + " is -1000 ms, and must be zero or more");
+    options.*member = 0s;
+    EXPECT_EQ(complaint(options), "fine") << name;
+    options.*member = never;
+    EXPECT_EQ(complaint(options) == "fine", member != &RuntimeOptions::hold_instances) << name;
+  }
+}
+
 TEST(RuntimeOptions, ZeroIsRefusedWhereItMakesNoSense) {
-  EXPECT_EQ(complaint({.activity_lease = 0s}), "holdfast: activity_lease is 0 ms, and must be above zero");
   EXPECT_EQ(complaint({.turn_threads = 0}), "holdfast: turn_threads is 0, and must be at least 1");
   EXPECT_EQ(complaint({.turn_time_limit = 0s}), "holdfast: turn_time_limit is 0 ms, and must be above zero");
   EXPECT_EQ(complaint({.turn_time_limit = -1s}),

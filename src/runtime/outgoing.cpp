@@ -2,11 +2,15 @@
 
 #include "base/moments.hpp"
 #include "client/bodies.hpp"
+#include "runtime/unborn.hpp"
 
 #include <holdfast/codec.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -46,16 +50,20 @@ class Builder {
   void add(const engine::Cancel& cancel) {
     using detail::kind_of_operation;
     if (cancel.kind == kind_of_operation<detail::ActivityScheduled>) {
-      // What was scheduled in this very turn never becomes a row.
-      const auto is_it = [&](const store::NewActivity& a) { return a.event == cancel.source; };
-      if (std::erase_if(commit_.activities, is_it) == 0)
-        commit_.cancelled.push_back({cancel.source, cancel.reason});
+      commit_.cancelled.push_back({cancel.source, cancel.reason});
     } else if (cancel.kind == kind_of_operation<detail::TimerStarted>) {
-      const auto is_it = [&](const store::NewTimer& t) { return t.event == cancel.source; };
-      if (std::erase_if(commit_.timers, is_it) == 0) commit_.cancelled_timers.push_back(cancel.source);
+      commit_.cancelled_timers.push_back(cancel.source);
     } else if (cancel.kind == kind_of_operation<detail::ChildStarted>) {
       close_child(cancel);
     }
+  }
+
+  /// When all that the turn started and cancelled was added.
+  void take_out_unborn() {
+    runtime::take_out_unborn(commit_.activities, commit_.cancelled, &store::NewActivity::event,
+                             &store::CancelledActivity::event);
+    runtime::take_out_unborn(commit_.timers, commit_.cancelled_timers, &store::NewTimer::event,
+                             std::identity());
   }
 
   void add(engine::End&& end) {
@@ -112,10 +120,11 @@ class Builder {
     commit_.value_reads.push_back({id, read.instance, read.key});
   }
   void act(EventId /*id*/, const detail::ValueSet& set) {
-    std::erase_if(commit_.values, [&](const store::ValueChange& change) { return change.key == set.key; });
-    store::ValueChange change{.key = set.key};
+    const auto [found, is_new] = values_.try_emplace(set.key, commit_.values.size());
+    if (is_new) commit_.values.push_back({.key = set.key});
+    store::ValueChange& change = commit_.values[found->second];
+    change.value.reset();
     if (set.value) change.value = bodies::to_bytes(*set.value);
-    commit_.values.push_back(std::move(change));
   }
   // These wait for messages, or had their outcome at once: nothing to do for anybody.
   void act(EventId /*id*/, const detail::EventAwaited& /*awaited*/) {}
@@ -225,6 +234,7 @@ class Builder {
   store::TurnCommit& commit_;
   const CachedInstance& instance_;
   const Surroundings& around_;
+  std::map<std::string, std::size_t> values_;  // where in the commit the change of a key is
 };
 
 Failure id_is_taken(const CachedInstance& instance) {
@@ -268,6 +278,7 @@ void add_outcome(store::TurnCommit& commit, const CachedInstance& instance, engi
   Builder builder(commit, instance, around);
   for (engine::Action& action : outcome.actions) builder.add(std::move(action));
   for (const engine::Cancel& cancel : outcome.cancels) builder.add(cancel);
+  builder.take_out_unborn();
   if (outcome.end) builder.add(*std::move(outcome.end));
   const bool goes_on = std::holds_alternative<std::monostate>(commit.end);
   for (store::NewActivity& activity : commit.activities)

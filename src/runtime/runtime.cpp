@@ -49,7 +49,7 @@ class Runtime::Impl {
     changed_.wait(lock, [this] { return phase_ != Phase::stopping; });
     return false;
   }
-  /// Lets it come to its end. True when nothing is left, and everything had ended by itself.
+  /// Lets it come to its end. True when nothing is left, everything had ended by itself, and the store knows.
   bool run_down(Duration deadline);
 
   void require_not_started(std::string_view what, std::string_view name) const {
@@ -160,6 +160,8 @@ bool Runtime::drain(Duration deadline) {
 
 bool Runtime::Impl::run_down(Duration deadline) {
   const Clock& clock = store->clock();
+  const BootTime deadline_at = after(clock.boot_now(), deadline);
+  node->give_up_store_at(after(deadline_at, options.cancel_grace));
   node->stop_accepting();
   // Asked once: a step that finds nothing to do makes it look busy again for a moment.
   const auto quiet_by = [&](BootTime time) {
@@ -169,7 +171,7 @@ bool Runtime::Impl::run_down(Duration deadline) {
     }
     return true;
   };
-  const bool by_itself = quiet_by(after(clock.boot_now(), deadline));
+  const bool by_itself = quiet_by(deadline_at);
   if (!by_itself) {
     node->stop_activities();
     quiet_by(after(clock.boot_now(), options.cancel_grace));
@@ -178,14 +180,14 @@ bool Runtime::Impl::run_down(Duration deadline) {
     while (node->settling() && clock.boot_now() < given_up) std::this_thread::sleep_for(1ms);
   }
   const std::size_t stuck = driver->stop();
-  node->leave();
+  const bool gave_back = node->leave();
   // Threads whose code has just returned are on their way; those of code that ignores a stop are not.
   const std::size_t left = pool->stop(node->slots_in_use() == 0 ? 1s : 0s);
   if (stuck + left > 0) {
     log(*node->worker().logger, LogLevel::error,
         "code does not come to its end; its threads are left to themselves", {{"count", stuck + left}});
   }
-  return by_itself && stuck + left == 0;
+  return by_itself && gave_back && stuck + left == 0;
 }
 
 void Runtime::stop() { drain(impl_->options.cancel_grace); }

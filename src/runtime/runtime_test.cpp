@@ -717,6 +717,17 @@ TEST_F(RuntimeTest, AnActivityMayWaitForTheHookOfASessionThatItAcquires) {
   EXPECT_TRUE(rt.client().start("calls", "c").wait<bool>(3 * kSoon));
 }
 
+TEST_F(RuntimeTest, AVersionThatIsNoNameIsRefused) {
+  for (const std::string& version : {std::string("\n\x01"), std::string(1 << 20, '1')}) {
+    try {
+      Client(memory()).start("hello", StartOptions{.version = version}, "Ada");
+      ADD_FAILURE() << "nobody objected";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.failure().type, "invalid_name");
+    }
+  }
+}
+
 TEST_F(RuntimeTest, RegistrationAfterStartIsRefused) {
   Runtime rt(store, quiet());
   add_code(rt);

@@ -159,12 +159,14 @@ void SessionKeeper::fail_unmovable(SessionDesk::Which which) {
   }
 }
 
-// What has states to save had its time before.
-void SessionKeeper::release_all() {
+// What has states to save had its time before. What stays is left as its next owner will find it.
+std::size_t SessionKeeper::release_all() {
   sessions_.choose_leavers(true);
   release();
   fail_unmovable(SessionDesk::Which::all);
-  sessions_.all_left(SessionReason::drained);
+  const std::size_t stay = sessions_.size();
+  sessions_.all_left(SessionReason::lapsed);
+  return stay;
 }
 
 }  // namespace holdfast::runtime

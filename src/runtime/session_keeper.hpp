@@ -7,6 +7,7 @@
 #include <holdfast/store/sessions.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <string_view>
 #include <vector>
 
@@ -25,8 +26,9 @@ class SessionKeeper {
   Done step();
   /// This worker has no more time: sessions that can't be handed over are lost. Any thread.
   void give_up() noexcept { giving_up_ = true; }
-  /// All that is left, at once: this worker leaves.
-  void release_all();
+  /// All that is left, at once: this worker leaves. Returns how many the store has not let go, which others
+  /// have when their leases are over.
+  std::size_t release_all();
 
  private:
   void renew(BootTime now);

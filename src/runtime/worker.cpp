@@ -30,6 +30,17 @@ void require_positive(const char* name, Duration value) {
   require(value > Duration::zero(), std::string(name) + " is " + in_ms(value) + ", and must be above zero");
 }
 
+void require_not_negative(const char* name, Duration value) {
+  require(value >= Duration::zero(), std::string(name) + " is " + in_ms(value) + ", and must be zero or more");
+}
+
+// Others wait for its end when a worker dies.
+void require_lease(const char* name, Duration value) {
+  require(value > Duration::zero() && value != never,
+          std::string(name) + " is " + in_ms(value) + ", and must be above zero, and end: what a worker holds " +
+              "that dies is free for others when it is over");
+}
+
 std::size_t slots_of(const RuntimeOptions& options) {
   if (options.activity_slots != 0) return options.activity_slots;
   return std::max<std::size_t>(4, std::thread::hardware_concurrency());
@@ -61,11 +72,17 @@ std::string node_of(const RuntimeOptions& options, Random& random) {
 
 void check_options(const RuntimeOptions& options) {
   detail::check_options("RuntimeOptions", options.retry);
-  require_positive("activity_lease", options.activity_lease);
-  require_positive("instance_lease", options.instance_lease);
-  require_positive("session_lease", options.session_lease);
-  require_positive("worker_stale_after", options.worker_stale_after);
+  require_lease("activity_lease", options.activity_lease);
+  require_lease("instance_lease", options.instance_lease);
+  require_lease("session_lease", options.session_lease);
+  require_lease("worker_stale_after", options.worker_stale_after);
   require_positive("turn_time_limit", options.turn_time_limit);
+  require_not_negative("hold_instances", options.hold_instances);
+  require_not_negative("cancel_grace", options.cancel_grace);
+  require_not_negative("cache_idle", options.cache_idle);
+  require_not_negative("session_state_retention", options.session_state_retention);
+  require_not_negative("session_record_retention", options.session_record_retention);
+  require_not_negative("request_retention", options.request_retention);
   require(options.turn_threads >= 1, "turn_threads is 0, and must be at least 1");
   require(options.cached_instances >= 1, "cached_instances is 0, and must be at least 1");
   require(options.max_abandoned >= 1, "max_abandoned is 0, and must be at least 1");
@@ -159,7 +176,7 @@ Counters::Counters(Metrics& metrics)
 
 Worker::Worker(std::shared_ptr<Store> store_, RuntimeOptions options_, Registry registry_, Random& random_,
                Poke poke_)
-    : store(std::move(store_)),
+    : store(std::make_shared<StoreGate>(std::move(store_))),
       options(std::move(options_)),
       node(node_of(options, random_)),
       slots(slots_of(options)),
@@ -196,6 +213,7 @@ BootTime StoreTrouble::failed(std::string_view what, const StoreError& error) {
   worker_.counters.store_errors.add();
   const BootTime now = worker_.now();
   if (now >= due_) due_ = after(now, back_off_.next());
+  if (worker_.store->is_shut()) return due_;  // whoever leaves says so, once
   if (!said_ || now - last_said_ >= 1s) {
     said_ = true;
     last_said_ = now;

@@ -3,6 +3,7 @@
 
 #include "runtime/registry.hpp"
 #include "runtime/steps.hpp"
+#include "runtime/store_gate.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/ids.hpp>
@@ -89,7 +90,7 @@ struct Worker {
   /// Says that something in the store can't be read, if that is what the error is.
   void note_damage(std::string_view what, const StoreError& error) const;
 
-  const std::shared_ptr<Store> store;
+  const std::shared_ptr<StoreGate> store;
   const RuntimeOptions options;
   const std::string node;
   const std::size_t slots;

@@ -149,7 +149,7 @@ class Fetch {
     if (owned == tx_.space.owned.end()) return;
     for (const std::string& id : owned->second) {
       const Session& session = *find_session(tx_, id);
-      if (is_held(tx_, session) && session.in_flight.empty() && belongs_elsewhere(session)) {
+      if (is_held(tx_, session) && !runs_on(tx_, session, request_.worker) && belongs_elsewhere(session)) {
         fetched_.to_hand_over.push_back({id, session.generation});
       }
     }

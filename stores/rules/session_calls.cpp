@@ -82,13 +82,15 @@ StoreResult<Session*> held(Transaction& tx, WorkerKey worker, const SessionHold&
       "session '" + hold.id + "' is not held by this worker in generation " + to_string(hold.generation));
 }
 
-/// Why a session may not be given up now, if so.
-std::optional<std::string> hindrance(const Session& session, const SessionRelease& release) {
+/// Why its owner may not give a session up now, if so. What runs on a former owner is no hindrance: it has
+/// nothing of this owner's memory, and its lease may be longer than that of the session.
+std::optional<std::string> hindrance(const Transaction& tx, const Session& session,
+                                     const SessionRelease& release) {
   const bool must_be_idle =
       release.reason == SessionReason::idle || release.reason == SessionReason::displaced;
   const bool must_be_still = must_be_idle || release.reason == SessionReason::drained ||
                              release.reason == SessionReason::handed_over;
-  if (must_be_still && !session.in_flight.empty()) return "an activity of it runs";
+  if (must_be_still && runs_on(tx, session, session.worker)) return "an activity of it runs";
   if (must_be_idle && !session.queued.empty()) return "an activity of it is queued";
   if (session.policy.when_lost == WhenLost::fail) {
     if (release.reason == SessionReason::displaced) return "it may not be displaced";
@@ -101,7 +103,7 @@ StoreResult<void> release_one(Transaction& tx, WorkerKey worker, const SessionRe
   const auto found = held(tx, worker, item.hold);
   if (!found) return Unexpected(found.error());
   Session& session = **found;
-  if (const auto why = hindrance(session, item)) {
+  if (const auto why = hindrance(tx, session, item)) {
     return refuse(StoreError::Kind::conflict, "session '" + session.id + "' is not released: " + *why);
   }
   if (item.save) save(tx, session, *item.save);

@@ -45,6 +45,12 @@ std::vector<BootTime> stopping_in(const Transaction& tx, const Session& session)
   return ends;
 }
 
+bool runs_on(const Transaction& tx, const Session& session, WorkerKey worker) {
+  return std::ranges::any_of(session.in_flight, [&](const ActivityId& id) {
+    return tx.space.activities.at(id).lock.worker == worker;
+  });
+}
+
 bool is_current(const Session& session, WorkerKey worker, Generation generation) {
   return !session.ended && session.worker == worker && session.generation == generation;
 }

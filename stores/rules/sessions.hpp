@@ -21,6 +21,8 @@ namespace holdfast::rules {
 /// Those of its activities that were taken away, and whose code may still run, end no later than these times.
 /// Only of a session that has a limit.
 [[nodiscard]] std::vector<BootTime> stopping_in(const Transaction& tx, const Session& session);
+/// Whether this worker runs an activity of it, in whatever generation.
+[[nodiscard]] bool runs_on(const Transaction& tx, const Session& session, WorkerKey worker);
 /// Whether this was its owner, in its current generation, and it has not ended.
 [[nodiscard]] bool is_current(const Session& session, WorkerKey worker, Generation generation);
 [[nodiscard]] SessionState state_of(const Transaction& tx, const Session& session);

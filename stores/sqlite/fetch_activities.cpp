@@ -131,7 +131,7 @@ class ActivityFetch {
 
   void note_hand_overs() {
     for (const Session* session : queue_.sessions()) {
-      if (belongs_elsewhere(*session) && in_flight_in(tx_, *session) == 0)
+      if (belongs_elsewhere(*session) && !runs_on(tx_, *session, session->worker))
         out_.to_hand_over.push_back({session->id, session->generation});
     }
   }

@@ -12,15 +12,40 @@ std::string current_boot_id() {
   return id;
 }
 
-LeaseClock::LeaseClock(Connection& database, const Clock& clock, std::string boot_id)
+// The file tells of the namespace of this process's children, which is its own, unless it has asked for a new
+// one for them.
+std::chrono::microseconds time_namespace_offset() {
+  using namespace std::chrono;
+  std::ifstream file("/proc/self/timens_offsets");
+  std::string clock;
+  std::int64_t whole = 0;
+  std::int64_t nano = 0;
+  while (file >> clock >> whole >> nano) {
+    if (clock == "boottime") return seconds(whole) + duration_cast<microseconds>(nanoseconds(nano));
+  }
+  return {};
+}
+
+LeaseClock::LeaseClock(Connection& database, const Clock& clock)
+    : LeaseClock(
+          database, clock, current_boot_id(),
+          &clock == &real_clock() ? time_namespace_offset() : std::chrono::microseconds::zero()) {}
+
+LeaseClock::LeaseClock(Connection& database, const Clock& clock, std::string boot_id,
+                       std::chrono::microseconds ahead)
     : clock_(clock),
       boot_id_(std::move(boot_id)),
+      ahead_(ahead.count()),
       read_(database.prepare("SELECT boot, offset, bound FROM lease_clock WHERE id = 1")),
       write_(database.prepare(
           "INSERT OR REPLACE INTO lease_clock (id, boot, offset, bound) VALUES (1, ?, ?, ?)")) {}
 
+std::int64_t LeaseClock::machine_now() const noexcept {
+  return clock_.boot_now().time_since_epoch().count() - ahead_;
+}
+
 std::int64_t LeaseClock::now() {
-  const std::int64_t boot = clock_.boot_now().time_since_epoch().count();
+  const std::int64_t boot = machine_now();
   std::int64_t offset = kStart.count() - boot;
   std::int64_t bound = 0;
   bool same_boot = false;
@@ -40,11 +65,11 @@ std::int64_t LeaseClock::now() {
 }
 
 std::int64_t LeaseClock::look() const noexcept {
-  return clock_.boot_now().time_since_epoch().count() + offset_.load(std::memory_order_relaxed);
+  return machine_now() + offset_.load(std::memory_order_relaxed);
 }
 
 BootTime LeaseClock::to_boot(std::int64_t lease_time) const noexcept {
-  return BootTime{BootTime::duration{lease_time - offset_.load(std::memory_order_relaxed)}};
+  return BootTime{BootTime::duration{lease_time - offset_.load(std::memory_order_relaxed) + ahead_}};
 }
 
 }  // namespace holdfast::sqlite_store

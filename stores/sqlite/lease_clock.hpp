@@ -21,7 +21,11 @@ inline constexpr std::string_view kLeaseClockSchema =
 /// Names the time between two boots of this machine. Empty when the system doesn't say.
 std::string current_boot_id();
 
-/// Lease time is boot time plus an offset that the file keeps for this boot. The file also keeps a bound that
+/// How far CLOCK_BOOTTIME of this process is ahead of that of the machine: the offset of its time namespace,
+/// which containers have that were moved or restored. Zero when the system doesn't say.
+std::chrono::microseconds time_namespace_offset();
+
+/// Lease time is boot time of the machine plus an offset that the file keeps for this boot. The file also keeps a bound that
 /// lease time has not reached yet, and that is moved ahead before it does. After a reboot lease time goes on
 /// from the bound: that is ahead of all that was ever told, by at most kAhead. So leases of the former boot,
 /// whose owners are gone with it, may end that much early.
@@ -33,8 +37,11 @@ class LeaseClock {
   /// Not zero, the usual word for "no time"; and a day may be subtracted from any time.
   static constexpr std::chrono::microseconds kStart = std::chrono::hours{24};
 
-  /// `database` and `clock` outlive it. Processes that share a file share the machine, hence the boot id.
-  LeaseClock(Connection& database, const Clock& clock, std::string boot_id = current_boot_id());
+  /// `database` and `clock` outlive it. Processes that share a file share the machine, hence the boot id, but
+  /// perhaps not its time namespace: `ahead` is how far the clock is ahead of the machine's boot time.
+  LeaseClock(Connection& database, const Clock& clock, std::string boot_id, std::chrono::microseconds ahead);
+  /// On this machine, in this process. Only the real clock shows the time of a namespace.
+  LeaseClock(Connection& database, const Clock& clock);
 
   /// Inside a write transaction, where the connection is used, and once in each: reads the row, and writes it
   /// now and then. After a rollback there is nothing to repair.
@@ -47,8 +54,11 @@ class LeaseClock {
   [[nodiscard]] BootTime to_boot(std::int64_t lease_time) const noexcept;
 
  private:
+  [[nodiscard]] std::int64_t machine_now() const noexcept;
+
   const Clock& clock_;
   const std::string boot_id_;
+  const std::int64_t ahead_;
   Statement read_;
   Statement write_;
   std::atomic<std::int64_t> offset_{0};

@@ -94,14 +94,15 @@ StoreResult<Session*> held(Transaction& tx, WorkerKey worker, const store::Sessi
       "session '" + hold.id + "' is not held by this worker in generation " + to_string(hold.generation));
 }
 
-/// Why a session may not be given up now, if so.
+/// Why its owner may not give a session up now, if so. What runs on a former owner is no hindrance: it has
+/// nothing of this owner's memory, and its lease may be longer than that of the session.
 std::optional<std::string> hindrance(Transaction& tx, const Session& session,
                                      const store::SessionRelease& release) {
   const bool must_be_idle =
       release.reason == SessionReason::idle || release.reason == SessionReason::displaced;
   const bool must_be_still = must_be_idle || release.reason == SessionReason::drained ||
                              release.reason == SessionReason::handed_over;
-  if (must_be_still && in_flight_in(tx, session) > 0) return "an activity of it runs";
+  if (must_be_still && runs_on(tx, session, session.worker)) return "an activity of it runs";
   if (must_be_idle && queued_in(tx, session) > 0) return "an activity of it is queued";
   if (session.policy.when_lost == WhenLost::fail) {
     if (release.reason == SessionReason::displaced) return "it may not be displaced";

@@ -212,6 +212,16 @@ std::uint64_t in_flight_in(Transaction& tx, const Session& session) {
          count_packed(tx, session, [&](LeaseTime until) { return until > tx.now; });
 }
 
+bool runs_on(Transaction& tx, const Session& session, WorkerKey worker) {
+  {
+    Cursor row = tx.rows(tx.sql.runs_on_worker, session.number, tx.now, worker);
+    if (row.next()) return true;
+  }
+  return std::ranges::any_of(packed_in_session(tx, session.number), [&](const Activity& activity) {
+    return activity.worker == worker && activity.until > tx.now;
+  });
+}
+
 std::uint32_t sessions_held(Transaction& tx, WorkerKey worker) {
   return static_cast<std::uint32_t>(count(tx.rows(tx.sql.sessions_held, worker, tx.now)));
 }

@@ -56,6 +56,8 @@ bool has_queued(Transaction& tx, Session& session);
 void note_room(Transaction& tx, std::int64_t number);
 std::uint64_t queued_in(Transaction& tx, const Session& session);
 std::uint64_t in_flight_in(Transaction& tx, const Session& session);
+/// Whether this worker runs an activity of it, in whatever generation.
+bool runs_on(Transaction& tx, const Session& session, WorkerKey worker);
 /// How many sessions the worker holds.
 std::uint32_t sessions_held(Transaction& tx, WorkerKey worker);
 

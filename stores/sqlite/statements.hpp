@@ -326,6 +326,8 @@ struct Statements {
   Query count_queued{"sqlite.count_queued", "SELECT count(*) FROM queued WHERE session = ?1"};
   Query count_running{"sqlite.count_running",
                       "SELECT count(*) FROM running WHERE session = ?1 AND until > ?2"};
+  Query runs_on_worker{"sqlite.runs_on_worker",
+                       "SELECT 1 FROM running WHERE session = ?1 AND until > ?2 AND worker = ?3 LIMIT 1"};
   // Those whose code may still run.
   Query stopping_in_session{"sqlite.stopping_in_session",
                             "SELECT until FROM cancels WHERE ns = ?1 AND session = ?2 AND state <> 1"

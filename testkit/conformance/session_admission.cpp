@@ -163,6 +163,24 @@ STORE_TEST(SessionAdmission, AnOwnerWithoutTheHandlerKeepsItUnlessAnotherCouldRu
   EXPECT_EQ(session("s").owner, "old");
 }
 
+STORE_TEST(SessionAdmission, AnOwnerWithoutTheHandlerDoesNotWaitForAnActivityOfAFormerOwner) {
+  WorkerInfo old = worker_info("old");
+  old.abilities.handlers = {"ship"};
+  const Worker a = join(old);
+  Worker dead = join("dead");
+  dead.activity_lease = 1h;
+  const Worker b = join("b");
+  Turn turn = dead.begin("order-1");
+  dead.commit(turn.schedules(of_session("s")).keeps_lock());
+  dead.fetch_activity();
+  pass(dead.info.abilities.session_lease);
+  const SessionHold hold{"s", a.acquire("s").session.generation};
+  dead.commit(turn.schedules(of_session("s")));
+  EXPECT_EQ(a.fetch_activities().to_hand_over, std::vector{hold});
+  must(a.release(hold, SessionReason::handed_over));
+  EXPECT_EQ(names(b.fetch_activities()), Texts{"charge"});
+}
+
 STORE_TEST(SessionAdmission, AnOwnerWithoutTheHandlerKeepsItWhileItsOwnWorkRuns) {
   WorkerInfo old = worker_info("old");
   old.abilities.handlers = {"ship"};

@@ -143,6 +143,40 @@ STORE_TEST(Sessions, AnIdleReleaseIsRefusedWhileThereIsWork) {
   EXPECT_EQ(answer(a.release(hold, SessionReason::idle)), "ok");
 }
 
+// It runs in a generation of that owner, which the one who has the session now can't wait for.
+STORE_TEST(Sessions, ReleasesDontWaitForAnActivityOfAFormerOwner) {
+  for (const SessionReason reason :
+       {SessionReason::drained, SessionReason::handed_over, SessionReason::displaced, SessionReason::idle}) {
+    const std::string id = "gpu-" + std::string(to_string(reason));
+    Worker a = join("a of " + id);
+    a.activity_lease = 1h;
+    const Worker b = join("b of " + id);
+    a.commit(a.begin("order of " + id).schedules(of_session(id)));
+    const Work work = a.fetch_activity();
+    pass(a.info.abilities.session_lease);
+    const SessionHold hold{id, b.acquire(id).session.generation};
+    EXPECT_EQ(answer(b.release(hold, reason, "state")), "ok") << id;
+    EXPECT_EQ(session(id).state, SessionState::unclaimed) << id;
+    EXPECT_EQ(session(id).in_flight, 1U) << id;
+    EXPECT_EQ(answer(a.finish(work)), "ok") << id;
+    EXPECT_EQ(session(id).saved, "state") << id;
+    a.commit(a.fetch_turn().ends());
+  }
+}
+
+// The same worker has it again, and with it the memory that the activity works in.
+STORE_TEST(Sessions, ReleasesWaitForAnActivityOfAFormerGenerationOfTheSameWorker) {
+  Worker a = join("a");
+  a.activity_lease = 1h;
+  a.commit(a.begin("order-1").schedules(of_session("gpu")));
+  const Work work = a.fetch_activity();
+  pass(a.info.abilities.session_lease);
+  const SessionHold hold{"gpu", a.acquire("gpu").session.generation};
+  EXPECT_EQ(answer(a.release(hold, SessionReason::drained)), "conflict");
+  must(a.finish(work));
+  EXPECT_EQ(answer(a.release(hold, SessionReason::drained)), "ok");
+}
+
 STORE_TEST(Sessions, ClosingFailsWhatIsQueuedAndLetsTheRestFinish) {
   const Worker a = join("a");
   a.commit(a.begin("order-1").schedules(of_session("gpu")).schedules(of_session("gpu")));

@@ -15,6 +15,9 @@ using namespace std::chrono_literals;
 constexpr Duration kFloor = 1s;
 // A thread that was run so often in a row, did nothing and wants to be run at once, never sleeps.
 constexpr int kIdleRuns = 50;
+// A worker that was asked to leave and has nothing to do is gone by then, while nothing goes wrong: longer than
+// any of its pauses between two tries, and far below the lease of an activity.
+constexpr Duration kTimeToLeave = 3s;
 
 std::string_view to_text(runtime::Step step) {
   switch (step) {
@@ -148,6 +151,12 @@ std::string Process::describe(const Move& move) const {
 
 std::optional<std::string> Process::make(const Move& move) {
   const Mark mark(in_use_);
+  std::optional<std::string> complaint = make_one(move);
+  if (is_draining() && (in_use_ > 1 || !executor_.empty() || !node_.idle())) busy_at_ = now();
+  return complaint;
+}
+
+std::optional<std::string> Process::make_one(const Move& move) {
   switch (move.kind) {
     case Move::Kind::step:
       return run_step(threads_[move.index]);
@@ -233,7 +242,14 @@ void Process::drain(BootTime deadline) {
   if (leaving_ != Leaving::no) return;
   leaving_ = Leaving::finishing;
   leave_by_ = deadline;
+  busy_at_ = now();
   node_.stop_accepting();
+}
+
+// Sessions that nobody else may have are kept until the deadline: somebody may still close them.
+bool Process::lingers(BootTime since) const {
+  return leaving_ == Leaving::finishing && !is_dead() && !in_use() && !node_.quiet() &&
+         !node_.has_unmovable_sessions() && std::max(busy_at_, since) + kTimeToLeave <= now();
 }
 
 void Process::go_on_leaving() {

@@ -109,6 +109,9 @@ class Process {
   /// Whether it has stopped working because another process goes by its name.
   [[nodiscard]] bool is_superseded() const noexcept { return node_.worker().superseded; }
   [[nodiscard]] bool is_draining() const noexcept { return leaving_ != Leaving::no; }
+  /// It was asked to leave, has had nothing to do for long, as far as that counts from `since` on, and is still
+  /// here: it waits for others.
+  [[nodiscard]] bool lingers(BootTime since) const;
   [[nodiscard]] bool has_left() const noexcept { return leaving_ == Leaving::left && executor_.empty(); }
   /// Slots that are taken though no code runs any more: none, once it has left.
   [[nodiscard]] std::size_t slots_lost() const { return node_.slots_in_use(); }
@@ -135,6 +138,7 @@ class Process {
     return pokes_[static_cast<std::size_t>(thread.step)] > 0;
   }
   void register_listener();
+  std::optional<std::string> make_one(const Move& move);
   std::optional<std::string> run_step(Thread& thread);
   void go_on_leaving();
 
@@ -152,6 +156,7 @@ class Process {
   BootTime came_back_at_ = kLongAgo;
   Leaving leaving_ = Leaving::no;
   BootTime leave_by_ = kLongAgo;
+  BootTime busy_at_ = kLongAgo;  // while it leaves: when it had something to do last
   int in_use_ = 0;
 };
 

@@ -41,7 +41,11 @@ struct Profile {
   [[nodiscard]] bool keeps_going() const noexcept {
     return pause_every == never && replace_every == never && outage_every == never && hang_in == 0;
   }
-  /// Besides, nobody dies, and no answer is lost: whoever has locked something gives it back.
+  /// Besides, the store refuses nothing and no answer is lost: whoever is asked to leave can.
+  [[nodiscard]] bool lets_leave() const noexcept {
+    return keeps_going() && fail_before_in == 0 && lose_answer_in == 0 && refuse_item_in == 0;
+  }
+  /// Nobody stands still or dies, and no answer is lost: whoever has locked something gives it back.
   [[nodiscard]] bool loses_no_locks() const noexcept {
     return keeps_going() && kill_every == never && upgrade_every == never && drain_every == never &&
            kill_in_call_in == 0 && fail_before_in == 0 && lose_answer_in == 0;

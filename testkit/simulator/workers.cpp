@@ -234,6 +234,7 @@ void World::strike_upgrade() {
 void World::calm_down() {
   note("the faults stop");
   calm_ = true;
+  calm_since_ = now();
   profile_ = without_faults(profile_);
   hazards_.clear();
   outage_until_ = kLongAgo;

@@ -209,6 +209,7 @@ class World : private CallGuard {
   std::uint64_t newest_build_ = 1;
   std::uint64_t processes_made_ = 0;
   bool calm_ = false;
+  BootTime calm_since_ = kLongAgo;
   bool closing_ = false;        // no process is started any more
   int depth_ = 0;               // steps inside of calls of steps
   int blocked_ = 0;             // of those, inside of code that blocks

@@ -78,6 +78,33 @@ TEST_P(SessionsLate, AnActivityThatWasCutOffIsRunByTheNextOwner) {
   death.end();
 }
 
+// The lease of the activity is far longer than that of its session.
+TEST_P(SessionsLate, AnActivityOfADeadWorkerDoesNotKeepTheNextOwnerFromLeaving) {
+  const auto turns = turns_only();
+  Death death;
+  RuntimeOptions options = named("a", quick(log));
+  options.session_lease = 300ms;
+  options.activity_lease = options.session_idle_timeout = 1h;
+  Runtime a(store(&death), options);
+  add_conversations(a, "a");
+  a.start();
+  const auto run = client().start("waits_in", "w", "s1");
+  ASSERT_TRUE(eventually([&] { return waiting == 1; }));
+  death.begin();
+  const auto b = worker("b", quick(log));
+  const auto said = client().start("converse", "c", "s1", 1).wait<std::vector<Said>>(kSoon);
+  EXPECT_EQ(said[0].node, "b");
+  EXPECT_TRUE(b->drain(kSoon)) << log->all();
+  using Kind = SessionLogEntry::Kind;
+  EXPECT_EQ(story_of("s1"), (std::vector{Kind::claimed, Kind::reclaimed, Kind::released}));
+  EXPECT_EQ(client().describe_session("s1").state, store::SessionState::unclaimed);
+  const auto c = worker("c", quick(log));
+  const auto next = client().start("converse", "d", "s1", 1).wait<std::vector<Said>>(kSoon);
+  EXPECT_EQ(next[0].node, "c");
+  go_on = true;
+  death.end();
+}
+
 // Nobody can tell that it is the same one that comes back.
 TEST_P(SessionsLate, AWorkerWithoutANameWaitsForTheLeaseOfItsFormerSelf) {
   const auto turns = turns_only();

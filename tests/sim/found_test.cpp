@@ -110,6 +110,11 @@ const std::vector<Found>& all_found() {
        .faults = only(
            [](SimulatedFaults& f) { f.outages = f.uneven_workers = f.store_errors = f.lost_wakes = true; }),
        .seeds = 150},
+      {.name = "AnActivityOfADeadWorkerDoesNotKeepAnIdleOneFromLeaving",
+       .workloads = {conversations, memories},
+       .faults = only(
+           [](SimulatedFaults& f) { f.kills = f.drains = f.uneven_workers = f.slow_activities = true; }),
+       .first_seed = 800},
   };
   return list;
 }
