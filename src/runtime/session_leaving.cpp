@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 // When the store would not let a session go, or did not say what it has of it, how long until it is asked
 // again.
-constexpr Duration kPause = 100ms;
+constexpr Duration kReleasePause = 100ms;
 // When code of the user could not save a state, how long until it is called again.
 constexpr Duration kSavePause = 1s;
 
@@ -199,7 +199,7 @@ SessionDesk::Saved SessionDesk::save(SessionMemory& memory, const store::Session
 // With the mutex held. What can't be saved stays, with what it has in memory; unless this worker goes, and
 // it is not for the store that it can't.
 void SessionDesk::saved(const HeldPointer& held, Saved result) {
-  if (result.unanswered) return come_back(held, after(worker_.now(), kPause));
+  if (result.unanswered) return come_back(held, after(worker_.now(), kReleasePause));
   if (!result.problem.empty() && worker_.accepting) {
     rest_from_now(held);
     return come_back(held, after(worker_.now(), kSavePause));
@@ -241,7 +241,7 @@ void SessionDesk::stays(const store::SessionHold& hold) {
   held->hand_over = false;
   held->refused = true;
   rest_from_now(held);  // what is queued or backs off is activity
-  come_back(held, after(worker_.now(), kPause));
+  come_back(held, after(worker_.now(), kReleasePause));
   if (displaced) room_wanted_until_ = after(worker_.now(), kWish);  // of another one
 }
 
