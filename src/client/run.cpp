@@ -29,6 +29,7 @@ void ClientCore::refuse(const StoreError& error) {
       throw ClientError(Kind::damaged, error.message);
     case StoreError::Kind::lost:
     case StoreError::Kind::superseded:
+    case StoreError::Kind::busy:
     case StoreError::Kind::unavailable:
       break;
   }
