@@ -261,7 +261,7 @@ void PostgresStore::commit(std::span<const Item> items, Patience patience) {
 }
 
 void PostgresStore::begin(WorkingSet& set, const Statement& how, BootTime next_sweep) {
-  set.begin(how, [&](const Answer& answer) {
+  set.begin(how, [this, &set, next_sweep](const Answer& answer) {
     refuse_other_version(setup_.schema, answer.integer(0, 3));
     const Moment now = lease_clock_.read(answer);
     set.set_time(now.lease, now.calendar, next_sweep);
