@@ -76,6 +76,7 @@ std::unique_ptr<Link> PostgresStore::make_link() {
     throw SqlError("", "the namespace '" + options_.ns +
                            "' has another number on the server that has taken over: restart this process");
   }
+  wakes_->server_answers();
   return link;
 }
 

@@ -129,7 +129,9 @@ std::span<const Migration> migrations() {
   return kAll;
 }
 
-// Statements find their rows by indexes, in the order of their joins, however old the statistics are.
+// Statements find their rows by indexes, in the order of their joins, however old the statistics are. Limits
+// that the role or the database sets for others would end connections that wait for work, or calls that take
+// no longer than they may; `transaction_timeout` came with PostgreSQL 17.
 ConnectionSetup connection_setup(std::string_view uri, const PostgresOptions& options) {
   check_uri(std::string(uri));
   check_schema(options.schema);
@@ -142,7 +144,11 @@ ConnectionSetup connection_setup(std::string_view uri, const PostgresOptions& op
               "SET statement_timeout = " +
               std::to_string(options.timeout.count()) +
               "; SET idle_in_transaction_session_timeout = " + std::to_string(options.timeout.count()) +
-              "; SET synchronous_commit = " + (options.wait_for_disk ? "on" : "off"),
+              "; SET idle_session_timeout = 0; SET lock_timeout = 0;"
+              "SELECT set_config('transaction_timeout', '0', false)"
+              " WHERE current_setting('transaction_timeout', true) IS NOT NULL"
+              "; SET synchronous_commit = " +
+              (options.wait_for_disk ? "on" : "off"),
           // The server ends what takes too long, and says so: it has a moment for that.
           .silence = options.timeout + std::chrono::seconds(1)};
 }
