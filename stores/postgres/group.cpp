@@ -263,6 +263,9 @@ void PostgresStore::commit(std::span<const Item> items, Patience patience) {
 
 void PostgresStore::begin(WorkingSet& set, const Statement& how, BootTime next_sweep) {
   set.begin(how, [this, &set, next_sweep](const Answer& answer) {
+    if (answer.rows() == 0) throw missing_deployment();
+    if (answer.is_null(0, 3))
+      throw SqlError(kIncomplete, "the table 'migrations' is empty: restore it from a backup");
     refuse_other_version(setup_.schema, answer.integer(0, 3));
     const Moment now = lease_clock_.read(answer);
     set.set_time(now.lease, now.calendar, next_sweep);
