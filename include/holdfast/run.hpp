@@ -196,6 +196,7 @@ class Run {
     return decode<T>(*payload).value();
   }
   [[nodiscard]] Result<Payload> wait_for_output(Duration timeout) const;
+  [[noreturn]] void refuse_as_gone() const;
   [[nodiscard]] std::optional<Payload> read_value(std::string_view key) const;
   void send_to(Address address, Payload value) const;
 

@@ -30,7 +30,7 @@ class ClientCore {
     return options_.random != nullptr ? *options_.random : system_random();
   }
 
-  /// The value of `ask()`, which is asked again while the store is unavailable; throws ClientError otherwise.
+  /// The value of `ask()`, which is asked again while the store can't answer; throws ClientError otherwise.
   /// What is asked must be safe to repeat: reads, and what carries a request id.
   template <class Ask>
   auto call(Ask ask) -> typename std::invoke_result_t<Ask>::value_type {
@@ -38,8 +38,7 @@ class ClientCore {
     for (std::chrono::milliseconds pause{10};; pause = std::min(pause * 2, std::chrono::milliseconds(500))) {
       auto answer = ask();
       if (answer) return std::move(answer).value();
-      const bool again = answer.error().kind == StoreError::Kind::unavailable &&
-                         after(store_->clock().boot_now(), pause) < give_up;
+      const bool again = may_pass(answer.error()) && after(store_->clock().boot_now(), pause) < give_up;
       if (!again) refuse(answer.error());
       sleep(pause);
     }

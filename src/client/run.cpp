@@ -29,6 +29,7 @@ void ClientCore::refuse(const StoreError& error) {
       throw ClientError(Kind::damaged, error.message);
     case StoreError::Kind::lost:
     case StoreError::Kind::superseded:
+    case StoreError::Kind::busy:
     case StoreError::Kind::unavailable:
       break;
   }
@@ -184,13 +185,22 @@ RunWait to_wait(const Address& address) {
 
 }  // namespace
 
+// The key is that of one life of the id: another instance may have it by now.
+void Run::refuse_as_gone() const {
+  const auto now = core_->store().find(id_);
+  if (!now) throw ClientError(ClientError::Kind::not_found, "instance '" + id_ + "' was deleted");
+  throw ClientError(ClientError::Kind::not_found,
+                    "instance '" + id_ +
+                        "' is gone: another one was started under its id since (Reuse::after_end), and its "
+                        "result went with it");
+}
+
 Result<Payload> Run::wait_for_output(Duration timeout) const {
   const auto view =
       core_->watcher().wait(key_, timeout, [](const auto& v) { return store::has_ended(v.status); });
   if (!view || !store::has_ended(view->status)) {
     const auto now = core_->store().look({&key_, 1});  // once: the time is up, also when it doesn't answer
-    if (now && !now->front())
-      throw ClientError(ClientError::Kind::not_found, "instance '" + id_ + "' was deleted");
+    if (now && !now->front()) refuse_as_gone();
     return Unexpected(Failure{
         .category = Category::timeout,
         .type = "wait_timeout",
@@ -211,7 +221,7 @@ Result<Payload> Run::wait_for_output(Duration timeout) const {
 
 RunInfo Run::info() const {
   const auto views = core_->call([&] { return core_->store().look({&key_, 1}); });
-  if (!views.front()) throw ClientError(ClientError::Kind::not_found, "there is no instance '" + id_ + "'");
+  if (!views.front()) refuse_as_gone();
   return detail::to_info(*views.front());
 }
 

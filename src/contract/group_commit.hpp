@@ -119,7 +119,13 @@ class Job : public GroupedCall {
   /// Whether its items were postponed before.
   [[nodiscard]] virtual bool was_postponed() const noexcept { return false; }
 
+  /// Whoever called has other things to do: an item whose rows somebody else has locked is soon answered
+  /// `busy`.
+  void wait_briefly() noexcept { waits_briefly_ = true; }
+  [[nodiscard]] bool waits_briefly() const noexcept { return waits_briefly_; }
+
  private:
+  bool waits_briefly_ = false;
   std::vector<std::size_t> postponed_{};
 };
 
@@ -128,7 +134,9 @@ template <class Transaction>
 class Again final : public Job<Transaction> {
  public:
   Again(Job<Transaction>& call, std::vector<std::size_t> items)
-      : Job<Transaction>(items.size(), call.place()), call_(call), items_(std::move(items)) {}
+      : Job<Transaction>(items.size(), call.place()), call_(call), items_(std::move(items)) {
+    if (call.waits_briefly()) this->wait_briefly();
+  }
   void prepare(Transaction& tx, std::size_t item) override { call_.prepare(tx, items_[item]); }
   void run(Transaction& tx, std::size_t item) override { call_.run(tx, items_[item]); }
   void fail(std::size_t item, const StoreError& error) override { call_.fail(items_[item], error); }
@@ -140,24 +148,26 @@ class Again final : public Job<Transaction> {
   std::vector<std::size_t> items_;
 };
 
+/// Nothing is needed.
+struct NeedsNothing {
+  void operator()(auto&, const auto&...) const {}
+};
+
 /// A call with one answer.
-template <class Transaction, class Answer, class Call>
+template <class Transaction, class Answer, class Call, class Needs = NeedsNothing>
 class OneAnswer final : public Job<Transaction> {
  public:
-  OneAnswer(Call call, Place place) : Job<Transaction>(1, place), call_(std::move(call)) {}
-  void prepare(Transaction&, std::size_t) override {}
+  OneAnswer(Call call, Place place, Needs needs = {})
+      : Job<Transaction>(1, place), call_(std::move(call)), needs_(std::move(needs)) {}
+  void prepare(Transaction& tx, std::size_t) override { needs_(tx); }
   void run(Transaction& tx, std::size_t) override { answer_.emplace(call_(tx)); }
   void fail(std::size_t, const StoreError& error) override { answer_.emplace(Unexpected(error)); }
   StoreResult<Answer> take() { return *std::move(answer_); }
 
  private:
   Call call_;
+  Needs needs_;
   std::optional<StoreResult<Answer>> answer_{};
-};
-
-/// Nothing is needed.
-struct NeedsNothing {
-  void operator()(auto&, const auto&) const {}
 };
 
 /// A call with an answer for each of its items.

@@ -131,9 +131,10 @@ Progress AnswerStep::step() {
   const StoreError* trouble = nullptr;
   for (std::size_t i = 0; i < answers.size(); ++i) {
     const StoreResult<void>& result = results[i];
-    if (!result && result.error().kind == StoreError::Kind::unavailable) {
+    if (!result && may_pass(result.error())) {
       trouble = &result.error();
-      const Duration pause = back_offs[i].next();
+      const bool locked = trouble->kind == StoreError::Kind::busy;
+      const Duration pause = back_offs[i].next(locked ? kLockedPause : BackOff::kFirst);
       refused_.push_back({std::move(answers[i]), back_offs[i], after(worker_.now(), pause)});
       continue;
     }

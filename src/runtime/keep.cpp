@@ -33,7 +33,7 @@ Progress KeepStep::step() {
 bool KeepStep::failed(std::string_view what, const StoreError& error) {
   worker_.note_standing(error, WorkerKey{worker_.key});  // only this step joins again
   worker_.note_damage(what, error);
-  if (error.kind != StoreError::Kind::unavailable) return false;
+  if (!may_pass(error)) return false;
   retry_due_ = std::min(retry_due_, trouble_.failed(what, error));
   return true;
 }

@@ -128,6 +128,21 @@ TEST_F(RuntimeTest, StartsThatAreRepeatedGiveTheSameRunAndOthersConflict) {
   auto again = rt.client().start("hello", {.id = "run-1", .reuse = Reuse::after_end}, "Bob");
   EXPECT_NE(again.key(), first.key());
   EXPECT_EQ(again.wait<std::string>(kSoon), "Hello, Bob!");
+  const auto said_of = [](const auto& ask) {
+    try {
+      ask();
+      return std::string("nobody objected");
+    } catch (const ClientError& e) {
+      EXPECT_EQ(e.kind(), ClientError::Kind::not_found);
+      return std::string(e.what());
+    }
+  };
+  for (const auto& said :
+       {said_of([&] { first.result<std::string>(kSoon); }), said_of([&] { first.info(); })})
+    EXPECT_NE(said.find("another one was started under its id"), std::string::npos) << said;
+  rt.client().delete_instance("run-1");
+  const std::string said = said_of([&] { again.info(); });
+  EXPECT_NE(said.find("was deleted"), std::string::npos) << said;
 }
 
 TEST_F(RuntimeTest, FansOutAndIn) {

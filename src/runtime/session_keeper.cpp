@@ -65,7 +65,7 @@ BootTime SessionKeeper::retry_time(StoreTrouble& trouble, std::string_view what,
     if (answer) continue;
     worker_.note_standing(answer.error(), WorkerKey{worker_.key});
     worker_.note_damage(what, answer.error());
-    if (answer.error().kind == StoreError::Kind::unavailable) unanswered = &answer.error();
+    if (may_pass(answer.error())) unanswered = &answer.error();
   }
   if (unanswered != nullptr) return trouble.failed(what, *unanswered);
   trouble.worked();
@@ -89,7 +89,7 @@ void SessionKeeper::renew(BootTime now) {
       continue;
     }
     const StoreError& error = answers[i].error();
-    if (error.kind == StoreError::Kind::unavailable) {
+    if (may_pass(error)) {
       sessions_.not_renewed(hold, retry_at);
     } else if (error.kind == StoreError::Kind::gone) {
       sessions_.left(hold, reason_of(error.reason));
@@ -109,7 +109,7 @@ void SessionKeeper::look_after_lapsed(BootTime now) {
   look_due_ = lapsed.empty() ? BootTime::max() : after(now, kLapsedLook);
   for (const store::SessionHold& hold : lapsed) {
     const auto view = worker_.store->session(hold.id);
-    if (!view && view.error().kind == StoreError::Kind::unavailable) {
+    if (!view && may_pass(view.error())) {
       look_due_ = others_.failed("read a session", view.error());
       return;
     }
@@ -135,7 +135,7 @@ bool SessionKeeper::release() {
       continue;
     }
     const StoreError& error = answers[i].error();
-    if (error.kind == StoreError::Kind::unavailable) {
+    if (may_pass(error)) {
       sessions_.not_released(hold, retry_at);
     } else if (error.kind == StoreError::Kind::conflict) {
       sessions_.stays(hold);

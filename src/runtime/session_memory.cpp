@@ -151,7 +151,7 @@ std::optional<std::string> SessionMemory::ask_store() const {
   Failure failure{.category = Category::store,
                   .type = "store_" + std::string(to_string(error.kind)),
                   .message = "the saved state of session '" + id_ + "' could not be read: " + error.message};
-  if (error.kind == StoreError::Kind::unavailable) throw NoAnswer(std::move(failure));
+  if (may_pass(error)) throw NoAnswer(std::move(failure));
   throw Error(std::move(failure));
 }
 

@@ -157,7 +157,7 @@ void TurnStep::keep_one_suspect(std::vector<store::LockedTurn>& turns) {
   if (others.empty()) return;
   const auto answers = worker_.store->release_turns(others);
   for (std::size_t i = 0; i < others.size(); ++i) {
-    if (!answers[i] && answers[i].error().kind == StoreError::Kind::unavailable) add_doubtful(others[i]);
+    if (!answers[i] && may_pass(answers[i].error())) add_doubtful(others[i]);
   }
 }
 
@@ -527,6 +527,7 @@ void TurnStep::settle(PreparedTurn& turn, store::TurnCommit& commit, StoreResult
   trouble_.worked();
   worker_.counters.turns.add();
   CachedInstance& instance = *turn.taken.instance;
+  locked_out_.committed(instance.key);
   clear_suspect(instance.key);
   instance.stamp = commit.stamp;
   instance.build = worker_.options.build;
@@ -571,7 +572,8 @@ void TurnStep::begin_handed_off(PreparedTurn& turn, const store::TurnCommit& com
 // its token is not this one.
 void TurnStep::give_up(PreparedTurn& turn, const StoreError& error) {
   CachedInstance& instance = *turn.taken.instance;
-  worker_.counters.turns_lost.add();
+  const bool locked = error.kind == StoreError::Kind::busy;
+  if (!locked) worker_.counters.turns_lost.add();
   clear_suspect(instance.key);
   if (error.kind == StoreError::Kind::lost || error.kind == StoreError::Kind::not_found) {
     log(*worker_.logger, LogLevel::debug, "a turn was lost: something it relies on is another's by now",
@@ -580,6 +582,7 @@ void TurnStep::give_up(PreparedTurn& turn, const StoreError& error) {
     trouble_.failed("commit turns", error);
   }
   store::TurnRelease release{.key = instance.key, .token = instance.token};
+  if (locked) release.delay = locked_out_.pause(instance.key, worker_.now());
   release.counts = error.kind == StoreError::Kind::invalid;
   // It would fail like this again and again; people have to look at it.
   if (error.kind == StoreError::Kind::damaged) release.park = error.message;
@@ -587,7 +590,7 @@ void TurnStep::give_up(PreparedTurn& turn, const StoreError& error) {
   worker_.poke(Step::keep);
   desk_.tell_store(std::move(turn.taken.done));
   desk_.tell_store(cache_.drop(instance));
-  want();
+  if (!locked) want();
 }
 
 void TurnStep::park(PreparedTurn& turn, const std::string& why) {

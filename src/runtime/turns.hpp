@@ -5,6 +5,7 @@
 #include "runtime/cache.hpp"
 #include "runtime/desk.hpp"
 #include "runtime/incoming.hpp"
+#include "runtime/locked_out.hpp"
 #include "runtime/turn_batch.hpp"
 #include "runtime/turn_watch.hpp"
 #include "runtime/worker.hpp"
@@ -82,6 +83,7 @@ class TurnStep {
   ActivityDesk& desk_;
   SessionDesk& sessions_;
   StoreTrouble trouble_;
+  LockedOut locked_out_;
   std::atomic<bool> wanted_{true};
   std::atomic<BootTime> due_{kLongAgo};  // when a fetch is worth its while without being asked for
   TurnWatch watch_;

@@ -139,6 +139,8 @@ Counters::Counters(Metrics& metrics)
       answers_refused(metrics.counter("holdfast_answers_refused_total",
                                       "Results of activities that nobody wanted any more.")),
       store_errors(metrics.counter("holdfast_store_errors_total", "Calls that the store could not answer.")),
+      store_busy(metrics.counter("holdfast_store_busy_total",
+                                 "Calls that were put off: somebody else had locked what they need.")),
       ignored_messages(
           metrics.counter("holdfast_messages_ignored_total", "Messages that came late or twice.")),
       asked_to_stop(metrics.counter("holdfast_activities_asked_to_stop_total",
@@ -203,15 +205,24 @@ void Worker::note_standing(const StoreError& error, WorkerKey asked_as) {
   if (news) poke(Step::keep);
 }
 
-Duration BackOff::next() noexcept {
-  pause_ = std::clamp<Duration>(pause_ * 2, 5ms, 1s);
+Duration BackOff::next(Duration first) noexcept {
+  pause_ = std::clamp<Duration>(pause_ * 2, first, 1s);
   return pause_;
 }
 
 BootTime StoreTrouble::failed(std::string_view what, const StoreError& error) {
   const std::lock_guard lock(mutex_);
-  worker_.counters.store_errors.add();
   const BootTime now = worker_.now();
+  if (error.kind == StoreError::Kind::busy) {
+    worker_.counters.store_busy.add();
+    if (now >= say_locked_from_) {
+      say_locked_from_ = after(now, 10s);
+      log(*worker_.logger, LogLevel::warn, "somebody else has locked what this worker needs; trying again",
+          {{"what", what}, {"error", error.message}});
+    }
+    return after(now, kLockedPause);
+  }
+  worker_.counters.store_errors.add();
   if (now >= due_) due_ = after(now, back_off_.next());
   if (worker_.store->is_shut()) return due_;  // whoever leaves says so, once
   if (!said_ || now - last_said_ >= 1s) {

@@ -34,6 +34,7 @@ struct Counters {
   Counter& activities_retried;
   Counter& answers_refused;
   Counter& store_errors;
+  Counter& store_busy;
   Counter& ignored_messages;
   Counter& asked_to_stop;
   Counter& stopped;
@@ -125,19 +126,25 @@ std::optional<std::string> problem_of(const store::SessionPolicy& policy, const 
 /// Pauses between tries of what fails: each is longer than the one before, up to a second.
 class BackOff {
  public:
-  Duration next() noexcept;
+  static constexpr Duration kFirst = std::chrono::milliseconds(5);
+  Duration next(Duration first = kFirst) noexcept;
   [[nodiscard]] bool began() const noexcept { return pause_ > Duration::zero(); }
 
  private:
   Duration pause_{};
 };
 
+/// Until something is tried again that somebody else has locked. What that holds up has waited already, and
+/// whoever locks a row for longer than a call takes may do so for seconds.
+inline constexpr Duration kLockedPause = std::chrono::milliseconds(100);
+
 /// Says in the log that the store refused something, at most once per second for each worker step.
 class StoreTrouble {
  public:
   explicit StoreTrouble(Worker& worker) : worker_(worker) {}
   /// Notes the error and returns when to try again: with growing pauses while it lasts. All that fails before
-  /// that moment is one failure, however many items a call has.
+  /// that moment is one failure, however many items a call has. What is locked is no failure of the store:
+  /// it is tried again after kLockedPause, and nothing else has to wait for that.
   BootTime failed(std::string_view what, const StoreError& error);
   void worked();
 
@@ -147,6 +154,7 @@ class StoreTrouble {
   BackOff back_off_;
   BootTime due_ = BootTime::min();  // when to try again
   BootTime last_said_{};
+  BootTime say_locked_from_ = kLongAgo;
   bool said_ = false;
 };
 

@@ -29,6 +29,7 @@ struct Servers {
 Servers servers(Connection& connection, const Statement& statement) {
   connection.queue(statement, Parameters());
   const std::vector<Answer> answers = connection.exchange();
+  if (answers.front().rows() == 0) throw missing_deployment();
   Row row(answers.front(), 0);
   Servers found;
   found.server = row.next<std::string>();

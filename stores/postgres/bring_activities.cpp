@@ -48,8 +48,8 @@ void WorkingSet::take_activities(const Answer& answer, bool locked) {
     activity.session = row.next<std::optional<std::string>>();
     activity.session_over = row.next<std::optional<CancelReason>>();
     activity.body = row.next<std::string>();
-    activity.attempt = row.next<std::uint32_t>();
-    activity.delivery = row.next<std::uint32_t>();
+    activity.attempt = row.next_count();
+    activity.delivery = row.next_count();
     activity.last_failure = row.next<std::optional<std::string>>().value_or("");
     activity.progress = row.next<std::optional<std::string>>().value_or("");
     activity.lock.live = row.next<bool>();

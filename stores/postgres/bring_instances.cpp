@@ -86,7 +86,7 @@ void WorkingSet::take_instances(const Answer& answer) {
     view.status = row.next<store::InstanceStatus>();
     instance.lock.live = row.next<bool>();
     instance.woken = row.next<bool>();
-    instance.delivery = row.next<std::uint32_t>();
+    instance.delivery = row.next_count();
     const auto due_at = row.next<std::optional<BootTime>>();
     if (!instance.lock.live) instance.ready_since = due_at;
     instance.lock.until = row.next<BootTime>();

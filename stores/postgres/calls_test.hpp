@@ -44,6 +44,15 @@ inline StoreResult<InstanceKey> send(Store& store, const store::ClientMessage& m
   return store.send(messages).front();
 }
 
+/// The answer, once nobody else has locked what it needs.
+template <class Call>
+auto patiently(Call call) {
+  for (;;) {
+    auto answer = call();
+    if (answer || answer.error().kind != StoreError::Kind::busy) return answer;
+  }
+}
+
 inline std::size_t unread(Store& store, const std::string& id) { return store.describe(id)->unread; }
 
 /// A worker that runs one orchestration and one activity, as a runtime would.

@@ -48,6 +48,10 @@ bool SqlError::is_damage() const noexcept {
                                    : state == "42P01" || state == "42703" || state == "3F000";
 }
 
+SqlError missing_deployment() {
+  return {kIncomplete, "the row of the table 'deployment' is missing: restore it from a backup"};
+}
+
 // ---- answers -------------------------------------------------------------------------------------
 
 Answer::Answer(pg_result* result) : result_(result), rows_(PQntuples(result)) {}
@@ -130,6 +134,7 @@ std::string state_of_refusal(const ConnectionSetup& setup) {
   const Wishes wishes(setup);
   const std::unique_ptr<PGconn, decltype(&PQfinish)> attempt(
       PQconnectStartParams(wishes.names(), wishes.values(), 1), &PQfinish);
+  if (PQstatus(attempt.get()) == CONNECTION_BAD) return "";  // nobody is there
   PQsetErrorVerbosity(attempt.get(), PQERRORS_SQLSTATE);
   const auto deadline = std::chrono::steady_clock::now() + wishes.patience();
   PostgresPollingStatusType wants = PGRES_POLLING_WRITING;
@@ -148,6 +153,14 @@ std::string state_of_refusal(const ConnectionSetup& setup) {
   const bool is_state =
       std::ranges::all_of(state, [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z'); });
   return is_state ? state : "";
+}
+
+bool is_never_tried(const ConnectionSetup& setup) {
+  const Wishes wishes(setup);
+  const std::unique_ptr<PGconn, decltype(&PQfinish)> attempt(
+      PQconnectStartParams(wishes.names(), wishes.values(), 1), &PQfinish);
+  if (PQstatus(attempt.get()) != CONNECTION_BAD) return false;
+  return PQpingParams(wishes.names(), wishes.values(), 1) == PQPING_NO_ATTEMPT;
 }
 
 Connection::Connection(const ConnectionSetup& setup) : silence_(setup.silence) {

@@ -70,6 +70,11 @@ class Row {
     const int column = column_++;
     return read<T>(column);
   }
+  /// A count that may have been changed by hand: never below zero.
+  std::uint32_t next_count() {
+    const auto count = next<std::int32_t>();
+    return count < 0 ? 0U : static_cast<std::uint32_t>(count);
+  }
   void skip() { ++column_; }
 
  private:
@@ -136,8 +141,16 @@ struct ConnectionSetup {
   std::chrono::milliseconds silence{0};
 };
 
+/// The state of an error that this store has found itself: a row that every deployment has is missing.
+inline constexpr const char* kIncomplete = "HF001";
+/// The only row of `deployment` is gone.
+SqlError missing_deployment();
+
 /// The SQLSTATE with which the server refuses a connection; empty when it says nothing, or doesn't refuse.
 std::string state_of_refusal(const ConnectionSetup& setup);
+/// Whether libpq does not even try to reach a server: an option has a value that it doesn't know, or there is
+/// no such service.
+bool is_never_tried(const ConnectionSetup& setup);
 
 /// One thread at a time.
 class Connection {

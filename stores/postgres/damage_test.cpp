@@ -167,5 +167,12 @@ TEST_F(PostgresDamage, TablesThatAreGoneAreNoOutage) {
   EXPECT_EQ(history.error().kind, StoreError::Kind::damaged) << history.error().message;
 }
 
+// As a huge one it would be poison.
+TEST_F(PostgresDamage, ACountBelowZeroIsNone) {
+  start("victim");
+  schema_.run("UPDATE instances SET delivery = -5");
+  EXPECT_EQ(fetch().at(0).delivery, 1U);
+}
+
 }  // namespace
 }  // namespace holdfast::postgres_store

@@ -381,5 +381,27 @@ TEST(PostgresFaults, ASweepWaitsForNobodyWhoWorksInASessionThatIsNotDue) {
   intruder.leave();
 }
 
+// Administrators set such limits for people and for reports.
+TEST(PostgresFaults, LimitsOfTheRoleDoNotEndItsConnections) {
+  const TestSchema schema;
+  std::string limits =
+      "-c idle_session_timeout=50 -c idle_in_transaction_session_timeout=1 -c statement_timeout=1"
+      " -c lock_timeout=1";
+  if (schema.number("SELECT current_setting('server_version_num')::integer") >= 170'000) {
+    limits += " -c transaction_timeout=1";
+  }
+  const auto store = postgres(schema.uri() + " options='" + limits + "'", {.schema = schema.name()});
+  const auto ears = store->listen(store::kTurns, {});
+  for (const char* const id : {"a", "b"}) {
+    const auto started = start(*store, start_of(id));
+    EXPECT_TRUE(started) << started.error().message;
+    EXPECT_TRUE(store->find(id));
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+  EXPECT_EQ(
+      schema.number("SELECT count(*) FROM listeners AS l JOIN pg_stat_activity AS a ON a.pid = l.backend"), 1)
+      << "it still listens";
+}
+
 }  // namespace
 }  // namespace holdfast::postgres_store

@@ -21,6 +21,9 @@ namespace {
 /// Well below the second after which the server looks for deadlocks.
 constexpr const char* kLockPatience = "SET lock_timeout = '100ms'";
 
+/// So long a call of a worker waits for what somebody else has locked: its threads have other things to do.
+constexpr std::chrono::milliseconds kBriefly(100);
+
 /// Between two tries of a call whose row somebody else has locked.
 constexpr std::chrono::milliseconds kFirstPause(5);
 constexpr std::chrono::milliseconds kLongestPause(100);
@@ -60,6 +63,11 @@ StoreError PostgresStore::unavailable(std::string why) {
   return {.kind = StoreError::Kind::unavailable, .message = std::move(why)};
 }
 
+StoreError PostgresStore::busy() {
+  return {.kind = StoreError::Kind::busy,
+          .message = "another transaction has locked what this needs: pg_blocking_pids() tells whose it is"};
+}
+
 std::unique_ptr<Link> PostgresStore::make_link() {
   auto link = std::make_unique<Link>(setup_, ns_number_, options_.faults);
   // Another server may answer now: what it has to be told comes first.
@@ -68,6 +76,7 @@ std::unique_ptr<Link> PostgresStore::make_link() {
     throw SqlError("", "the namespace '" + options_.ns +
                            "' has another number on the server that has taken over: restart this process");
   }
+  wakes_->server_answers();
   return link;
 }
 
@@ -92,7 +101,8 @@ void PostgresStore::run(Job& job) {
     lead(group);
     return store::CallQueue::Afterwards{};
   };
-  const auto deadline = std::chrono::steady_clock::now() + options_.timeout;
+  const auto deadline = std::chrono::steady_clock::now() +
+                        (job.waits_briefly() ? std::min(kBriefly, options_.timeout) : options_.timeout);
   queue_.run(job, lead_group);
   std::vector<std::size_t> items = job.take_postponed();
   if (items.empty()) return;
@@ -100,8 +110,11 @@ void PostgresStore::run(Job& job) {
   for (auto pause = kFirstPause; !items.empty(); pause = std::min(pause * 2, kLongestPause)) {
     if (std::chrono::steady_clock::now() + pause > deadline) {
       const StoreError error =
-          unavailable("another transaction has locked what this needs, for longer than " +
-                      std::to_string(options_.timeout.count()) + " ms: pg_blocking_pids() tells whose it is");
+          job.waits_briefly()
+              ? busy()
+              : unavailable("another transaction has locked what this needs, for longer than " +
+                            std::to_string(options_.timeout.count()) +
+                            " ms: pg_blocking_pids() tells whose it is");
       for (const std::size_t item : items) job.fail(item, error);
       break;
     }
@@ -113,30 +126,50 @@ void PostgresStore::run(Job& job) {
   --waiting_;
 }
 
-// Renewals first and by themselves: nothing may make them late. Last, what had to wait before and may have to
-// again.
+// Renewals first and by themselves: nothing may make them late. Last, and apart from the others, what needs
+// rows that are known to be locked.
 void PostgresStore::lead(std::span<store::GroupedCall* const> group) {
-  std::array<std::vector<Item>, 3> parts;
+  locked_.forget_old();
+  std::array<std::vector<Item>, 2> parts;
+  std::vector<Item> waiting;
   for (const Item& item : store::items_of<Job>(group)) {
-    parts[item.call->was_postponed() ? 2 : item.call->place() == Place::first ? 0 : 1].push_back(item);
+    const bool waits = item.call->was_postponed() || (locked_.any() && locked_.concern(needs_of(item)));
+    (waits ? waiting : parts[item.call->place() == Place::first ? 0 : 1]).push_back(item);
   }
-  for (const std::vector<Item>& items : parts) {
-    const Patience patience = &items == &parts.back() ? Patience::none
-                              : waiting_ > 0          ? Patience::little
-                                                      : Patience::some;
-    // A single call may bring more than one transaction should hold.
-    for (std::size_t begin = 0; begin < items.size(); begin += kItemsPerTransaction) {
-      const std::size_t count = std::min(kItemsPerTransaction, items.size() - begin);
-      commit_together(std::span(items).subspan(begin, count), patience);
+  const Patience patience = waiting_ > 0 || locked_.waited_lately() ? Patience::little : Patience::some;
+  for (const std::vector<Item>& items : parts) commit_in_parts(items, patience);
+  if (!waiting.empty()) try_again(waiting);
+}
+
+// A single call may bring more than one transaction should hold.
+void PostgresStore::commit_in_parts(std::span<const Item> items, Patience patience) {
+  for (std::size_t begin = 0; begin < items.size(); begin += kItemsPerTransaction) {
+    const std::size_t count = std::min(kItemsPerTransaction, items.size() - begin);
+    commit_together(items.subspan(begin, count), patience);
+  }
+}
+
+// However many wait, one look tells whose rows are free by now; only these are tried.
+void PostgresStore::try_again(std::span<const Item> items) {
+  if (!locked_.looked_just_now()) look_for_locks(items);
+  std::vector<Item> free;
+  for (const Item& item : items) {
+    if (!locked_.concern(needs_of(item))) {
+      free.push_back(item);
+    } else if (item.call->waits_briefly() && !item.call->was_postponed()) {
+      item.call->fail(item.index, busy());
+    } else {
+      item.call->postpone(item.index);
     }
   }
+  commit_in_parts(free, Patience::none);
 }
 
 void PostgresStore::commit_together(std::span<const Item> items, Patience patience) {
   try {
     commit(items, patience);
   } catch (const Locked&) {
-    commit_in_halves(items);
+    set_apart(items);
   } catch (const Unavailable& unavailable) {
     for (const Item& item : items) item.call->fail(item.index, unavailable.error);
   } catch (const std::exception&) {
@@ -145,12 +178,48 @@ void PostgresStore::commit_together(std::span<const Item> items, Patience patien
   }
 }
 
-// Which of them the locked row concerns is not known: the half that it does not concern is done at once.
-void PostgresStore::commit_in_halves(std::span<const Item> items) {
-  if (items.size() == 1) return items.front().call->postpone(items.front().index);
-  const std::size_t half = items.size() / 2;
-  commit_together(items.first(half), Patience::none);
-  commit_together(items.subspan(half), Patience::none);
+// Postpones the items whose rows are locked, and does the others. A lock that is asked for while a call runs
+// may concern any of them: then the half that it does not concern is done at once.
+void PostgresStore::set_apart(std::span<const Item> items) {
+  locked_.waited();
+  look_for_locks(items);
+  std::vector<Item> free;
+  for (const Item& item : items) {
+    if (locked_.concern(needs_of(item))) {
+      item.call->postpone(item.index);
+    } else {
+      free.push_back(item);
+    }
+  }
+  if (free.size() < items.size()) {
+    if (!free.empty()) commit_together(free, Patience::none);
+  } else if (items.size() == 1) {
+    items.front().call->postpone(items.front().index);
+  } else {
+    const std::size_t half = items.size() / 2;
+    commit_together(items.first(half), Patience::none);
+    commit_together(items.subspan(half), Patience::none);
+  }
+}
+
+// What the call says beforehand. Nothing without a connection: then nobody knows what is locked, either.
+Needs PostgresStore::needs_of(const Item& item) {
+  if (!writer_) return {};
+  WorkingSet set(*writer_, Access::writes);
+  item.call->prepare(set, item.index);
+  return std::move(set.need());
+}
+
+// Where the server can't be asked, the next transaction finds out.
+void PostgresStore::look_for_locks(std::span<const Item> items) {
+  if (!writer_) return;
+  WorkingSet set(*writer_, Access::writes);
+  for (const Item& item : items) item.call->prepare(set, item.index);
+  try {
+    locked_.look(writer_->connection, ns_number_, std::move(set.need()));
+  } catch (const SqlError&) {
+    roll_back();
+  }
 }
 
 void PostgresStore::commit_alone(const Item& item, Patience patience) {
@@ -193,7 +262,10 @@ void PostgresStore::commit(std::span<const Item> items, Patience patience) {
 }
 
 void PostgresStore::begin(WorkingSet& set, const Statement& how, BootTime next_sweep) {
-  set.begin(how, [&](const Answer& answer) {
+  set.begin(how, [this, &set, next_sweep](const Answer& answer) {
+    if (answer.rows() == 0) throw missing_deployment();
+    if (answer.is_null(0, 3))
+      throw SqlError(kIncomplete, "the table 'migrations' is empty: restore it from a backup");
     refuse_other_version(setup_.schema, answer.integer(0, 3));
     const Moment now = lease_clock_.read(answer);
     set.set_time(now.lease, now.calendar, next_sweep);
@@ -240,7 +312,11 @@ void PostgresStore::run_items(WorkingSet& set, std::span<const Item> items, Pati
 void PostgresStore::finish_transaction(WorkingSet& set) {
   set.write_back();
   if (const auto mark = lease_clock_.mark(set.tx().now)) {
-    set.ask(sql::kSaveTime, Parameters(mark->offset, mark->high));
+    if (mark->offset) {
+      set.ask(sql::kSaveTime, Parameters(*mark->offset, mark->high));
+    } else {
+      set.ask(sql::kSaveTimeIfFree, Parameters(mark->high));
+    }
   }
   const Fault fault = fault_at(options_.faults, sql::kCommit.name);
   if (fault == Fault::fail_before) throw InjectedFault{};

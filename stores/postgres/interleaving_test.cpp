@@ -142,7 +142,9 @@ TEST(PostgresInterleaving, TheOffsetOfLeaseTimeNeverShrinks) {
   schema.open();
   Meanwhile plan;
   const auto store = schema.open({.faults = &plan});
-  // Another process has found that the server's clock stepped back by an hour.
+  // The server's clock has stepped back by half an hour; another process has seen a whole one.
+  schema.run(
+      "UPDATE deployment SET lease_high = extract(epoch FROM now() + interval '30 minutes') * 1000000");
   plan.at("postgres.save_time", [&] { schema.run("UPDATE deployment SET lease_offset = 3600000000"); });
   start(*store, "order-1");
   ASSERT_TRUE(plan.happened());

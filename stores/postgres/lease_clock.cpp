@@ -28,7 +28,9 @@ std::optional<LeaseClock::Mark> LeaseClock::mark(BootTime now) {
   const std::lock_guard lock(mutex_);
   const auto precision = clock_ != nullptr ? std::chrono::seconds(0) : std::chrono::seconds(1);
   if (now - stored_high_ <= precision && offset_ <= stored_offset_) return std::nullopt;
-  return Mark{.offset = std::max(offset_, stored_offset_), .high = now};
+  Mark mark{.high = now};
+  if (offset_ > stored_offset_) mark.offset = offset_;
+  return mark;
 }
 
 }  // namespace holdfast::postgres_store

@@ -28,7 +28,10 @@ class LeaseClock {
   Moment read(const Answer& answer);
   /// What is to be written with the transaction of that moment, if anything.
   struct Mark {
-    std::int64_t offset = 0;
+    /// The offset has grown, and whoever tells a time before the others know would be ahead of them: the
+    /// transaction must not happen without it. The rest may come later: until it does, a server whose clock
+    /// steps back may be told an earlier time by a process that has just come.
+    std::optional<std::int64_t> offset{};
     BootTime high{};
   };
   std::optional<Mark> mark(BootTime now);

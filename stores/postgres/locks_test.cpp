@@ -166,29 +166,32 @@ using CallInSession = std::function<bool(SessionAtWork&)>;
 const std::map<std::string, CallInSession>& calls_in_session() {
   static const std::map<std::string, CallInSession> calls{
       {"an activity is finished",
-       [](SessionAtWork& at) { return bool(at.worker.finish(at.running, at.worker.token)); }},
+       [](SessionAtWork& at) {
+         return bool(patiently([&] { return at.worker.finish(at.running, at.worker.token); }));
+       }},
       {"an activity is renewed",
        [](SessionAtWork& at) {
          const std::array renewals{store::ActivityRenewal{.id = at.running, .token = at.worker.token}};
-         return bool(at.store->renew_activities(at.worker.key, 1h, renewals).front());
+         return bool(
+             patiently([&] { return at.store->renew_activities(at.worker.key, 1h, renewals).front(); }));
        }},
       {"a turn schedules one more",
        [](SessionAtWork& at) {
          TurnCommit turn = at.next_turn();
          turn.activities = {{.event = {3}, .name = "say", .session = store::SessionUse{.id = "chat"}}};
-         return bool(at.worker.commit(turn));
+         return bool(patiently([&] { return at.worker.commit(turn); }));
        }},
       {"a turn cancels one",
        [](SessionAtWork& at) {
          TurnCommit turn = at.next_turn();
          turn.cancelled = {{.event = at.running.event}};
-         return bool(at.worker.commit(turn));
+         return bool(patiently([&] { return at.worker.commit(turn); }));
        }},
       {"the instance ends",
        [](SessionAtWork& at) {
          TurnCommit turn = at.next_turn();
          turn.end = store::InstanceEnd{};
-         return bool(at.worker.commit(turn));
+         return bool(patiently([&] { return at.worker.commit(turn); }));
        }},
       {"the session is closed",
        [](SessionAtWork& at) {
@@ -197,7 +200,7 @@ const std::map<std::string, CallInSession>& calls_in_session() {
       {"the session is renewed",
        [](SessionAtWork& at) {
          const std::array renewals{store::SessionRenewal{.hold = at.hold}};
-         return bool(at.store->renew_sessions(at.worker.key, renewals).front());
+         return bool(patiently([&] { return at.store->renew_sessions(at.worker.key, renewals).front(); }));
        }},
   };
   return calls;
@@ -228,7 +231,8 @@ TEST(PostgresLocks, WhoWaitsForAnInstanceHoldsNoActivity) {
   const ActivityId id = worker.fetch()->activities.at(0).id;
   Intruder intruder(schema);
   intruder.run("SELECT 1 FROM instances FOR UPDATE");
-  auto done = std::async(std::launch::async, [&] { return worker.finish(id, worker.token); });
+  auto done = std::async(std::launch::async,
+                         [&] { return patiently([&] { return worker.finish(id, worker.token); }); });
   until_blocked(schema);
   EXPECT_NO_THROW(intruder.run("SELECT 1 FROM activities FOR UPDATE NOWAIT"));
   intruder.leave();

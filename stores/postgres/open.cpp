@@ -1,6 +1,7 @@
 #include "open.hpp"
 
 #include "adopt.hpp"
+#include "base/utf8.hpp"
 #include "schema.hpp"
 #include "statements.hpp"
 #include "uri.hpp"
@@ -9,6 +10,9 @@
 #include <holdfast/log.hpp>
 
 #include <array>
+#include <chrono>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -19,6 +23,7 @@ namespace {
 using Why = StoreOpenError::Kind;
 
 constexpr Statement kVersion{"open.version", "SELECT current_setting('server_version_num')::integer"};
+constexpr Statement kEncoding{"open.encoding", "SELECT current_setting('server_encoding')"};
 constexpr Statement kHasMigrations{
     "open.has_migrations",
     "SELECT count(*) FILTER (WHERE c.relname = 'migrations'), count(*) FROM pg_class AS c JOIN pg_namespace"
@@ -43,7 +48,25 @@ std::optional<std::int32_t> newest_in(Connection& connection, const std::string&
                                                "PostgresOptions::schema");
   }
   if (!there) return std::nullopt;
-  return static_cast<std::int32_t>(number(connection, kNewest, Parameters()));
+  const auto newest = static_cast<std::int32_t>(number(connection, kNewest, Parameters()));
+  if (newest == 0) {
+    throw StoreOpenError(Why::corrupt, "the table 'migrations' in the schema '" + schema +
+                                           "' is empty, so nobody knows what the other tables are: restore "
+                                           "it from a backup");
+  }
+  return newest;
+}
+
+// Names and ids are UTF-8, and others would change or refuse some of them.
+void refuse_other_encoding(Connection& connection) {
+  connection.queue(kEncoding, Parameters());
+  const std::vector<Answer> answers = connection.exchange();
+  const std::string encoding(answers.front().bytes(0, 0));
+  if (encoding == "UTF8") return;
+  throw StoreOpenError(Why::not_a_store,
+                       "the database has the encoding " + encoding +
+                           ", and the store needs UTF8: make another one with CREATE DATABASE name ENCODING "
+                           "'UTF8' TEMPLATE template0");
 }
 
 void refuse_newer(const std::string& schema, std::int32_t there, std::int32_t known) {
@@ -98,6 +121,7 @@ void bring_up_to_date(Connection& connection, const std::string& schema, std::sp
     throw StoreOpenError(Why::no_access,
                          "the role lacks a right; docs/postgres.md has those that it needs: " + why);
   }
+  if (state == kIncomplete) throw StoreOpenError(Why::corrupt, why);
   if (state == "42939") throw StoreOpenError(Why::invalid, "the schema can't have that name: " + why);
   if (state == "53100") throw StoreOpenError(Why::disk_full, "the server's disk is full: " + why);
   if (state.starts_with("53")) throw StoreOpenError(Why::busy, "the server has no room: " + why);
@@ -110,13 +134,28 @@ std::unique_ptr<Connection> connect(const ConnectionSetup& setup) {
     return std::make_unique<Connection>(setup);
   } catch (const SqlError& error) {
     if (!error.state.empty()) throw;
+    if (is_never_tried(setup)) {
+      throw StoreOpenError(Why::invalid,
+                           "no server can be reached with this PostgreSQL URI: " + std::string(error.what()));
+    }
     throw SqlError(state_of_refusal(setup), error.what());
   }
+}
+
+// What the server takes for its own timeouts.
+void check_timeout(std::chrono::milliseconds timeout) {
+  constexpr std::int64_t kLongest = std::numeric_limits<std::int32_t>::max();
+  if (timeout.count() >= 0 && timeout.count() <= kLongest) return;
+  throw StoreOpenError(Why::invalid, "PostgresOptions::timeout is " + std::to_string(timeout.count()) +
+                                         " ms; it may be 0 to " + std::to_string(kLongest));
 }
 
 // The server cuts longer names off: two of them could be one.
 void check_schema(const std::string& schema) {
   constexpr std::size_t kLongest = 63;
+  if (!detail::is_utf8(schema)) {
+    throw StoreOpenError(Why::invalid, "PostgresOptions::schema is not valid UTF-8");
+  }
   if (!schema.empty() && schema.size() <= kLongest && schema.find('\0') == std::string::npos) return;
   throw StoreOpenError(Why::invalid, "PostgresOptions::schema has " + std::to_string(schema.size()) +
                                          " bytes; a name in PostgreSQL has 1 to " + std::to_string(kLongest));
@@ -129,10 +168,13 @@ std::span<const Migration> migrations() {
   return kAll;
 }
 
-// Statements find their rows by indexes, in the order of their joins, however old the statistics are.
+// Statements find their rows by indexes, in the order of their joins, however old the statistics are. Limits
+// that the role or the database sets for others would end connections that wait for work, or calls that take
+// no longer than they may; `transaction_timeout` came with PostgreSQL 17.
 ConnectionSetup connection_setup(std::string_view uri, const PostgresOptions& options) {
   check_uri(std::string(uri));
   check_schema(options.schema);
+  check_timeout(options.timeout);
   return {.uri = std::string(uri),
           .schema = options.schema,
           .settings =
@@ -142,7 +184,11 @@ ConnectionSetup connection_setup(std::string_view uri, const PostgresOptions& op
               "SET statement_timeout = " +
               std::to_string(options.timeout.count()) +
               "; SET idle_in_transaction_session_timeout = " + std::to_string(options.timeout.count()) +
-              "; SET synchronous_commit = " + (options.wait_for_disk ? "on" : "off"),
+              "; SET idle_session_timeout = 0; SET lock_timeout = 0;"
+              "SELECT set_config('transaction_timeout', '0', false)"
+              " WHERE current_setting('transaction_timeout', true) IS NOT NULL"
+              "; SET synchronous_commit = " +
+              (options.wait_for_disk ? "on" : "off"),
           // The server ends what takes too long, and says so: it has a moment for that.
           .silence = options.timeout + std::chrono::seconds(1)};
 }
@@ -159,6 +205,7 @@ std::int32_t open_schema(const ConnectionSetup& setup, const PostgresOptions& op
     if (number(connection, kVersion, Parameters()) < 150'000) {
       throw StoreOpenError(Why::not_a_store, "the server is older than PostgreSQL 15");
     }
+    refuse_other_encoding(connection);
     const std::int32_t newest = newest_in(connection, setup.schema).value_or(0);
     refuse_newer(setup.schema, newest, known.back().number);
     if (newest < known.back().number) bring_up_to_date(connection, setup.schema, known);

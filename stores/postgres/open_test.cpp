@@ -275,5 +275,74 @@ TEST(PostgresOpen, TheDescriptionSaysWhatIsDurable) {
             std::string::npos);
 }
 
+/// The kind and the text with which it is refused, and whether that came at once.
+std::string refused_at_once(const std::string& uri, const PostgresOptions& options = {}) {
+  const auto began = std::chrono::steady_clock::now();
+  std::string said = "opened";
+  try {
+    postgres(uri, options);
+  } catch (const StoreOpenError& error) {
+    said = (error.kind() == Kind::invalid       ? "invalid: "
+            : error.kind() == Kind::unavailable ? "unavailable: "
+            : error.kind() == Kind::corrupt     ? "corrupt: "
+            : error.kind() == Kind::not_a_store ? "not a store: "
+                                                : "something else: ") +
+           std::string(error.what());
+  }
+  return std::chrono::steady_clock::now() - began < std::chrono::seconds(3) ? said : "after a while " + said;
+}
+
+TEST(PostgresOpen, WhatCanNeverWorkIsRefusedAtOnce) {
+  const TestSchema schema;
+  const auto begins = [](const std::string& text, const std::string& with) {
+    EXPECT_TRUE(text.starts_with(with)) << text;
+  };
+  begins(refused_at_once(schema.uri() + " sslmode=nonsense"), "invalid: no server can be reached");
+  begins(refused_at_once("service=nosuch"), "invalid: no server can be reached");
+  begins(refused_at_once(schema.uri(), {.timeout = std::chrono::milliseconds(-5)}),
+         "invalid: PostgresOptions::timeout is -5 ms");
+  begins(refused_at_once(schema.uri(), {.schema = "\xff\xfe"}), "invalid: PostgresOptions::schema is not");
+}
+
+// It may be about to start; whoever opens decides how long to try.
+TEST(PostgresOpen, AServerThatIsNotThereIsUnavailableAtOnce) {
+  for (const char* const uri : {"host=/nosuchdir dbname=app", "host=127.0.0.1 port=1 dbname=app"}) {
+    const std::string said = refused_at_once(uri);
+    EXPECT_TRUE(said.starts_with("unavailable: ")) << said;
+  }
+}
+
+TEST(PostgresOpen, ADatabaseOfAnotherEncodingIsRefused) {
+  const TestSchema schema;
+  schema.run("DROP DATABASE IF EXISTS holdfast_latin");
+  schema.run(
+      "CREATE DATABASE holdfast_latin ENCODING 'LATIN1' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'");
+  std::string uri = schema.uri();
+  uri.replace(uri.find("dbname="), std::string::npos, "dbname=holdfast_latin");
+  const std::string said = refused_at_once(uri);
+  EXPECT_TRUE(said.starts_with("not a store: the database has the encoding LATIN1")) << said;
+  schema.run("DROP DATABASE holdfast_latin");
+}
+
+TEST(PostgresOpen, TablesThatLackWhatEveryDeploymentHasAreCorrupt) {
+  const TestSchema schema;
+  const auto store = schema.open();
+  const auto said_at_open = [&] { return refused_at_once(schema.uri(), {.schema = schema.name()}); };
+  const auto said_later = [&] {
+    const std::array requests{start_of("order-1")};
+    const auto answer = store->start(requests).front();
+    return answer ? "started" : answer.error().message;
+  };
+  schema.run("CREATE TABLE kept AS SELECT * FROM migrations; DELETE FROM migrations");
+  EXPECT_TRUE(said_at_open().starts_with("corrupt: the table 'migrations'")) << said_at_open();
+  EXPECT_TRUE(said_later().starts_with("the table 'migrations' is empty")) << said_later();
+  schema.run("INSERT INTO migrations SELECT * FROM kept");
+  schema.run("CREATE TABLE kept_too AS SELECT * FROM deployment; DELETE FROM deployment");
+  EXPECT_TRUE(said_at_open().starts_with("corrupt: the row of the table 'deployment'")) << said_at_open();
+  EXPECT_TRUE(said_later().starts_with("the row of the table 'deployment'")) << said_later();
+  schema.run("INSERT INTO deployment SELECT * FROM kept_too");
+  EXPECT_EQ(said_later(), "started") << "once they are there again, it goes on";
+}
+
 }  // namespace
 }  // namespace holdfast::postgres_store

@@ -11,6 +11,7 @@ inline constexpr Statement kBegin{"postgres.begin", "BEGIN"};
 inline constexpr Statement kBeginRead{"postgres.begin_read",
                                       "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"};
 inline constexpr Statement kCommit{"postgres.commit", "COMMIT"};
+inline constexpr Statement kRollback{"postgres.rollback", "ROLLBACK"};
 /// How long this transaction waits for a lock.
 inline constexpr Statement kPatience{"postgres.patience", "SELECT set_config('lock_timeout', $1, true)"};
 inline constexpr Statement kTime{
@@ -21,12 +22,64 @@ inline constexpr Statement kSaveTime{
     "postgres.save_time",
     "UPDATE deployment SET lease_offset = greatest(lease_offset, $1), lease_high = greatest(lease_high, $2)"
     " WHERE id = 1"};
+/// The same when only the time has moved on. It waits for nobody: the next transaction tries again.
+inline constexpr Statement kSaveTimeIfFree{
+    "postgres.save_time_if_free",
+    "UPDATE deployment SET lease_high = greatest(lease_high, $1)"
+    " WHERE id = (SELECT d.id FROM deployment AS d WHERE d.id = 1 FOR UPDATE SKIP LOCKED)"};
 /// In a transaction of its own after the commit: who listens is looked for then, and one that comes later
 /// finds what was committed. News may be lost, so it doesn't wait for the disk; and those who notify go one
 /// after the other, so they should not be long.
 inline constexpr Statement kNotify{"postgres.notify",
                                    "SELECT set_config('synchronous_commit', 'off', true), pg_notify($3, $4)"
                                    " WHERE EXISTS (SELECT 1 FROM listeners WHERE ns = $1 AND id <> $2)"};
+
+// ---- what others have locked ---------------------------------------------------------------------
+
+// Of what is asked for, what somebody else has locked now. None of these waits; what they lock themselves is
+// let go of at once.
+
+inline constexpr Statement kLockedNames{
+    "postgres.locked_names",
+    "SELECT n FROM unnest($2::text[]) AS n WHERE NOT pg_try_advisory_xact_lock($1, hashtext(n))"};
+inline constexpr Statement kLockedSessionIds{
+    "postgres.locked_session_ids",
+    "SELECT n FROM unnest($2::text[]) AS n WHERE NOT pg_try_advisory_xact_lock(-$1::integer, hashtext(n))"};
+/// With whose it is: one that was named, the session of an activity, or one that an instance which ends has
+/// opened or has activities in.
+inline constexpr Statement kLockedSessions{
+    "postgres.locked_sessions",
+    "WITH w (id, key, execution, event) AS MATERIALIZED ("
+    " SELECT n, 0::bigint, 0::bigint, 0::bigint FROM unnest($5::text[]) AS n"
+    " UNION ALL SELECT a.session, a.key, a.execution, a.event"
+    " FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS u (key, execution, event) JOIN activities AS a"
+    " ON a.key = u.key AND a.execution = u.execution AND a.event = u.event AND a.session IS NOT NULL"
+    " UNION ALL SELECT a.session, a.key, 0, 0 FROM activities AS a WHERE a.key = ANY($6::bigint[])"
+    " AND a.session IS NOT NULL"
+    " UNION ALL SELECT o.id, o.opener, 0, 0 FROM sessions AS o WHERE o.opener = ANY($6::bigint[])"
+    " AND o.opener <> 0 AND o.ended IS NULL),"
+    " free AS MATERIALIZED (SELECT s.id FROM sessions AS s WHERE s.ns = $1"
+    " AND s.id = ANY(ARRAY(SELECT w.id FROM w)) FOR UPDATE SKIP LOCKED)"
+    " SELECT w.id, w.key, w.execution, w.event FROM w JOIN sessions AS s ON s.ns = $1 AND s.id = w.id"
+    " WHERE w.id <> ALL(ARRAY(SELECT f.id FROM free AS f))"};
+inline constexpr Statement kLockedInstances{
+    "postgres.locked_instances",
+    "WITH w AS MATERIALIZED (SELECT i.key, i.name FROM instances AS i WHERE i.key = ANY(ARRAY(SELECT n.key"
+    " FROM unnest($3::text[]) AS w CROSS JOIN LATERAL (SELECT l.key FROM instances AS l WHERE l.ns = $1"
+    " AND l.name = w LIMIT 1) AS n) || $2::bigint[]) AND i.ns + 0 = $1),"
+    " free AS MATERIALIZED (SELECT i.key FROM instances AS i WHERE i.key = ANY(ARRAY(SELECT w.key FROM w))"
+    " FOR UPDATE SKIP LOCKED)"
+    " SELECT w.key, w.name FROM w WHERE w.key <> ALL(ARRAY(SELECT f.key FROM free AS f))"};
+inline constexpr Statement kLockedActivities{
+    "postgres.locked_activities",
+    "WITH w (key, execution, event) AS MATERIALIZED (SELECT a.key, a.execution, a.event"
+    " FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS u (key, execution, event) JOIN activities AS a"
+    " ON a.key = u.key AND a.execution = u.execution AND a.event = u.event AND a.ns + 0 = $1"
+    " UNION SELECT l.key, l.execution, l.event FROM activities AS l WHERE l.key = ANY($5::bigint[])),"
+    " free AS MATERIALIZED (SELECT a.key, a.execution, a.event FROM w JOIN activities AS a ON a.key = w.key"
+    " AND a.execution = w.execution AND a.event = w.event FOR UPDATE OF a SKIP LOCKED)"
+    " SELECT w.key, w.execution, w.event FROM w WHERE NOT EXISTS (SELECT 1 FROM free AS f"
+    " WHERE f.key = w.key AND f.execution = w.execution AND f.event = w.event)"};
 
 // ---- numbers and interned names ------------------------------------------------------------------
 

@@ -31,18 +31,20 @@ std::string PostgresStore::description() const {
          " (synchronous_commit=" + (options_.wait_for_disk ? "on" : "off") + ")";
 }
 
-template <class Answer, class Call>
-StoreResult<Answer> PostgresStore::write(Call call, Place place) {
-  store::OneAnswer<WorkingSet, Answer, Call> job(std::move(call), place);
+template <class Answer, class Call, class Needs>
+StoreResult<Answer> PostgresStore::write(Caller caller, Call call, Needs needs, Place place) {
+  store::OneAnswer<WorkingSet, Answer, Call, Needs> job(std::move(call), place, std::move(needs));
+  if (caller == Caller::worker) job.wait_briefly();
   run(job);
   return job.take();
 }
 
 template <class Answer, class Asked, class Call, class Needs>
-std::vector<StoreResult<Answer>> PostgresStore::write_each(std::span<const Asked> items, Place place,
-                                                           Call call, Needs needs) {
+std::vector<StoreResult<Answer>> PostgresStore::write_each(Caller caller, std::span<const Asked> items,
+                                                           Place place, Call call, Needs needs) {
   store::ManyAnswers<WorkingSet, Answer, Asked, Call, Needs> job(items, std::move(call), place,
                                                                  std::move(needs));
+  if (caller == Caller::worker) job.wait_briefly();
   run(job);
   return job.take();
 }
@@ -107,17 +109,17 @@ void PostgresStore::give_back(std::unique_ptr<Link> link) {
 // ---- workers -------------------------------------------------------------------------------------
 
 StoreResult<WorkerKey> PostgresStore::join(const store::WorkerInfo& info) {
-  return write<WorkerKey>([&](WorkingSet& set) { return rules::join(set.tx(), info); });
+  return write<WorkerKey>(Caller::client, [&](WorkingSet& set) { return rules::join(set.tx(), info); });
 }
 StoreResult<void> PostgresStore::refresh(WorkerKey worker, bool draining) {
-  return write<void>([=](WorkingSet& set) {
+  return write<void>(Caller::worker, [=](WorkingSet& set) {
     set.want_locked_worker(worker);
     if (set.asked()) set.bring();
     return rules::refresh(set.tx(), worker, draining);
   });
 }
 StoreResult<void> PostgresStore::leave(WorkerKey worker) {
-  return write<void>([=](WorkingSet& set) {
+  return write<void>(Caller::client, [=](WorkingSet& set) {
     set.want_locked_worker(worker);
     if (set.asked()) set.bring();
     return rules::leave(set.tx(), worker);
@@ -131,13 +133,15 @@ StoreResult<std::vector<store::WorkerView>> PostgresStore::workers() {
 
 StoreResult<store::FetchedTurns> PostgresStore::fetch_turns(const store::TurnRequest& request) {
   return write<store::FetchedTurns>(
-      [&](WorkingSet& set) { return postgres_store::fetch_turns(set, request, turns_again_); }, Place::last);
+      Caller::worker,
+      [&](WorkingSet& set) { return postgres_store::fetch_turns(set, request, turns_again_); },
+      store::NeedsNothing{}, Place::last);
 }
 
 std::vector<StoreResult<store::Committed>> PostgresStore::commit_turns(
     const store::CommitRequest& request, std::span<const store::TurnCommit> commits) {
   return write_each<store::Committed>(
-      commits, Place::middle,
+      Caller::worker, commits, Place::middle,
       [&](WorkingSet& set, const store::TurnCommit& commit) {
         return rules::commit_turn(set.tx(), request, commit);
       },
@@ -146,7 +150,7 @@ std::vector<StoreResult<store::Committed>> PostgresStore::commit_turns(
 
 std::vector<StoreResult<void>> PostgresStore::release_turns(std::span<const store::TurnRelease> releases) {
   return write_each<void>(
-      releases, Place::middle,
+      Caller::worker, releases, Place::middle,
       [](WorkingSet& set, const store::TurnRelease& item) { return rules::release_turn(set.tx(), item); },
       [](WorkingSet& set, const store::TurnRelease& item) {
         set.need().instances.insert(item.key);
@@ -165,7 +169,8 @@ StoreResult<std::uint64_t> PostgresStore::wake_parked(const store::Code& code) {
   std::uint64_t woken = 0;
   for (std::optional<InstanceKey> after = InstanceKey{}; after;) {
     const auto slice = write<WokenSlice>(
-        [&](WorkingSet& set) { return postgres_store::wake_parked(set, code, *after); }, Place::last);
+        Caller::worker, [&](WorkingSet& set) { return postgres_store::wake_parked(set, code, *after); },
+        store::NeedsNothing{}, Place::last);
     if (!slice) return Unexpected(slice.error());
     woken += slice->woken;
     after = slice->last;
@@ -177,14 +182,15 @@ StoreResult<std::uint64_t> PostgresStore::wake_parked(const store::Code& code) {
 
 StoreResult<store::FetchedActivities> PostgresStore::fetch_activities(const store::ActivityRequest& request) {
   return write<store::FetchedActivities>(
+      Caller::worker,
       [&](WorkingSet& set) { return postgres_store::fetch_activities(set, request, activities_again_); },
-      Place::last);
+      store::NeedsNothing{}, Place::last);
 }
 
 std::vector<StoreResult<void>> PostgresStore::finish_activities(
     std::span<const store::ActivityResult> results) {
   return write_each<void>(
-      results, Place::middle,
+      Caller::worker, results, Place::middle,
       [](WorkingSet& set, const store::ActivityResult& item) {
         return rules::finish_activity(set.tx(), item);
       },
@@ -194,7 +200,7 @@ std::vector<StoreResult<void>> PostgresStore::finish_activities(
 std::vector<StoreResult<void>> PostgresStore::renew_turns(WorkerKey worker, Duration lease,
                                                           std::span<const store::TurnRenewal> turns) {
   return write_each<void>(
-      turns, Place::first,
+      Caller::worker, turns, Place::first,
       [=](WorkingSet& set, const store::TurnRenewal& item) {
         return rules::renew_turn(set.tx(), worker, lease, item);
       },
@@ -207,7 +213,7 @@ std::vector<StoreResult<void>> PostgresStore::renew_turns(WorkerKey worker, Dura
 std::vector<StoreResult<void>> PostgresStore::renew_activities(
     WorkerKey worker, Duration lease, std::span<const store::ActivityRenewal> activities) {
   return write_each<void>(
-      activities, Place::first,
+      Caller::worker, activities, Place::first,
       [=](WorkingSet& set, const store::ActivityRenewal& item) {
         return rules::renew_activity(set.tx(), worker, lease, item);
       },
@@ -222,7 +228,7 @@ StoreResult<std::vector<store::CancelRecord>> PostgresStore::cancel_records(Work
 }
 
 StoreResult<void> PostgresStore::acknowledge_cancels(std::span<const store::CancelAcknowledgement> cancels) {
-  return write<void>([=](WorkingSet& set) -> StoreResult<void> {
+  return write<void>(Caller::worker, [=](WorkingSet& set) -> StoreResult<void> {
     for (const store::CancelAcknowledgement& item : cancels) rules::acknowledge_cancel(set.tx(), item);
     return {};
   });
@@ -238,7 +244,7 @@ StoreResult<store::Acquired> PostgresStore::acquire_session(WorkerKey worker,
                                                             const store::Abilities& abilities,
                                                             std::string_view id,
                                                             const store::SessionPolicy& policy) {
-  return write<store::Acquired>([&](WorkingSet& set) {
+  return write<store::Acquired>(Caller::client, [&](WorkingSet& set) {
     set.want_locked_worker(worker);
     if (set.asked()) set.bring();
     return rules::acquire_session(set.tx(), worker, abilities, id, policy);
@@ -248,7 +254,7 @@ StoreResult<store::Acquired> PostgresStore::acquire_session(WorkerKey worker,
 std::vector<StoreResult<void>> PostgresStore::renew_sessions(WorkerKey worker,
                                                              std::span<const store::SessionRenewal> holds) {
   return write_each<void>(
-      holds, Place::first,
+      Caller::worker, holds, Place::first,
       [=](WorkingSet& set, const store::SessionRenewal& item) {
         return rules::renew_session(set.tx(), worker, item);
       },
@@ -261,7 +267,7 @@ std::vector<StoreResult<void>> PostgresStore::renew_sessions(WorkerKey worker,
 std::vector<StoreResult<void>> PostgresStore::release_sessions(
     WorkerKey worker, std::span<const store::SessionRelease> releases) {
   return write_each<void>(
-      releases, Place::middle,
+      Caller::worker, releases, Place::middle,
       [=](WorkingSet& set, const store::SessionRelease& item) {
         return rules::release_session(set.tx(), worker, item);
       },
@@ -272,12 +278,16 @@ std::vector<StoreResult<void>> PostgresStore::release_sessions(
 }
 
 StoreResult<bool> PostgresStore::close_session(std::string_view id, store::SessionReason reason) {
-  return write<bool>([=](WorkingSet& set) { return rules::close_session(set.tx(), id, reason); });
+  return write<bool>(
+      Caller::client, [=](WorkingSet& set) { return rules::close_session(set.tx(), id, reason); },
+      [=](WorkingSet& set) { set.need().sessions.emplace(id); });
 }
 
 StoreResult<void> PostgresStore::fail_session(WorkerKey worker, const store::SessionHold& hold,
                                               store::SessionReason reason) {
-  return write<void>([&](WorkingSet& set) { return rules::fail_session(set.tx(), worker, hold, reason); });
+  return write<void>(
+      Caller::worker, [&](WorkingSet& set) { return rules::fail_session(set.tx(), worker, hold, reason); },
+      [&](WorkingSet& set) { set.need().sessions.insert(hold.id); });
 }
 
 StoreResult<store::SessionView> PostgresStore::session(std::string_view id) {
@@ -302,14 +312,14 @@ StoreResult<std::vector<store::SessionLogEntry>> PostgresStore::session_log(std:
 std::vector<StoreResult<store::StartAnswer>> PostgresStore::start(
     std::span<const store::StartRequest> requests) {
   return write_each<store::StartAnswer>(
-      requests, Place::middle,
+      Caller::client, requests, Place::middle,
       [](WorkingSet& set, const store::StartRequest& request) { return rules::start(set.tx(), request); },
       want_for_start);
 }
 
 std::vector<StoreResult<InstanceKey>> PostgresStore::send(std::span<const store::ClientMessage> messages) {
   return write_each<InstanceKey>(
-      messages, Place::middle,
+      Caller::client, messages, Place::middle,
       [](WorkingSet& set, const store::ClientMessage& message) { return rules::send(set.tx(), message); },
       want_for_send);
 }
@@ -346,17 +356,22 @@ StoreResult<std::optional<std::string>> PostgresStore::value(std::string_view in
 
 StoreResult<void> PostgresStore::delete_instance(std::string_view instance, bool force, InstanceKey life) {
   return write<void>(
-      [=](WorkingSet& set) { return rules::delete_instance(set.tx(), instance, force, life); });
+      Caller::client,
+      [=](WorkingSet& set) { return rules::delete_instance(set.tx(), instance, force, life); },
+      [=](WorkingSet& set) { set.need().names.emplace(instance); });
 }
 
 StoreResult<std::uint64_t> PostgresStore::prune_executions(std::string_view instance, std::uint64_t keep) {
   return write<std::uint64_t>(
-      [=](WorkingSet& set) { return postgres_store::prune_executions(set, instance, keep); });
+      Caller::client, [=](WorkingSet& set) { return postgres_store::prune_executions(set, instance, keep); },
+      [=](WorkingSet& set) { set.need().names.emplace(instance); });
 }
 
 StoreResult<bool> PostgresStore::prune_execution(std::string_view instance, ExecutionNumber execution) {
   return write<bool>(
-      [=](WorkingSet& set) { return postgres_store::prune_execution(set, instance, execution); });
+      Caller::client,
+      [=](WorkingSet& set) { return postgres_store::prune_execution(set, instance, execution); },
+      [=](WorkingSet& set) { set.need().names.emplace(instance); });
 }
 
 StoreResult<std::vector<store::SetAsideRow>> PostgresStore::set_aside(std::uint64_t after,
@@ -369,11 +384,12 @@ StoreResult<std::vector<store::SetAsideRow>> PostgresStore::set_aside(std::uint6
 
 StoreResult<store::Swept> PostgresStore::sweep(const store::SweepRequest& request) {
   return write<store::Swept>(
+      Caller::worker,
       [&](WorkingSet& set) {
         if (in_doubt_.exchange(false)) lapses_.clear();
         return postgres_store::sweep(set, request, lapses_);
       },
-      Place::last);
+      store::NeedsNothing{}, Place::last);
 }
 
 // Whoever can't be registered now looks by itself, as it does whenever news is lost.

@@ -5,6 +5,7 @@
 #include "calls.hpp"
 #include "contract/group_commit.hpp"
 #include "lease_clock.hpp"
+#include "locked_rows.hpp"
 #include "open.hpp"
 #include "wakes.hpp"
 #include "working_set.hpp"
@@ -96,13 +97,17 @@ class PostgresStore final : public Store {
   using Item = store::ItemOf<Job>;
   using Place = store::Place;
 
+  /// Whose call it is: somebody with nothing else to do waits for a locked row until `timeout`, one of the
+  /// few threads of a worker does not.
+  enum class Caller : std::uint8_t { client, worker };
+
   /// One call with one answer, through the writer.
-  template <class Answer, class Call>
-  StoreResult<Answer> write(Call call, Place place = Place::middle);
+  template <class Answer, class Call, class Needs = store::NeedsNothing>
+  StoreResult<Answer> write(Caller caller, Call call, Needs needs = {}, Place place = Place::middle);
   /// One answer for each item, through the writer.
   template <class Answer, class Asked, class Call, class Needs>
-  std::vector<StoreResult<Answer>> write_each(std::span<const Asked> items, Place place, Call call,
-                                              Needs needs);
+  std::vector<StoreResult<Answer>> write_each(Caller caller, std::span<const Asked> items, Place place,
+                                              Call call, Needs needs);
   /// A call that writes nothing, on a connection of its own.
   template <class Answer, class Call>
   StoreResult<Answer> read(Call call);
@@ -110,7 +115,7 @@ class PostgresStore final : public Store {
   /// How long a transaction waits for a lock of somebody else before it lets go of all that it has.
   enum class Patience : std::uint8_t {
     some,
-    little,  ///< while a call waits: its row may be asked for again
+    little,  ///< a call waits, or has waited lately: its row may be asked for again
     none,    ///< its row was locked a moment ago
   };
 
@@ -118,8 +123,12 @@ class PostgresStore final : public Store {
   /// Returns when every item of the job has its answer.
   void run(Job& job);
   void lead(std::span<store::GroupedCall* const> group);
+  void try_again(std::span<const Item> items);
+  void commit_in_parts(std::span<const Item> items, Patience patience);
   void commit_together(std::span<const Item> items, Patience patience);
-  void commit_in_halves(std::span<const Item> items);
+  void set_apart(std::span<const Item> items);
+  Needs needs_of(const Item& item);
+  void look_for_locks(std::span<const Item> items);
   void commit_alone(const Item& item, Patience patience);
   void commit(std::span<const Item> items, Patience patience);
   void run_transaction(std::span<const Item> items, Patience patience, Needs& locks);
@@ -133,6 +142,7 @@ class PostgresStore final : public Store {
   void give_back(std::unique_ptr<Link> link);
   std::unique_ptr<Link> make_link();
   StoreError unavailable(std::string why);
+  static StoreError busy();
 
   PostgresOptions options_;
   ConnectionSetup setup_;
@@ -143,7 +153,8 @@ class PostgresStore final : public Store {
   // A transaction stays well below 50 ms.
   static constexpr std::size_t kItemsPerTransaction = 200;
   store::CallQueue queue_{kItemsPerTransaction, 1};
-  std::unique_ptr<Link> writer_{};  // of who leads, and so are the next four
+  std::unique_ptr<Link> writer_{};  // of who leads, and so are the next five
+  LockedRows locked_{};
   BootTime next_sweep_ = rules::kNever;
   rules::Lapses lapses_{};
   LookAgain turns_again_{};

@@ -29,6 +29,10 @@ struct Payload {
   std::vector<std::uint64_t> instances{};
 };
 
+/// Between two tries to connect, when nobody says that the server is back.
+constexpr std::chrono::milliseconds kFirstPause(100);
+constexpr std::chrono::milliseconds kLongestPause(1'000);
+
 /// The server takes a notification that is shorter than 8,000 bytes.
 constexpr std::size_t kLongestNotification = 7'999;
 
@@ -83,15 +87,16 @@ Wakes::Wakes(ConnectionSetup setup, std::int32_t ns, const Clock& clock, Logger*
       logger_(logger),
       id_(random_token<NodeToken>(system_random())),
       channel_(channel_of(setup_.schema)),
-      bus_(clock) {}
+      bus_(clock),
+      nudge_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 Wakes::~Wakes() {
   if (thread_.joinable()) {
-    const std::uint64_t one = 1;
-    static_cast<void>(!::write(stop_, &one, sizeof one));
+    stopping_ = true;
+    server_answers();
     thread_.join();
   }
-  if (stop_ >= 0) ::close(stop_);
+  if (nudge_ >= 0) ::close(nudge_);
   try {
     if (connection_) connection_->run("DELETE FROM listeners WHERE id = '" + to_string(id_) + "'");
   } catch (const SqlError&) {
@@ -108,11 +113,13 @@ std::unique_ptr<store::Listener> Wakes::listen(store::WorkMask mask, WorkerKey w
     // The thread tries again, and tells everybody to look when it is registered.
   }
   if (&clock_ != &real_clock()) return std::make_unique<Ear>(*this, std::move(inner));
-  if (!thread_.joinable()) {
-    stop_ = ::eventfd(0, EFD_CLOEXEC);
-    thread_ = std::thread([this] { run(); });
-  }
+  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
   return inner;
+}
+
+void Wakes::server_answers() {
+  const std::uint64_t one = 1;
+  static_cast<void>(!::write(nudge_, &one, sizeof one));
 }
 
 void Wakes::connect() {
@@ -177,20 +184,22 @@ int Wakes::socket_now() {
 
 // Waits on the socket. When the connection breaks, it is made again, and everybody looks for what was missed.
 void Wakes::run() {
-  auto pause = std::chrono::milliseconds(100);
+  auto pause = kFirstPause;
   for (;;) {
     const int socket = socket_now();
     const bool connected = socket >= 0;
     std::array<pollfd, 2> waits{
-        {{.fd = stop_, .events = POLLIN, .revents = 0}, {.fd = socket, .events = POLLIN, .revents = 0}}};
+        {{.fd = nudge_, .events = POLLIN, .revents = 0}, {.fd = socket, .events = POLLIN, .revents = 0}}};
     const int timeout = connected ? -1 : static_cast<int>(pause.count());
     ::poll(waits.data(), waits.size(), timeout);
-    if (waits[0].revents != 0) return;
+    if (stopping_) return;
+    std::uint64_t nudges = 0;
+    static_cast<void>(!::read(nudge_, &nudges, sizeof nudges));
     const std::lock_guard lock(mutex_);
     try {
       if (!connection_) {
         connect();
-        pause = std::chrono::milliseconds(100);
+        pause = kFirstPause;
         bus_.publish({.work = store::kAllWork, .any_worker = true, .any_instance = true});
       }
       for (const std::string& payload : connection_->notifications()) receive(payload);
@@ -200,7 +209,7 @@ void Wakes::run() {
             {{"error", error.what()}});
       }
       connection_.reset();
-      pause = std::min(pause * 2, std::chrono::milliseconds(5'000));
+      pause = std::min(pause * 2, kLongestPause);
     }
   }
 }

@@ -8,6 +8,7 @@
 #include <holdfast/clock.hpp>
 #include <holdfast/log.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -30,6 +31,8 @@ class Wakes {
   /// While the server can't be reached, nothing is heard but what this process does itself.
   std::unique_ptr<store::Listener> listen(store::WorkMask mask, WorkerKey worker);
   void publish(const store::News& news) { bus_.publish(news); }
+  /// Another connection has just been made: if the one that listens is broken, it is made again at once.
+  void server_answers();
 
   /// For those in other processes: what to pass to sql::kNotify.
   [[nodiscard]] const std::string& channel() const noexcept { return channel_; }
@@ -57,7 +60,8 @@ class Wakes {
 
   std::mutex mutex_{};
   std::unique_ptr<Connection> connection_{};
-  int stop_ = -1;  // an eventfd that ends the thread
+  const int nudge_;  // an eventfd: the thread looks what there is to do
+  std::atomic<bool> stopping_{false};
   std::thread thread_{};
 };
 

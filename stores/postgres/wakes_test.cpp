@@ -106,6 +106,27 @@ TEST(PostgresWakes, ANotificationThatFailsConcernsNoCall) {
   }
 }
 
+// As long as it takes, everybody looks for news once a second.
+TEST(PostgresWakes, TheConnectionThatListensComesBackWithTheOthers) {
+  TestServer server;
+  const TestSchema schema(server);
+  const auto store = schema.open();
+  const auto other = schema.open();
+  const auto ears = store->listen(store::kTurns, {});
+  server.halt("fast");
+  std::this_thread::sleep_for(3500ms);  // several tries in vain
+  server.resume();
+  while (!start(*store, start_of("a"))) {
+  }
+  const auto back = [&] {
+    return schema.number(
+               "SELECT count(*) FROM listeners AS l JOIN pg_stat_activity AS a ON a.pid = l.backend") > 0;
+  };
+  const auto deadline = std::chrono::steady_clock::now() + 600ms;
+  while (!back() && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(10ms);
+  EXPECT_TRUE(back());
+}
+
 TEST(PostgresWakes, ASweepLeavesAListenerAloneThatRegistersAnew) {
   const TestSchema schema;
   const auto store = schema.open();

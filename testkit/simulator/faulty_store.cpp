@@ -72,7 +72,7 @@ auto FaultyStore::each(std::string_view name, std::span<const Item> items, Call 
   return answers;
 }
 
-// Some items may not be reached though the others are: another holds their rows, say.
+// Some items can't be done though the others are: another has locked their rows.
 template <class Item, class Call>
 auto FaultyStore::call_with_some(std::string_view name, std::span<const Item> items, Call& call)
     -> decltype(call(items)) {
@@ -89,8 +89,11 @@ auto FaultyStore::call_with_some(std::string_view name, std::span<const Item> it
   Answers all;
   auto next = some.begin();
   for (const bool one : refused)
-    all.push_back(one ? Answer(Unexpected(unavailable(name, "this item was not reached")))
-                      : std::move(*next++));
+    all.push_back(
+        one ? Answer(Unexpected(StoreError{
+                  .kind = StoreError::Kind::busy,
+                  .message = std::string(name) + ": somebody else has locked what this item needs"}))
+            : std::move(*next++));
   return all;
 }
 

@@ -20,6 +20,7 @@ struct StoreError {
     not_found,   ///< there is nothing with that id
     invalid,     ///< the request itself is wrong; repeating it can't help
     damaged,     ///< what it needs can't be read any more; nothing happened, and repeating it can't help
+    busy,  ///< somebody else has what it needs locked; nothing happened. Repeat later, go on with the rest
     unavailable,  ///< nothing is known about the outcome: it may have happened. Repeat later, or re-read
   };
   Kind kind = Kind::unavailable;
@@ -30,6 +31,11 @@ struct StoreError {
     return a.kind == b.kind && (a.kind != Kind::gone || a.reason == b.reason);
   }
 };
+
+/// Whether the same call may be answered later.
+constexpr bool may_pass(const StoreError& error) noexcept {
+  return error.kind == StoreError::Kind::unavailable || error.kind == StoreError::Kind::busy;
+}
 
 std::string_view to_string(StoreError::Kind kind) noexcept;
 
