@@ -14,6 +14,8 @@ namespace {
 constexpr Duration kAlone = std::chrono::seconds(1);
 // How long the other suspects wait for a process of their own.
 constexpr Duration kPause = std::chrono::milliseconds(250);
+// How soon to look whether a fetch that is under way has locked something again.
+constexpr Duration kFetchEnds = std::chrono::milliseconds(5);
 
 // How long an item of an unclaimed session waits for a worker that has room for it.
 constexpr Duration kWaitsForRoom = std::chrono::seconds(1);
@@ -142,6 +144,10 @@ Progress AnswerStep::step() {
     if (const auto token = lost ? desk_.newer_lock(answers[i]) : std::nullopt) {
       answers[i].token = *token;
       once_more.push_back(std::move(answers[i]));
+      continue;
+    }
+    if (lost && desk_.may_be_locked_again(answers[i].id, answers[i].token)) {
+      refused_.push_back({std::move(answers[i]), back_offs[i], after(worker_.now(), kFetchEnds)});
       continue;
     }
     if (lost && requires_save(answers[i])) {

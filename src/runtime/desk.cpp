@@ -177,6 +177,7 @@ bool ActivityDesk::take_again(const store::LockedActivity& locked, LockToken tok
   node.mapped().former.push_back(before);
   node.mapped().lease_until = after(asked, worker_.options.activity_lease);
   node.mapped().lapsed = false;
+  node.mapped().overtaken_by.reset();
   calls_.insert(std::move(node));
   for (store::ActivityResult& answer : answers_) {
     if (answer.id == locked.id && answer.token == before) answer.token = token;
@@ -501,6 +502,18 @@ std::optional<LockToken> ActivityDesk::newer_lock(const store::ActivityResult& a
   return std::nullopt;
 }
 
+bool ActivityDesk::may_be_locked_again(const store::ActivityId& id, LockToken token) {
+  const std::lock_guard lock(mutex_);
+  const auto found = calls_.find({id, token});
+  return found != calls_.end() && !found->second.gone && may_be_locked_again(found->second);
+}
+
+// With the mutex held.
+bool ActivityDesk::may_be_locked_again(Entry& entry) const {
+  if (!entry.overtaken_by) entry.overtaken_by = expected_;
+  return std::ranges::any_of(*entry.overtaken_by, [&](LockToken fetch) { return expected_.contains(fetch); });
+}
+
 // ---- keeping ------------------------------------------------------------------------------------
 
 std::vector<store::ActivityRenewal> ActivityDesk::renewals() {
@@ -539,6 +552,8 @@ void ActivityDesk::cancel(const store::ActivityId& id, LockToken token, CancelRe
     const auto found = calls_.find({id, token});
     if (found == calls_.end() && expected_.contains(token)) cancelled_early_.insert({id, token});
     if (found == calls_.end() || found->second.gone) return;
+    // The next renewal will know.
+    if (reason == CancelReason::lease_lost && may_be_locked_again(found->second)) return;
     call = found->second.call;
     found->second.gone = true;
     found->second.on_record = reason != CancelReason::lease_lost;

@@ -82,6 +82,9 @@ class ActivityDesk final : private detail::ActivityHost {
   void answered(const store::ActivityResult& answer, bool wanted);
   /// What the activity of an answer that was refused is locked by now, if this worker has taken it again.
   [[nodiscard]] std::optional<LockToken> newer_lock(const store::ActivityResult& answer) const;
+  /// The store says that this lock is another's. True while that may be a fetch of this worker which is under
+  /// way: the code and its result are of use then, see begin().
+  [[nodiscard]] bool may_be_locked_again(const store::ActivityId& id, LockToken token);
 
   // ---- keeping ----------------------------------------------------------------------------------
 
@@ -124,6 +127,8 @@ class ActivityDesk final : private detail::ActivityHost {
     bool gone = false;                       ///< nothing to answer
     bool on_record = false;           ///< taken away or timed out: the store wants to know how its code ends
     std::vector<LockToken> former{};  ///< locks that were over, before this worker took it again
+    /// The fetches that were under way when the store said that it is another's.
+    std::optional<std::set<LockToken>> overtaken_by{};
   };
   using Key = std::pair<store::ActivityId, LockToken>;
   using Calls = std::map<Key, Entry>;
@@ -155,6 +160,7 @@ class ActivityDesk final : private detail::ActivityHost {
   [[nodiscard]] CallPointer close(const Key& key);
   std::optional<AheadList::Item> free_slot();
   bool was_cancelled_early(const Key& key);
+  [[nodiscard]] bool may_be_locked_again(Entry& entry) const;
   bool take_again(const store::LockedActivity& locked, LockToken token, BootTime asked,
                   const SessionMemory* memory);
   void check_attempt(Entry& entry, BootTime now, Overdue& overdue);

@@ -23,7 +23,6 @@ StoreError FaultyStore::unavailable(std::string_view name, std::string_view why)
 void FaultyStore::note_answered(LockToken token, bool answered) {
   if (answered) {
     unanswered_.erase(token);
-    guard_.witness().told(token);
   } else {
     unanswered_.insert(token);
   }

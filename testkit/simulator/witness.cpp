@@ -266,21 +266,8 @@ void Witness::hand_out(const store::LockedActivity& locked, const Lock& lock) {
       {static_cast<int>(activity.attempt), static_cast<int>(activity.delivery), lock.worker, lock.until});
 }
 
-void Witness::told(LockToken token) {
-  for (auto& [id, activity] : activities_) {
-    if (activity.lock && activity.lock->token == token) activity.hand_outs.back().told = true;
-  }
-}
-
-void Witness::note_refusal(const store::ActivityId& id) {
-  const auto found = activities_.find(id);
-  if (found == activities_.end() || found->second.hand_outs.empty()) return;
-  HandOut& last = found->second.hand_outs.back();
-  if (!last.told) last.overtaken = true;
-}
-
 void Witness::finished(const store::ActivityResult& result, const StoreResult<void>& answer) {
-  if (!answer) return note_refusal(result.id);
+  if (!answer) return;
   Activity& activity = activities_[result.id];
   if (activity.over || !activity.lock || activity.lock->token != result.token)
     broken("an answer for " + name(result.id) + " was accepted with the stale lock " +
@@ -298,7 +285,7 @@ void Witness::finished(const store::ActivityResult& result, const StoreResult<vo
 
 void Witness::renewed(Duration lease, const store::ActivityRenewal& renewal,
                       const StoreResult<void>& answer) {
-  if (!answer) return note_refusal(renewal.id);
+  if (!answer) return;
   Activity& activity = activities_[renewal.id];
   if (activity.over || !activity.lock || activity.lock->token != renewal.token)
     return broken(name(renewal.id) + " was renewed with the stale lock " + in_words(renewal.token));
@@ -335,7 +322,7 @@ bool Witness::was_taken_again(const ActivityContext& running) const {
   if (place == 0) return false;
   const HandOut& before = all[place - 1];
   return before.worker == all[place].worker && before.attempt == running.attempt() &&
-         before.delivery + 1 == running.delivery() && !all[place].overtaken;
+         before.delivery + 1 == running.delivery();
 }
 
 void Witness::end_activity(const store::ActivityId& id) {

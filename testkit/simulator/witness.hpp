@@ -51,10 +51,7 @@ class Witness {
 
   /// How long the activity is locked for the process that runs this code; none when that is not known.
   [[nodiscard]] std::optional<BootTime> lease_of(const ActivityContext& running) const;
-  /// The worker that locked by this token knows what it has.
-  void told(LockToken token);
-  /// Whether the same worker had it right before, in the delivery before, and could not think that it was
-  /// another that took it.
+  /// Whether the same worker had it right before, in the delivery before.
   [[nodiscard]] bool was_taken_again(const ActivityContext& running) const;
   /// From here on, whoever has locked something and lives gives it back: nobody waits for a lease to end.
   void expect_no_lapses() { no_lapses_since_ = std::min(no_lapses_since_, clock_.boot_now()); }
@@ -103,8 +100,6 @@ class Witness {
     int delivery = 0;
     WorkerKey worker{};
     BootTime until = kLongAgo;
-    bool told = false;       ///< its worker knows of it
-    bool overtaken = false;  ///< before it did, it was refused what it asked for under the lock before
   };
   struct Activity {
     std::optional<Lock> lock{};
@@ -127,7 +122,6 @@ class Witness {
   void schedule(const store::CommitRequest& request, const store::TurnCommit& commit,
                 const store::Committed& answer);
   void hand_out(const store::LockedActivity& locked, const Lock& lock);
-  void note_refusal(const store::ActivityId& id);
   /// Of the activity whose code this is; and the place of the last one that was what runs there.
   struct HandOuts {
     std::span<const HandOut> all{};
