@@ -186,10 +186,10 @@ class Runtime {
   /// all locks. True when everything had finished by itself, all of it was given back, and no thread is left
   /// behind: code that ignores its stop token, or a turn that does not end, goes on in one.
   ///
-  /// Once the deadline and the cancel grace have passed, calls to the store that are under way are waited for,
-  /// and a store that does not answer them is asked nothing more. What it was not told is left to its leases,
-  /// which is said in the log, and the answer is false. Called again, also by another thread while the first
-  /// call is under way, it returns when that one has, with the same answer.
+  /// Once the deadline and the cancel grace have passed, calls to the store that are under way are waited
+  /// for, and a store that does not answer them is asked nothing more. What it was not told is left to its
+  /// leases, which is said in the log, and the answer is false. Called again, also by another thread while
+  /// the first call is under way, it returns when that one has, with the same answer.
   bool drain(Duration deadline);
   /// drain() with the cancel grace.
   void stop();

@@ -39,7 +39,8 @@ store::StartRequest request_of(detail::ClientCore& core, std::string_view orches
   store::StartRequest request;
   request.instance = options.id.empty() ? to_string(random_token<RequestId>(random))
                                         : detail::checked_name("an instance", options.id);
-  request.code = {detail::checked_name("an orchestration", orchestration), detail::checked_version(options.version)};
+  request.code = {detail::checked_name("an orchestration", orchestration),
+                  detail::checked_version(options.version)};
   detail::check_delay("the start of '" + request.instance + "'", "delay", options.delay);
   request.fingerprint = fingerprint_of(orchestration, options.version, input);
   request.request = random_token<RequestId>(random);

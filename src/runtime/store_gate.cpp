@@ -29,9 +29,9 @@ std::optional<StoreError> StoreGate::enter() {
   if (closes_at_ != BootTime::max() && clock().boot_now() >= closes_at_) {
     changed_.wait(lock, [this] { return unanswered_ || under_way_ == 0; });
     if (unanswered_)
-      return StoreError{.kind = StoreError::Kind::unavailable,
-                        .message = "the worker has no more time, and the store did not answer it: " +
-                                   *unanswered_};
+      return StoreError{
+          .kind = StoreError::Kind::unavailable,
+          .message = "the worker has no more time, and the store did not answer it: " + *unanswered_};
   }
   ++under_way_;
   return std::nullopt;
@@ -190,8 +190,7 @@ StoreResult<std::vector<store::SessionLogEntry>> StoreGate::session_log(std::str
 
 // ---- clients ------------------------------------------------------------------------------------
 
-std::vector<StoreResult<store::StartAnswer>> StoreGate::start(
-    std::span<const store::StartRequest> requests) {
+std::vector<StoreResult<store::StartAnswer>> StoreGate::start(std::span<const store::StartRequest> requests) {
   return each(requests.size(), [&] { return inner_->start(requests); });
 }
 std::vector<StoreResult<InstanceKey>> StoreGate::send(std::span<const store::ClientMessage> messages) {

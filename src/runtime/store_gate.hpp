@@ -19,9 +19,9 @@
 namespace holdfast::runtime {
 
 /// A call to a store that is away or locked by others may take as long as its timeout, and a worker that
-/// leaves has many to make. Past the time of close_at() they are made one at a time, each only if the last one
-/// was answered; what is refused is answered `unavailable` at once. So whoever waits for the worker waits for
-/// the calls that were under way at that time, and for no others. Thread-safe.
+/// leaves has many to make. Past the time of close_at() they are made one at a time, each only if the last
+/// one was answered; what is refused is answered `unavailable` at once. So whoever waits for the worker waits
+/// for the calls that were under way at that time, and for no others. Thread-safe.
 class StoreGate final : public Store {
  public:
   explicit StoreGate(std::shared_ptr<Store> inner) : inner_(std::move(inner)) {}

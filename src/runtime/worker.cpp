@@ -31,13 +31,15 @@ void require_positive(const char* name, Duration value) {
 }
 
 void require_not_negative(const char* name, Duration value) {
-  require(value >= Duration::zero(), std::string(name) + " is " + in_ms(value) + ", and must be zero or more");
+  require(value >= Duration::zero(),
+          std::string(name) + " is " + in_ms(value) + ", and must be zero or more");
 }
 
 // Others wait for its end when a worker dies.
 void require_lease(const char* name, Duration value) {
   require(value > Duration::zero() && value != never,
-          std::string(name) + " is " + in_ms(value) + ", and must be above zero, and end: what a worker holds " +
+          std::string(name) + " is " + in_ms(value) +
+              ", and must be above zero, and end: what a worker holds " +
               "that dies is free for others when it is over");
 }
 

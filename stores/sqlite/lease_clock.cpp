@@ -27,9 +27,8 @@ std::chrono::microseconds time_namespace_offset() {
 }
 
 LeaseClock::LeaseClock(Connection& database, const Clock& clock)
-    : LeaseClock(
-          database, clock, current_boot_id(),
-          &clock == &real_clock() ? time_namespace_offset() : std::chrono::microseconds::zero()) {}
+    : LeaseClock(database, clock, current_boot_id(),
+                 &clock == &real_clock() ? time_namespace_offset() : std::chrono::microseconds::zero()) {}
 
 LeaseClock::LeaseClock(Connection& database, const Clock& clock, std::string boot_id,
                        std::chrono::microseconds ahead)

@@ -25,10 +25,10 @@ std::string current_boot_id();
 /// which containers have that were moved or restored. Zero when the system doesn't say.
 std::chrono::microseconds time_namespace_offset();
 
-/// Lease time is boot time of the machine plus an offset that the file keeps for this boot. The file also keeps a bound that
-/// lease time has not reached yet, and that is moved ahead before it does. After a reboot lease time goes on
-/// from the bound: that is ahead of all that was ever told, by at most kAhead. So leases of the former boot,
-/// whose owners are gone with it, may end that much early.
+/// Lease time is boot time of the machine plus an offset that the file keeps for this boot. The file also
+/// keeps a bound that lease time has not reached yet, and that is moved ahead before it does. After a reboot
+/// lease time goes on from the bound: that is ahead of all that was ever told, by at most kAhead. So leases
+/// of the former boot, whose owners are gone with it, may end that much early.
 ///
 /// Counts in microseconds from kStart, the making of the file.
 class LeaseClock {

@@ -83,7 +83,8 @@ TEST(SqliteLeaseClock, IsTheSameInAllTimeNamespacesOfABoot) {
   std::vector<std::unique_ptr<ManualClock>> clocks;
   std::vector<std::unique_ptr<LeaseClock>> leases;
   for (const auto offset : offsets) {
-    clocks.push_back(std::make_unique<ManualClock>(ManualClock::kCalendarStart, ManualClock::kBootStart + offset));
+    clocks.push_back(
+        std::make_unique<ManualClock>(ManualClock::kCalendarStart, ManualClock::kBootStart + offset));
     leases.push_back(std::make_unique<LeaseClock>(db, *clocks.back(), "boot a", offset));
   }
   for (int round = 0; round < 3; ++round) {

@@ -77,8 +77,8 @@ SqliteStore::SqliteStore(const std::filesystem::path& path, SqliteOptions option
 
 SqliteStore::~SqliteStore() { log_trust_->checkpoint_at_close(); }
 
-// A call that waited behind another one of this process, which got no lock either, has waited for the lock, too.
-// Something is left in any case: the lock may just have been freed.
+// A call that waited behind another one of this process, which got no lock either, has waited for the lock,
+// too. Something is left in any case: the lock may just have been freed.
 void SqliteStore::begin(std::chrono::milliseconds waited) {
   const auto at_most = std::max(options_.busy_timeout - waited, options_.busy_timeout / 10);
   turnstile_->enter(at_most);

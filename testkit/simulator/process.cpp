@@ -15,8 +15,8 @@ using namespace std::chrono_literals;
 constexpr Duration kFloor = 1s;
 // A thread that was run so often in a row, did nothing and wants to be run at once, never sleeps.
 constexpr int kIdleRuns = 50;
-// A worker that was asked to leave and has nothing to do is gone by then, while nothing goes wrong: longer than
-// any of its pauses between two tries, and far below the lease of an activity.
+// A worker that was asked to leave and has nothing to do is gone by then, while nothing goes wrong: longer
+// than any of its pauses between two tries, and far below the lease of an activity.
 constexpr Duration kTimeToLeave = 3s;
 
 std::string_view to_text(runtime::Step step) {

@@ -109,8 +109,8 @@ class Process {
   /// Whether it has stopped working because another process goes by its name.
   [[nodiscard]] bool is_superseded() const noexcept { return node_.worker().superseded; }
   [[nodiscard]] bool is_draining() const noexcept { return leaving_ != Leaving::no; }
-  /// It was asked to leave, has had nothing to do for long, as far as that counts from `since` on, and is still
-  /// here: it waits for others.
+  /// It was asked to leave, has had nothing to do for long, as far as that counts from `since` on, and is
+  /// still here: it waits for others.
   [[nodiscard]] bool lingers(BootTime since) const;
   [[nodiscard]] bool has_left() const noexcept { return leaving_ == Leaving::left && executor_.empty(); }
   /// Slots that are taken though no code runs any more: none, once it has left.

@@ -112,8 +112,8 @@ const std::vector<Found>& all_found() {
        .seeds = 150},
       {.name = "AnActivityOfADeadWorkerDoesNotKeepAnIdleOneFromLeaving",
        .workloads = {conversations, memories},
-       .faults = only(
-           [](SimulatedFaults& f) { f.kills = f.drains = f.uneven_workers = f.slow_activities = true; }),
+       .faults =
+           only([](SimulatedFaults& f) { f.kills = f.drains = f.uneven_workers = f.slow_activities = true; }),
        .first_seed = 800},
   };
   return list;
