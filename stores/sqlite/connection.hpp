@@ -8,6 +8,7 @@
 #include <sqlite3.h>
 
 #include <array>
+#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -227,6 +228,10 @@ class Connection {
 
   /// Waits for other writers as long as the busy timeout allows.
   void begin_immediate() { begin_immediate_.run(); }
+  /// How long whatever needs a lock waits for it.
+  void set_busy_timeout(std::chrono::milliseconds timeout) noexcept {
+    sqlite3_busy_timeout(get(), static_cast<int>(timeout.count()));
+  }
   /// When it throws the transaction may still be open; rollback() ends it in any case.
   void commit() { commit_.run(); }
   /// Does nothing when no transaction is open, as some errors roll back by themselves.

@@ -10,7 +10,9 @@
 #include "views.hpp"
 #include "workers.hpp"
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <utility>
 
 namespace holdfast::sqlite_store {
@@ -59,7 +61,7 @@ SqliteStore::SqliteStore(const std::filesystem::path& path, SqliteOptions option
   writer_ = std::make_unique<Writer>(
       *link_, *options_.clock,
       Writer::Hooks{.wait_for_disk = [this](bool wait) { set_wait_for_disk(wait); },
-                    .begin = [this] { begin(); },
+                    .begin = [this](std::chrono::milliseconds waited) { begin(waited); },
                     .commit = [this] { log_trust_->commit(); },
                     .failed = [this](int code) { log_trust_->note(code); },
                     .others_wrote = [this] { require_schema(link_->connection); },
@@ -75,8 +77,12 @@ SqliteStore::SqliteStore(const std::filesystem::path& path, SqliteOptions option
 
 SqliteStore::~SqliteStore() { log_trust_->checkpoint_at_close(); }
 
-void SqliteStore::begin() {
-  turnstile_->enter(options_.busy_timeout);
+// A call that waited behind another one of this process, which got no lock either, has waited for the lock,
+// too. Something is left in any case: the lock may just have been freed.
+void SqliteStore::begin(std::chrono::milliseconds waited) {
+  const auto at_most = std::max(options_.busy_timeout - waited, options_.busy_timeout / 10);
+  turnstile_->enter(at_most);
+  link_->connection.set_busy_timeout(at_most);
   link_->connection.begin_immediate();
   link_->connection.require_in_place();
   log_trust_->require();

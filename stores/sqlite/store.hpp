@@ -16,6 +16,7 @@
 #include <holdfast/store.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -99,7 +100,7 @@ class SqliteStore final : public Store {
   template <class Answer, class Call>
   StoreResult<Answer> read(Call call);
 
-  void begin();
+  void begin(std::chrono::milliseconds waited);
   void require_schema(Connection& connection) const;
   void set_wait_for_disk(bool wait);
   /// A connection for one read, from the pool or new.

@@ -4,7 +4,11 @@
 #include <holdfast/sqlite.hpp>
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
+#include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -177,6 +181,31 @@ TEST_F(SqliteStarts, OneThatTheFirstTurnConsumedStaysRead) {
   EXPECT_FALSE(open()->commit_turns({}, std::span(&takes_it, 1)).at(0)->ready);
   EXPECT_EQ(open()->describe("i")->unread, 0U);
   EXPECT_TRUE(fetch(*open()).empty());
+}
+
+// ---- a file that others keep locked -------------------------------------------------------------
+
+// While the first one waits for the lock, the others wait for the first one: that counts.
+TEST(SqliteLocked, CallsThatComeTogetherWaitForTheLockTogether) {
+  const sqlite_store::TemporaryFolder folder;
+  const auto store = sqlite(folder / "a.db", {.busy_timeout = 2s});
+  const WorkerKey worker = store->join({.node = "n"}).value();
+  sqlite3* other = nullptr;
+  ASSERT_EQ(sqlite3_open((folder / "a.db").c_str(), &other), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+  std::vector<std::chrono::steady_clock::time_point> answered(4);
+  std::vector<std::thread> threads;
+  for (auto& at : answered) {
+    threads.emplace_back([&] {
+      EXPECT_EQ(store->refresh(worker, false).error().kind, StoreError::Kind::unavailable);
+      at = std::chrono::steady_clock::now();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const auto [first, last] = std::ranges::minmax(answered);
+  EXPECT_LT(last - first, 1500ms) << "they waited one after the other";
+  sqlite3_close(other);
+  EXPECT_TRUE(store->refresh(worker, false).has_value());
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "damaged_row.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <utility>
 #include <vector>
@@ -33,8 +34,11 @@ StoreError explain(const SqlError& error) {
 
 }  // namespace
 
+// Whoever leads came first, of those in its group.
 void Writer::run(Job& job) {
-  queue_.run(job, [this](std::span<store::GroupedCall* const> group) -> store::CallQueue::Afterwards {
+  const auto came = std::chrono::steady_clock::now();
+  queue_.run(job, [this, came](std::span<store::GroupedCall* const> group) -> store::CallQueue::Afterwards {
+    came_ = came;
     lead(group);
     if (hooks_.log_is_long()) return hooks_.shorten_log;
     return {};
@@ -100,7 +104,9 @@ void Writer::commit(std::span<const Item> items, WhenFull when_full) {
 void Writer::run_transaction(std::span<const Item> items) {
   hooks_.wait_for_disk(
       std::ranges::any_of(items, [](const Item& i) { return i.call->place() == Place::middle; }));
-  hooks_.begin();
+  using namespace std::chrono;
+  hooks_.begin(duration_cast<milliseconds>(steady_clock::now() - came_));
+  came_ = steady_clock::now();  // what the same group begins next has not waited yet
   if (const std::int64_t version = link_.connection.data_version(); version != data_version_) {
     hooks_.others_wrote();
     link_.memo = Memo{};

@@ -6,6 +6,7 @@
 
 #include <holdfast/store/error.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -25,7 +26,8 @@ class Writer {
     /// that takes them takes the process that holds them, too, and the next commit that waits brings them to
     /// the disk.
     std::function<void(bool)> wait_for_disk{};
-    std::function<void()> begin{};                      ///< takes the write lock
+    /// Takes the write lock, for a group whose first call has waited for so long already.
+    std::function<void(std::chrono::milliseconds)> begin{};
     std::function<void()> commit{};                     ///< of what was done since
     std::function<void(int)> failed{};                  ///< with that code of SQLite
     std::function<void()> others_wrote{};               ///< since the last transaction here; in a new one
@@ -65,6 +67,7 @@ class Writer {
   const Clock& clock_;
   Hooks hooks_;
   std::int64_t data_version_ = 0;
+  std::chrono::steady_clock::time_point came_{};  // since when the group that is led waits for the lock
 
   // Keeps a transaction well below 50 ms: an item takes 10 to 50 microseconds.
   static constexpr std::size_t kItemsPerTransaction = 500;
