@@ -1,7 +1,7 @@
 // Rows that somebody else has locked: what needs them is put aside, step by step, in virtual time.
 #include "base/lines_test.hpp"
+#include "contract/forwarding_store_test.hpp"
 #include "runtime/node.hpp"
-#include "testkit/conformance/model/forwarding_store_test.hpp"
 
 #include <holdfast/client.hpp>
 #include <holdfast/context.hpp>

@@ -1,8 +1,8 @@
 // Activities that nobody wants any more: how they learn of it, how long they have, and what becomes of those
 // that don't listen.
 #include "base/outage_test.hpp"
+#include "contract/forwarding_store_test.hpp"
 #include "stores_test.hpp"
-#include "testkit/conformance/model/forwarding_store_test.hpp"
 
 #include <algorithm>
 #include <atomic>

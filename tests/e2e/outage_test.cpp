@@ -9,10 +9,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <thread>
+
 namespace holdfast::e2e {
 namespace {
 
 using sqlite_store::Processes;
+using namespace std::chrono_literals;
 
 constexpr const char* kTrouble = "the store could not answer; trying again";
 constexpr const char* kBack = "the store answers again";
@@ -36,23 +43,40 @@ TEST(OutageTest, AStoreThatFailsForAWhileFailsNoInstance) {
   EXPECT_TRUE(lines->wait_for(kBack));
 }
 
+Task<std::size_t> keeps_much(Context& ctx) {
+  const std::string text = co_await ctx.activity<std::string>("much");
+  co_return text.size();
+}
+
+// The store finds room in its own files for what is small.
 TEST(OutageTest, AFullDiskFailsNoInstance) {
+  constexpr std::size_t kMuch = 3'900'000;
   const TemporaryFolder folder;
-  const SmallDisk disk(folder.path(), "8m");
+  const SmallDisk disk(folder.path(), "32m");
   if (!disk.mounted()) GTEST_SKIP() << "this user may not mount a small disk";
   const auto lines = std::make_shared<Lines>();
+  std::atomic<bool> is_full{false};
   Runtime rt(sqlite(folder / "app.db"), quick(lines));
   add_program(rt);
+  rt.orchestration("keeps_much", keeps_much);
+  rt.activity("much", [&](ActivityContext&) {
+    while (!is_full) std::this_thread::sleep_for(1ms);
+    return std::string(kMuch, 'x');
+  });
   rt.start();
   Client client = rt.client();
+  const auto much = client.start("keeps_much", "m");
   const auto runs = client.start_all("sum_of_squares", many(100, 3));
   disk.fill();
+  is_full = true;
   EXPECT_TRUE(lines->wait_for(kTrouble));
   EXPECT_TRUE(lines->wait_for("full"));
-  EXPECT_THROW(Client(sqlite(folder / "app.db"), {.retry_for = 10ms}).start("hello", "refused", "x"),
+  const std::string large(kMuch, 'y');
+  EXPECT_THROW(Client(sqlite(folder / "app.db"), {.retry_for = 10ms}).start("hello", "refused", large),
                ClientError);
   disk.make_room();
   for (const auto& run : runs) EXPECT_EQ(run.wait<int>(kSoon), 14);
+  EXPECT_EQ(much.wait<std::size_t>(kSoon), kMuch);
   EXPECT_EQ(client.start("hello", "h", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
   EXPECT_TRUE(lines->wait_for(kBack));
   rt.stop();

@@ -1,5 +1,5 @@
 // The comparison itself: it finds nothing between equals, and every planted mistake, in few steps.
-#include "testkit/conformance/model/forwarding_store_test.hpp"
+#include "contract/forwarding_store_test.hpp"
 
 #include <holdfast/testing/model_comparison.hpp>
 
