@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace holdfast::testing {
+namespace holdfast {
 
 class ForwardingStore : public Store {
  public:
@@ -144,4 +144,4 @@ class ForwardingStore : public Store {
   std::shared_ptr<Store> to_;
 };
 
-}  // namespace holdfast::testing
+}  // namespace holdfast

@@ -29,7 +29,7 @@ Task<int> works(Context& ctx) {
 }
 
 /// Somebody else has locked what some instances need.
-class Locks final : public testing::ForwardingStore {
+class Locks final : public ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
 

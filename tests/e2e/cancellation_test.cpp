@@ -516,7 +516,7 @@ Task<int> five_watches(Context& ctx) {
 }
 
 /// Takes the last message of a call alone, as a store may, and is away until that has ended its instance.
-class TakesTheLastOnly final : public testing::ForwardingStore {
+class TakesTheLastOnly final : public ForwardingStore {
  public:
   TakesTheLastOnly(std::shared_ptr<Store> to, std::function<bool()> has_ended)
       : ForwardingStore(std::move(to)), has_ended_(std::move(has_ended)) {}
