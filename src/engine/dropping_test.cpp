@@ -453,7 +453,9 @@ TEST(Dropping, OfItsOwnFutureLetsATaskGoOn) {
     const bool goes_on = how != std::string("at its end");
     ASSERT_EQ(both.actions.size(), goes_on ? 2U : 0U);
     driver.forget_frames();
-    if (goes_on) EXPECT_TRUE(driver.step(driver.completes(both.actions[0].id, 1)).cancels.empty());
+    if (goes_on) {
+      EXPECT_TRUE(driver.step(driver.completes(both.actions[0].id, 1)).cancels.empty());
+    }
     const Outcome end = driver.step(driver.raises("end", std::monostate{}));
     EXPECT_EQ(result_of<std::size_t>(end), 0U);
     EXPECT_EQ(cancelled(end).size(), goes_on ? 1U : 0U);  // as of every task that is detached

@@ -80,6 +80,7 @@ TEST_P(SessionAffinity, AnIdleSessionIsReleasedAndClaimedAgainAsFresh) {
 TEST_P(SessionAffinity, ALongActivityOutlivesTheIdleTimeout) {
   RuntimeOptions options = quick(log);
   options.session_idle_timeout = 150ms;
+  options.activity_lease = 30s;  // one that is lost would end its stay
   const auto a = worker("a", options);
   const auto run = a->client().start("waits_in", "c", "s1");
   ASSERT_TRUE(eventually([&] { return waiting == 1; }));
