@@ -44,7 +44,7 @@ TEST(PostgresBusy, ACommitOfTurnsPutsAsideTheOneWhoseRowIsLocked) {
   Intruder intruder(schema);
   intruder.run("SELECT 1 FROM instances WHERE name = 'a' FOR UPDATE");
   std::vector<StoreResult<store::Committed>> answers;
-  EXPECT_LT(time_of([&] { answers = two.commit(); }), 2s);
+  EXPECT_LT(time_of([&] { answers = two.commit(); }), 15s);
   ASSERT_FALSE(answers[0]);
   EXPECT_EQ(answers[0].error().kind, StoreError::Kind::busy) << answers[0].error().message;
   EXPECT_TRUE(answers[1]) << answers[1].error().message;
@@ -63,10 +63,12 @@ TEST(PostgresBusy, WhatIsKnownToBeLockedIsAnsweredAtOnce) {
     for (int i = 0; i < kTries; ++i) {
       const auto answer = two.worker.commit(two.commits[0]);
       EXPECT_FALSE(answer);
-      if (!answer) EXPECT_EQ(answer.error().kind, StoreError::Kind::busy) << answer.error().message;
+      if (!answer) {
+        EXPECT_EQ(answer.error().kind, StoreError::Kind::busy) << answer.error().message;
+      }
     }
   });
-  EXPECT_LT(took, kTries * 50ms) << "each of them waited";
+  EXPECT_LT(took, kTries * 100ms) << "each of them waited";
   intruder.leave();
   EXPECT_TRUE(patiently([&] { return two.worker.commit(two.commits[0]); }));
 }
@@ -120,7 +122,7 @@ TEST(PostgresBusy, AWorkerWhoseRowIsLockedGoesOnRenewing) {
   Intruder intruder(schema);
   intruder.run("SELECT 1 FROM workers FOR UPDATE");
   StoreResult<void> refreshed;
-  EXPECT_LT(time_of([&] { refreshed = two.worker.store->refresh(two.worker.key, false); }), 2s);
+  EXPECT_LT(time_of([&] { refreshed = two.worker.store->refresh(two.worker.key, false); }), 15s);
   ASSERT_FALSE(refreshed);
   EXPECT_EQ(refreshed.error().kind, StoreError::Kind::busy) << refreshed.error().message;
   const std::array renewals{store::TurnRenewal{.key = two.turns[0].key, .token = two.turns[0].token}};
@@ -134,6 +136,12 @@ TEST(PostgresBusy, ManyClientsThatWaitLeaveTheWriterToOthers) {
   const TestSchema schema;
   const auto store = schema.open();
   for (int i = 0; i < kWaiting; ++i) ASSERT_TRUE(start(*store, start_of("locked " + std::to_string(i))));
+  const auto time_of_starts = [&](const std::string& name) {
+    return time_of([&] {
+      for (int i = 0; i < kStarts; ++i) EXPECT_TRUE(start(*store, start_of(name + std::to_string(i))));
+    });
+  };
+  const auto alone = time_of_starts("alone ");
   Intruder intruder(schema);
   intruder.run("SELECT 1 FROM instances FOR UPDATE");
   std::vector<std::future<StoreResult<InstanceKey>>> waiting;
@@ -142,10 +150,7 @@ TEST(PostgresBusy, ManyClientsThatWaitLeaveTheWriterToOthers) {
     waiting.push_back(std::async(std::launch::async, [store, message] { return send(*store, message); }));
   }
   std::this_thread::sleep_for(500ms);
-  const auto took = time_of([&] {
-    for (int i = 0; i < kStarts; ++i) EXPECT_TRUE(start(*store, start_of("free " + std::to_string(i))));
-  });
-  EXPECT_LT(took, 1500ms);
+  EXPECT_LT(time_of_starts("free "), 10 * alone);
   intruder.leave();
   for (auto& one : waiting) EXPECT_TRUE(one.get());
 }
