@@ -5,7 +5,6 @@
 // std::monostate.
 #pragma once
 
-#include <holdfast/activity.hpp>
 #include <holdfast/detail/describe.hpp>
 #include <holdfast/op.hpp>
 #include <holdfast/options.hpp>
@@ -14,8 +13,6 @@
 #include <concepts>
 #include <coroutine>
 #include <cstddef>
-#include <iterator>
-#include <list>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -26,13 +23,6 @@
 #include <vector>
 
 namespace holdfast {
-
-/// How a list is worked through. `co_await when_all(std::move(ops), {.at_most = 16});`
-struct FanOut {
-  [[no_unique_address]] detail::ByName by_name = detail::ByName();
-  std::size_t at_most =
-      0;  ///< parts that run at the same time, at least 1; the next starts when one has ended
-};
 
 namespace detail {
 
@@ -310,135 +300,6 @@ Task<Winner<Lifted<typename A::value_type>>> race_list(std::vector<A> parts) {
   co_return result;
 }
 
-// ---- a few at a time
-
-/// Starts the parts of a list in their order, so many at a time.
-template <class T>
-class Window {
- public:
-  explicit Window(FanOut limit) : room_(limit.at_most) {
-    if (room_ == 0) throw std::invalid_argument("holdfast: FanOut::at_most is 0, and must be at least 1");
-  }
-
-  [[nodiscard]] bool has_room() const noexcept { return open_.size() < room_; }
-  [[nodiscard]] bool empty() const noexcept { return open_.empty(); }
-  [[nodiscard]] std::size_t started() const noexcept { return started_; }
-  template <class A>
-  void start(Core& core, A part) {
-    open_.emplace_back(started_, core, std::move(part));
-    ++started_;
-  }
-  /// To await the next one that ends; then take() it.
-  [[nodiscard]] Join next(JoinUntil until) const {
-    std::vector<JoinPart> parts;
-    parts.reserve(open_.size());
-    for (const One& one : open_) parts.push_back(one.part.part());
-    return Join(std::move(parts), until);
-  }
-  /// Gives `use` the place of one in the list, and the part.
-  template <class Use>
-  void take(std::size_t which, Use use) {
-    const auto found = std::next(open_.begin(), static_cast<std::ptrdiff_t>(which));
-    use(found->place, found->part);
-    open_.erase(found);
-  }
-
- private:
-  struct One {
-    template <class A>
-    One(std::size_t its_place, Core& core, A its_part) : place(its_place), part(core, std::move(its_part)) {}
-    std::size_t place;
-    Running<T> part;
-  };
-  std::size_t room_;
-  std::size_t started_ = 0;
-  std::list<One> open_;
-};
-
-/// Gives the parts of a list, one after the other.
-template <class A>
-class ListSource {
- public:
-  using Part = A;
-  explicit ListSource(std::vector<A> parts) : parts_(std::move(parts)) {}
-  [[nodiscard]] bool empty() const noexcept { return next_ == parts_.size(); }
-  A take() { return std::move(parts_[next_++]); }
-
- private:
-  std::vector<A> parts_;
-  std::size_t next_ = 0;
-};
-
-/// Makes the part of an item when its turn comes.
-template <class Items, class Function>
-class MadeSource {
- public:
-  using Part = std::invoke_result_t<Function&, typename Items::value_type&>;
-  MadeSource(Items items, Function make) : items_(std::move(items)), make_(std::move(make)) {}
-  MadeSource(MadeSource&& other) noexcept
-      : items_(std::move(other.items_)), make_(std::move(other.make_)), next_(items_.begin()) {}
-  [[nodiscard]] bool empty() const noexcept { return next_ == items_.end(); }
-  Part take() { return make_(*next_++); }
-
- private:
-  Items items_;
-  Function make_;
-  typename Items::iterator next_ = items_.begin();
-};
-
-template <class Source, class T = typename Source::Part::value_type>
-Task<std::vector<Lifted<T>>> when_all_few(Source source, FanOut limit) {
-  Core& core = co_await CurrentCore();
-  Window<T> window(limit);
-  std::vector<std::optional<Lifted<T>>> values;
-  while (!source.empty() || !window.empty()) {
-    while (!source.empty() && window.has_room()) window.start(core, source.take());
-    values.resize(window.started());
-    Join join = window.next(JoinUntil::any);
-    const std::optional<std::size_t> ended = co_await join;
-    window.take(*ended, [&](std::size_t place, Running<T>& part) { values[place].emplace(part.take()); });
-  }
-  std::vector<Lifted<T>> all;
-  all.reserve(values.size());
-  for (auto& value : values) all.push_back(std::move(*value));
-  co_return all;
-}
-
-template <class Source, class T = typename Source::Part::value_type>
-Task<std::vector<Result<T>>> settle_few(Source source, FanOut limit) {
-  Core& core = co_await CurrentCore();
-  Window<T> window(limit);
-  std::vector<std::optional<Result<T>>> outcomes;
-  while (!source.empty() || !window.empty()) {
-    while (!source.empty() && window.has_room()) window.start(core, source.take());
-    outcomes.resize(window.started());
-    Join join = window.next(JoinUntil::next);
-    const std::optional<std::size_t> ended = co_await join;
-    window.take(*ended,
-                [&](std::size_t place, Running<T>& part) { outcomes[place].emplace(part.outcome()); });
-  }
-  std::vector<Result<T>> all;
-  all.reserve(outcomes.size());
-  for (auto& outcome : outcomes) all.push_back(std::move(*outcome));
-  co_return all;
-}
-
-/// A container of items, and a function that makes a part of each.
-template <class Items, class Function>
-concept MakesParts = requires(std::remove_cvref_t<Items>& items, Function& make) {
-  { make(*items.begin()) };
-  requires is_part<decltype(make(*items.begin()))>;
-};
-
-template <class Items, class Function>
-auto made_of(Items&& items, Function&& make) {
-  static_assert(SafeFunction<Function>,
-                "holdfast: GCC 12 destroys a temporary lambda with captures twice in an expression with "
-                "co_await; give it a name first, and pass that");
-  return MadeSource<std::remove_cvref_t<Items>, std::decay_t<Function>>(std::forward<Items>(items),
-                                                                        std::forward<Function>(make));
-}
-
 template <class A>
 Task<std::optional<Lifted<typename A::value_type>>> timeout_part(A part, Duration limit) {
   Core& core = co_await CurrentCore();
@@ -471,21 +332,6 @@ template <detail::Part A>
 auto when_all(std::vector<A> parts) {
   return detail::when_all_list(std::move(parts));
 }
-/// The same with few parts running at any time.
-template <detail::Part A>
-auto when_all(std::vector<A> parts, FanOut limit) {
-  return detail::when_all_few(detail::ListSource<A>(std::move(parts)), limit);
-}
-/// The same over items: `make(item)` gives the part of each, and is called when it is to start.
-///
-///   const auto count = [&ctx](const std::string& url) { return ctx.activity<int>("count", url); };
-///   std::vector<int> counts = co_await when_all(urls, count, {.at_most = 16});
-template <class Items, class Function>
-  requires detail::MakesParts<Items, Function>
-auto when_all(Items&& items, Function&& make, FanOut limit) {
-  return detail::when_all_few(detail::made_of(std::forward<Items>(items), std::forward<Function>(make)),
-                              limit);
-}
 
 /// The outcome of every part, whatever it is: a part that failed, or was cancelled alone, is a Failure. A
 /// request to cancel the instance throws Cancelled.
@@ -496,15 +342,6 @@ auto when_all_settled(A&&... parts) {
 template <detail::Part A>
 auto when_all_settled(std::vector<A> parts) {
   return detail::settle_list(std::move(parts));
-}
-template <detail::Part A>
-auto when_all_settled(std::vector<A> parts, FanOut limit) {
-  return detail::settle_few(detail::ListSource<A>(std::move(parts)), limit);
-}
-template <class Items, class Function>
-  requires detail::MakesParts<Items, Function>
-auto when_all_settled(Items&& items, Function&& make, FanOut limit) {
-  return detail::settle_few(detail::made_of(std::forward<Items>(items), std::forward<Function>(make)), limit);
 }
 
 /// The first outcome in the order of history: its value in a variant whose index says which part it was; a

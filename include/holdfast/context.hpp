@@ -9,6 +9,7 @@
 #include <holdfast/detail/core.hpp>
 #include <holdfast/detail/describe.hpp>
 #include <holdfast/detail/names.hpp>
+#include <holdfast/fan_out.hpp>
 #include <holdfast/mailbox.hpp>
 #include <holdfast/op.hpp>
 #include <holdfast/options.hpp>

@@ -9,6 +9,7 @@
 #include <holdfast/combinators.hpp>
 #include <holdfast/context.hpp>
 #include <holdfast/errors.hpp>
+#include <holdfast/fan_out.hpp>
 #include <holdfast/limits.hpp>
 #include <holdfast/mailbox.hpp>
 #include <holdfast/memory.hpp>

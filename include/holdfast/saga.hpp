@@ -1,9 +1,11 @@
 // Saga: a process whose steps are undone when it fails, times out or is cancelled.
 //
 //   Task<std::string> book(Context& ctx, Saga& saga, Trip trip) {
-//     saga.undo_with("cancel_hotel", trip);                     // before the step: a step that failed may be
-//     done co_await ctx.activity<void>("book_hotel", trip); saga.undo_with("cancel_flight", trip); co_await
-//     ctx.activity<void>("book_flight", trip); co_return "booked";
+//     saga.undo_with("cancel_hotel", trip);  // before the step: one that failed may have been done
+//     co_await ctx.activity<void>("book_hotel", trip);
+//     saga.undo_with("cancel_flight", trip);
+//     co_await ctx.activity<void>("book_flight", trip);
+//     co_return "booked";
 //   }
 //
 //   Task<std::string> travel(Context& ctx, Trip trip) { return run_saga(ctx, book, trip); }

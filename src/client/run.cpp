@@ -188,11 +188,15 @@ RunWait to_wait(const Address& address) {
 // The key is that of one life of the id: another instance may have it by now.
 void Run::refuse_as_gone() const {
   const auto now = core_->store().find(id_);
-  if (!now) throw ClientError(ClientError::Kind::not_found, "instance '" + id_ + "' was deleted");
-  throw ClientError(ClientError::Kind::not_found,
-                    "instance '" + id_ +
-                        "' is gone: another one was started under its id since (Reuse::after_end), and its "
-                        "result went with it");
+  const std::string who = "instance '" + id_ + "'";
+  if (now) {
+    throw ClientError(ClientError::Kind::not_found,
+                      who +
+                          " is gone: another one was started under its id since (Reuse::after_end), and its "
+                          "result went with it");
+  }
+  const bool deleted = now.error().kind == StoreError::Kind::not_found;
+  throw ClientError(ClientError::Kind::not_found, who + (deleted ? " was deleted" : " is gone"));
 }
 
 Result<Payload> Run::wait_for_output(Duration timeout) const {
@@ -312,7 +316,7 @@ void Run::cancel(CancelOptions options, std::string_view reason) const {
   core_->call([&] {
     std::vector<StoreResult<InstanceKey>> answers = core_->store().send(messages);
     const auto taken =
-        std::find_if(answers.begin(), answers.end(), [](const auto& answer) { return !!answer; });
+        std::find_if(answers.begin(), answers.end(), [](const auto& answer) { return answer.has_value(); });
     const auto refused = std::find_if(answers.begin(), answers.end(), [&](const auto& answer) {
       return !answer && (taken == answers.end() || answer.error().kind != StoreError::Kind::conflict);
     });
