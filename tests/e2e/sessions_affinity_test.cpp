@@ -79,12 +79,12 @@ TEST_P(SessionAffinity, AnIdleSessionIsReleasedAndClaimedAgainAsFresh) {
 
 TEST_P(SessionAffinity, ALongActivityOutlivesTheIdleTimeout) {
   RuntimeOptions options = quick(log);
-  options.session_idle_timeout = 150ms;
-  options.activity_lease = 30s;  // one that is lost would end its stay
+  options.activity_lease = 3s;  // one that is lost would end its stay
+  options.session_idle_timeout = 1200ms;
   const auto a = worker("a", options);
   const auto run = a->client().start("waits_in", "c", "s1");
   ASSERT_TRUE(eventually([&] { return waiting == 1; }));
-  pass(500ms);  // several idle timeouts
+  pass(3s);  // several idle timeouts
   EXPECT_EQ(client().describe_session("s1").state, store::SessionState::active);
   go_on = true;
   run.wait(kSoon);
