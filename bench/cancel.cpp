@@ -95,7 +95,7 @@ class CancelBench {
     for (std::size_t i = 0; i < kLoad; ++i) {
       clients.emplace_back([this, &over] {
         Client client = runtime_.client();
-        while (!over) client.start("five_at_once", next_id(), 1).wait<int>(60s);
+        while (!over) client.start("five_at_once", {.id = next_id()}, 1).wait<int>(60s);
       });
     }
     const auto began = std::chrono::steady_clock::now();
@@ -114,7 +114,7 @@ class CancelBench {
     Client client = runtime_.client();
     for (int round = 0; round < rounds; ++round) {
       std::vector<Run> runs;
-      for (std::size_t i = 0; i < kTogether; ++i) runs.push_back(client.start("watches", next_id()));
+      for (std::size_t i = 0; i < kTogether; ++i) runs.push_back(client.start("watches", {.id = next_id()}));
       while (watching_ < static_cast<int>(kTogether)) std::this_thread::sleep_for(1ms);
       for (const Run& run : runs) run.cancel("enough");
       for (const Run& run : runs) static_cast<void>(run.result<int>(60s));

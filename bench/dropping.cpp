@@ -131,7 +131,9 @@ class DroppingBench {
   template <class... In>
   void add(std::vector<double>& all, const char* orchestration, const In&... in) {
     laps.begin();
-    runtime_.client().start(orchestration, "i" + std::to_string(++last_id_), in...).template wait<int>(10min);
+    runtime_.client()
+        .start(orchestration, {.id = "i" + std::to_string(++last_id_)}, in...)
+        .template wait<int>(10min);
     const std::vector<double> some = laps.take();
     all.insert(all.end(), some.begin(), some.end());
   }

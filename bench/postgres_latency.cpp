@@ -39,7 +39,7 @@ std::vector<double> cancel_ms(const std::function<std::shared_ptr<Store>()>& ope
   Client client(open());
   std::vector<double> ms;
   for (int round = 0; round < rounds; ++round) {
-    const Run run = client.start("watches", "w" + std::to_string(round));
+    const Run run = client.start("watches", {.id = "w" + std::to_string(round)});
     while (watching == 0) std::this_thread::sleep_for(1ms);
     const auto asked = std::chrono::steady_clock::now().time_since_epoch();
     run.cancel("enough");

@@ -98,7 +98,7 @@ class RuntimeLoad final : public Contender {
     std::vector<Run> runs;
     for (std::size_t from = 0; from < sessions_; from += kAtOnce) {
       const std::size_t to = std::min(from + kAtOnce, sessions_);
-      runs.push_back(runtime_.client().start(kClaim, "claim-" + std::to_string(from), from, to));
+      runs.push_back(runtime_.client().start(kClaim, {.id = "claim-" + std::to_string(from)}, from, to));
     }
     for (const Run& run : runs) run.wait(60s);
   }
@@ -112,7 +112,7 @@ class RuntimeLoad final : public Contender {
       const std::string id = instance_id(number);
       const std::string session = sessions_ > 0 ? session_id(number % sessions_) : "";
       const auto started = Clock::now();
-      const auto output = client.start(kOrchestrationName, id, id, session).wait<std::string>(60s);
+      const auto output = client.start(kOrchestrationName, {.id = id}, id, session).wait<std::string>(60s);
       const auto now = Clock::now();
       if (output != id) throw std::runtime_error("instance " + id + " gave '" + output + "'");
       if (now >= end) return latencies;

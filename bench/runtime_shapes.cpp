@@ -71,7 +71,8 @@ class Clients {
   void work(Client client) {
     while (!stopping_) {
       const std::string id = instance_id(++last_id_);
-      if (client.start("five", id, 1).wait<int>(60s) != 5) throw std::runtime_error(id + " went wrong");
+      if (client.start("five", {.id = id}, 1).wait<int>(60s) != 5)
+        throw std::runtime_error(id + " went wrong");
       ++ended_;
     }
   }

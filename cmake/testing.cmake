@@ -10,7 +10,7 @@ target_compile_options(holdfast_test_pch PRIVATE -O0 -g1)
 target_link_libraries(holdfast_test_pch PRIVATE holdfast GTest::gtest rapidcheck)
 target_precompile_headers(holdfast_test_pch PRIVATE
   <gtest/gtest.h> <rapidcheck/gtest.h> <algorithm> <chrono> <functional> <map> <memory> <optional> <string> <string_view> <tuple>
-  <unordered_map> <variant> <vector>)
+  <unordered_map> <variant> <vector> <holdfast/holdfast.hpp>)
 
 # How test code is compiled, over the shared precompiled header.
 function(holdfast_test_options target)

@@ -92,13 +92,13 @@ int main() {
   rt.start();
   Client client = rt.client();
 
-  const auto receipt = client.start("pay", "order-7", 40).wait<std::string>(30s);
+  const auto receipt = client.start("pay", {.id = "order-7"}, 40).wait<std::string>(30s);
   std::cout << receipt << " at the second attempt; the bank has charged " << bank.charged() << "\n";
 
-  const int rest = client.start("import", "customers", 1000).wait<int>(30s);
+  const int rest = client.start("import", {.id = "customers"}, 1000).wait<int>(30s);
   std::cout << copied << " rows copied, " << rest << " of them by the second attempt\n";
 
-  const auto answer = client.start("first_answer", "question").wait<std::string>(30s);
+  const auto answer = client.start("first_answer", {.id = "question"}).wait<std::string>(30s);
   while (!stopped) std::this_thread::sleep_for(1ms);
   std::cout << "the answer is " << answer << ", and the listener has stopped\n";
 }

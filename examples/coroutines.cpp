@@ -66,10 +66,10 @@ int main() {
   rt.start();
   Client client = rt.client();
 
-  const int yes = client.start("survey", "village", 1'000).wait<int>(60s);
+  const int yes = client.start("survey", {.id = "village"}, 1'000).wait<int>(60s);
   std::cout << yes << " of 1000 said yes\n";
 
-  const auto answer = client.start("first_answer", "question").wait<std::string>(60s);
+  const auto answer = client.start("first_answer", {.id = "question"}).wait<std::string>(60s);
   while (!closed) std::this_thread::sleep_for(1ms);
   std::cout << "found " << answer << ", and the watcher has stopped\n";
 }

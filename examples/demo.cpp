@@ -234,7 +234,7 @@ int shop(const std::filesystem::path& folder) {
             << ": two orders in one SQLite file, and a worker that dies in the middle.\n\n";
 
   Client client(sqlite(file));
-  const Run lamp = client.start("sell", "o-1", Order{"o-1", "lamp", 40});
+  const Run lamp = client.start("sell", {.id = "o-1"}, Order{"o-1", "lamp", 40});
   timeline.note("shop", "o-1  a lamp is ordered; no worker is there yet");
   WorkerProcess first(file, "worker-1");
   timeline.follow(first, "done", "o-1", {"reserve_stock", "score_risk"});
@@ -253,7 +253,7 @@ int shop(const std::filesystem::path& folder) {
 
   client.raise("o-2", "approval", true);  // for an order that is not there yet: kept until it is
   timeline.note("shop", "o-2  approved before it is ordered");
-  const Run piano = client.start("sell", "o-2", Order{"o-2", "piano", 9000});
+  const Run piano = client.start("sell", {.id = "o-2"}, Order{"o-2", "piano", 9000});
   timeline.note("shop", "o-2  a piano is ordered");
   timeline.follow(second, "done", "o-2", {"release_stock"});
   const auto piano_result = piano.wait<std::string>(30s);

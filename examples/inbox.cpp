@@ -19,7 +19,7 @@ struct Change {
 using Stock = std::map<std::string, int>;
 
 Task<Stock> stock_keeper(Context& ctx, Stock stock) {
-  const Mailbox<Change> changes = ctx.mailbox<Change>("changes");
+  const Receiver<Change> changes = ctx.mailbox<Change>("changes");
   for (;;) {
     const Change change = co_await changes.receive();
     if (change.item.empty()) co_return stock;
@@ -33,7 +33,7 @@ Task<Stock> stock_keeper(Context& ctx, Stock stock) {
 
 // [snippet drain]
 Task<int> batch(Context& ctx) {
-  const Mailbox<int> numbers = ctx.mailbox<int>("numbers");
+  const Receiver<int> numbers = ctx.mailbox<int>("numbers");
   const int first = co_await numbers.receive();                    // waits
   const std::vector<int> rest = co_await numbers.drain();          // takes all that are there
   const std::optional<int> none = co_await numbers.try_receive();  // never waits

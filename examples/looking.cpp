@@ -52,7 +52,7 @@ int main() {
 
   // [snippet look]
   Client client(memory({.database = database}));
-  const Run run = client.start("render", "scene-1", "sunset");
+  const Run run = client.start("render", {.id = "scene-1"}, "sunset");
   RunDetail detail = run.describe();
   while (detail.waits.empty() || detail.waits.front().kind != RunWait::Kind::activity)
     detail = run.describe();
@@ -77,7 +77,7 @@ int main() {
   // [/snippet]
 
   // [snippet follow]
-  const Run all = client.start("import_all", "all-1", 3);
+  const Run all = client.start("import_all", {.id = "all-1"}, 3);
   all.wait<int>(30s);
   const Run child = client.run("import-1");
   RunInfo seen;  // nothing seen yet: the first call returns at once

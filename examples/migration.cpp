@@ -193,7 +193,7 @@ void tell_story(const Client& client, const std::string& talk) {
 
 // A user who thinks for longer than a session stays unused; at least until `changes` happened to it.
 std::string ask_late(Client client, const std::string& orchestration, std::size_t changes) {
-  const Run run = client.start(orchestration, orchestration, orchestration);
+  const Run run = client.start(orchestration, {.id = orchestration}, orchestration);
   std::this_thread::sleep_for(1s);
   wait_until([&] { return client.session_log(orchestration).size() >= changes; });
   run.raise("user", std::string("my printer burns"));
@@ -226,7 +226,7 @@ int main() {
   }
 
   std::cout << "The orchestration is told:\n";
-  const Run run = client.start("warms_up", "talk-5", "talk-5");
+  const Run run = client.start("warms_up", {.id = "talk-5"}, "talk-5");
   wait_until([&] { return !client.session_log("talk-5").empty(); });
   auto c = worker("c", store, archive);
   b->drain(10s);

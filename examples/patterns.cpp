@@ -100,11 +100,11 @@ int main() {
   add_code(rt);
   rt.start();
   Client client = rt.client();
-  std::cout << client.start("publish", "page-1", "Hello").wait<std::string>(30s) << "\n";
-  std::cout << "job: " << client.start("wait_for_job", "job-1", "j").wait<std::string>(30s) << "\n";
-  std::cout << "folder: " << client.start("folder_size", "size of /", "/").wait<int>(30s) << "\n";
+  std::cout << client.start("publish", {.id = "page-1"}, "Hello").wait<std::string>(30s) << "\n";
+  std::cout << "job: " << client.start("wait_for_job", {.id = "job-1"}, "j").wait<std::string>(30s) << "\n";
+  std::cout << "folder: " << client.start("folder_size", {.id = "size of /"}, "/").wait<int>(30s) << "\n";
 
-  const Run meter = client.start("watch_meter", "meter-1", Meter{});
+  const Run meter = client.start("watch_meter", {.id = "meter-1"}, Meter{});
   RunInfo seen;
   while (seen.execution.value < 3) seen = meter.wait_for_change(seen, 30s).value();
   meter.raise("stop", true);

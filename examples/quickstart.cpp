@@ -15,7 +15,7 @@ int main() {
   rt.activity("greet", [](ActivityContext&, std::string who) { return "Hello, " + who + "!"; });
   rt.orchestration("hello", hello);
   rt.start();
-  const Run run = rt.client().start("hello", "run-1", "Ada");
+  const Run run = rt.client().start("hello", {.id = "run-1"}, "Ada");
   std::cout << run.wait<std::string>(std::chrono::seconds(5)) << "\n";
 }
 // [/snippet]

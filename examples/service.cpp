@@ -25,7 +25,7 @@ void add_code(Runtime& rt) {
 // [snippet client]
 std::string greet(const std::string& who) {
   Client client(sqlite("app.db"));  // the same file; the work is done wherever a Runtime has it open
-  const Run run = client.start("hello", "greeting-of-" + who, who);
+  const Run run = client.start("hello", {.id = "greeting-of-" + who}, who);
   return run.wait<std::string>(30s);
 }
 // [/snippet]

@@ -28,7 +28,7 @@ void careless_shop(testing::Simulation& sim) {
   const auto bank = std::make_shared<Bank>();
   sim.activity("charge", [bank](ActivityContext&, int) { ++bank->charges; });
   sim.orchestration("order", order);
-  sim.at(1s, "Ada orders", [](Client& client) { client.start("order", "order-1", 500); });
+  sim.at(1s, "Ada orders", [](Client& client) { client.start("order", {.id = "order-1"}, 500); });
   sim.at_end([&sim, bank] {
     if (sim.result<std::string>("order-1").value() != "shipped") sim.fail("the order was not shipped");
     if (bank->charges != 1) sim.fail("Ada was charged more than once");
@@ -44,7 +44,7 @@ void careful_shop(testing::Simulation& sim) {
   });
   // [/snippet]
   sim.orchestration("order", order);
-  sim.at(1s, "Ada orders", [](Client& client) { client.start("order", "order-1", 500); });
+  sim.at(1s, "Ada orders", [](Client& client) { client.start("order", {.id = "order-1"}, 500); });
   sim.at_end([&sim, bank] {
     if (sim.result<std::string>("order-1").value() != "shipped") sim.fail("the order was not shipped");
     if (bank->charges != 1) sim.fail("Ada was charged more than once");

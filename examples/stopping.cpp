@@ -103,7 +103,7 @@ int main() {
   rt.orchestration("work_in_four_ways", work_in_four_ways);
   rt.start();
   // [snippet cancel]
-  const Run run = rt.client().start("work_in_four_ways", "work");
+  const Run run = rt.client().start("work_in_four_ways", {.id = "work"});
   while (at_work < 4) std::this_thread::sleep_for(1ms);
   run.cancel("the user closed the window");
   const Result<int> result = run.result<int>(10s);

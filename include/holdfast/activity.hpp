@@ -49,6 +49,16 @@ constexpr void check_inputs() {
 template <class...>
 inline constexpr bool always_false = false;
 
+/// Whether inputs of the first types can be given to parameters of the second ones: as many, each
+/// convertible.
+template <class... T>
+struct Types {};
+template <class In, class P>
+inline constexpr bool fits = false;
+template <class... In, class... P>
+  requires(sizeof...(In) == sizeof...(P))
+inline constexpr bool fits<Types<In...>, Types<P...>> = (std::convertible_to<In, P> && ...);
+
 /// What an input in bare braces converts to, to say why there is no such input. Only braces do. The functions
 /// that take it are more const than those that take options: g++ 12 converts `{.id = "a", .version = "b"}` to
 /// both, and so prefers options.

@@ -3,6 +3,8 @@
 
 #include <holdfast/codec.hpp>
 #include <holdfast/limits.hpp>
+#include <holdfast/messages.hpp>
+#include <holdfast/orchestration.hpp>
 #include <holdfast/random.hpp>
 #include <holdfast/run.hpp>
 #include <holdfast/store.hpp>
@@ -14,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -25,11 +28,17 @@ using Reuse = store::Reuse;
 /// How an instance is started. Write it inline; the texts are copied before the call returns.
 struct StartOptions {
   [[no_unique_address]] detail::ByName by_name = detail::ByName();
-  std::string_view id{};       ///< empty: 128 random bits
-  std::string_view version{};  ///< empty: the newest that the worker of the first turn has
+  std::optional<std::string_view> id{};  ///< not set: 128 random bits
+  std::string_view version{};            ///< empty: the newest that the worker of the first turn has
   Reuse reuse = Reuse::never;
   Duration delay{};  ///< it begins so much later
 };
+
+namespace detail {
+/// Inputs of a start without options.
+template <class... In>
+concept PlainStartInputs = (!std::is_same_v<In, StartOptions> && ...);
+}  // namespace detail
 
 /// One of many to start: client.start_all("resize", {...}).
 struct StartItem {
@@ -104,17 +113,31 @@ class Client {
  public:
   explicit Client(std::shared_ptr<Store> store, ClientOptions options = {});
 
-  /// Starts an orchestration under an id. It exists, and survives a crash, when the call returns. The same
-  /// call again gives the same instance; another orchestration or input under an id that is taken throws
-  /// ClientError (conflict).
+  /// Starts an orchestration. It exists, and survives a crash, when the call returns. The same call again
+  /// with the same id gives the same instance; another orchestration or input under an id that is taken
+  /// throws ClientError (conflict). Without an id each call starts another one.
   template <class... In>
-  Run start(std::string_view orchestration, std::string_view id, const In&... in) {
-    return start_named(orchestration, id, encode_args(in...));
+    requires detail::PlainStartInputs<In...>
+  Run start(std::string_view orchestration, const In&... in) {
+    return start_with(orchestration, {}, encode_args(in...));
   }
   template <class... In>
   Run start(std::string_view orchestration, StartOptions options, const In&... in) {
     return start_with(orchestration, options, encode_args(in...));
   }
+  /// The same by a typed name; the inputs are checked when this is compiled, and so is the result.
+  template <class R, class... P, class... In>
+    requires(detail::fits<detail::Types<const In&...>, detail::Types<P...>>)
+  TypedRun<R> start(const Orchestration<R(P...)>& orchestration, const In&... in) {
+    return start(orchestration, StartOptions(), in...);
+  }
+  template <class R, class... P, class... In>
+    requires(detail::fits<detail::Types<const In&...>, detail::Types<P...>>)
+  TypedRun<R> start(const Orchestration<R(P...)>& orchestration, StartOptions options, const In&... in) {
+    return TypedRun<R>(start_with(orchestration.name, options, encode_args(static_cast<const P&>(in)...)));
+  }
+  template <class... In>
+  Run start(std::string_view orchestration, detail::BareBraces, const In&... in) const;
   /// Starts many in one go, sharing transactions. Throws on the first that is refused; the others have been
   /// started.
   std::vector<Run> start_all(std::string_view orchestration, const std::vector<StartItem>& items);
@@ -123,6 +146,11 @@ class Client {
   [[nodiscard]] Run run(std::string_view id) const;
   /// The same, or nothing.
   [[nodiscard]] std::optional<Run> find(std::string_view id) const;
+  /// The same by a typed name. Throws ClientError (conflict) when `id` belongs to another orchestration.
+  template <class R, class... P>
+  [[nodiscard]] TypedRun<R> run(const Orchestration<R(P...)>& orchestration, std::string_view id) const {
+    return TypedRun<R>(run_of(orchestration.name, id));
+  }
 
   /// Raises an event for an id, also before it is started: then it is kept, for 24 hours unless the options
   /// say otherwise. Throws ClientError (conflict) when the instance has ended.
@@ -137,6 +165,16 @@ class Client {
   void raise(std::string_view id, std::string_view event) const {
     send_to(id, {Address::Kind::event, std::string(event)}, {}, {kJsonEncoding, "null"});
   }
+  template <class T>
+  void raise(std::string_view id, const Event<T>& event, const std::type_identity_t<T>& value) const {
+    raise(id, event.name, value);
+  }
+  template <class T>
+  void raise(std::string_view id, const Event<T>& event, MessageOptions options,
+             const std::type_identity_t<T>& value) const {
+    raise(id, event.name, options, value);
+  }
+  void raise(std::string_view id, const Event<void>& event) const { raise(id, event.name); }
   /// Puts a message into a mailbox of an id; kept for one that doesn't exist yet in the same way.
   template <class T>
   void send(std::string_view id, std::string_view mailbox, const T& value) const {
@@ -146,6 +184,15 @@ class Client {
   void send(std::string_view id, std::string_view mailbox, MessageOptions options, const T& value) const {
     send_to(id, {Address::Kind::mailbox, std::string(mailbox)}, options, encode(value));
   }
+  template <class T>
+  void send(std::string_view id, const Mailbox<T>& mailbox, const std::type_identity_t<T>& value) const {
+    send(id, mailbox.name, value);
+  }
+  template <class T>
+  void send(std::string_view id, const Mailbox<T>& mailbox, MessageOptions options,
+            const std::type_identity_t<T>& value) const {
+    send(id, mailbox.name, options, value);
+  }
   /// Many in one go, sharing transactions, in this order.
   template <class T>
   void send_all(std::string_view id, std::string_view mailbox, const std::vector<T>& values) const {
@@ -153,6 +200,10 @@ class Client {
     payloads.reserve(values.size());
     for (const T& value : values) payloads.push_back(encode(value));
     send_many(id, {Address::Kind::mailbox, std::string(mailbox)}, std::move(payloads));
+  }
+  template <class T>
+  void send_all(std::string_view id, const Mailbox<T>& mailbox, const std::vector<T>& values) const {
+    send_all(id, mailbox.name, values);
   }
   void cancel(std::string_view id, std::string_view reason) const { run(id).cancel(reason); }
   void cancel(std::string_view id, CancelOptions options, std::string_view reason) const {
@@ -195,8 +246,8 @@ class Client {
   bool close_session(std::string_view id) const;
 
  private:
-  Run start_named(std::string_view orchestration, std::string_view id, Payload input);
   Run start_with(std::string_view orchestration, StartOptions options, Payload input);
+  Run run_of(std::string_view orchestration, std::string_view id) const;
   void send_to(std::string_view id, Address address, MessageOptions options, Payload value) const;
   void send_many(std::string_view id, Address address, std::vector<Payload> values) const;
 

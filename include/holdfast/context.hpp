@@ -10,9 +10,11 @@
 #include <holdfast/detail/describe.hpp>
 #include <holdfast/detail/names.hpp>
 #include <holdfast/fan_out.hpp>
-#include <holdfast/mailbox.hpp>
+#include <holdfast/messages.hpp>
 #include <holdfast/op.hpp>
 #include <holdfast/options.hpp>
+#include <holdfast/orchestration.hpp>
+#include <holdfast/receiver.hpp>
 #include <holdfast/session.hpp>
 #include <holdfast/task.hpp>
 
@@ -99,14 +101,14 @@ class Context {
   }
   /// The same by a typed handle; the inputs are checked when this is compiled.
   template <class R, class... P, class... In>
-    requires(sizeof...(In) == sizeof...(P) && (std::convertible_to<In, P> && ...))
+    requires(detail::fits<detail::Types<In...>, detail::Types<P...>>)
   Op<R> activity(const Activity<R(P...)>& handle, In&&... in) {
     detail::check_inputs<In...>();
     return {core_, detail::describe_activity(handle.name, &handle.options,
                                              encode_args(static_cast<const P&>(std::forward<In>(in))...))};
   }
   template <class R, class... P, class... In>
-    requires(sizeof...(In) == sizeof...(P) && (std::convertible_to<In, P> && ...))
+    requires(detail::fits<detail::Types<In...>, detail::Types<P...>>)
   Op<R> activity(const Activity<R(P...)>& handle, ActivityOptions options, In&&... in) {
     detail::check_inputs<In...>();
     options = detail::merged(handle.options, options);
@@ -131,14 +133,23 @@ class Context {
 
   // ---- events and messages from outside ---------------------------------------------------------
 
-  /// Waits for an event that somebody raises by this name; one that was raised earlier counts.
+  /// Waits for an event that somebody raises by this name; one that was raised earlier counts. One that can't
+  /// be read as a T is set aside, and the log says so; a Payload takes all.
   template <class T>
   Op<T> event(std::string_view name) {
-    return {core_, detail::describe_event(name)};
+    return {core_, detail::readable_as<T>(detail::describe_event(name))};
   }
   template <class T>
-  Mailbox<T> mailbox(std::string_view name) {
+  Op<T> event(const Event<T>& name) {
+    return event<T>(name.name);
+  }
+  template <class T>
+  Receiver<T> mailbox(std::string_view name) {
     return {core_, detail::checked_name("a mailbox", name)};
+  }
+  template <class T>
+  Receiver<T> mailbox(const Mailbox<T>& name) {
+    return mailbox<T>(name.name);
   }
 
   // ---- other orchestrations ---------------------------------------------------------------------
@@ -157,8 +168,23 @@ class Context {
     detail::check_inputs<In...>();
     return {core_, detail::describe_child(name, options, encode_args(in...))};
   }
+  /// The same by a typed name; the inputs are checked when this is compiled.
+  template <class R, class... P, class... In>
+    requires(detail::fits<detail::Types<In...>, detail::Types<P...>>)
+  Op<R> child(const Orchestration<R(P...)>& name, In&&... in) {
+    return child(name, ChildOptions(), std::forward<In>(in)...);
+  }
+  template <class R, class... P, class... In>
+    requires(detail::fits<detail::Types<In...>, detail::Types<P...>>)
+  Op<R> child(const Orchestration<R(P...)>& name, ChildOptions options, In&&... in) {
+    detail::check_inputs<In...>();
+    return {core_, detail::describe_child(name.name, options,
+                                          encode_args(static_cast<const P&>(std::forward<In>(in))...))};
+  }
   template <class R, class... In>
   Op<R> child(std::string_view name, detail::BareBraces, In&&... in) const;
+  template <class R, class... P, class... In>
+  Op<R> child(const Orchestration<R(P...)>& name, detail::BareBraces, In&&... in) const;
   /// Starts an orchestration that lives on by itself. The value is its id, once it is known to have started.
   template <class... In>
     requires detail::PlainInputs<In...>
@@ -173,8 +199,23 @@ class Context {
     return {core_, detail::describe_detached(name, options, encode_args(in...))};
   }
 
+  template <class R, class... P, class... In>
+    requires(detail::fits<detail::Types<In...>, detail::Types<P...>>)
+  Op<std::string> start_detached(const Orchestration<R(P...)>& name, In&&... in) {
+    return start_detached(name, DetachedOptions(), std::forward<In>(in)...);
+  }
+  template <class R, class... P, class... In>
+    requires(detail::fits<detail::Types<In...>, detail::Types<P...>>)
+  Op<std::string> start_detached(const Orchestration<R(P...)>& name, DetachedOptions options, In&&... in) {
+    detail::check_inputs<In...>();
+    return {core_, detail::describe_detached(name.name, options,
+                                             encode_args(static_cast<const P&>(std::forward<In>(in))...))};
+  }
+
   template <class... In>
   Op<std::string> start_detached(std::string_view name, detail::BareBraces, In&&... in) const;
+  template <class R, class... P, class... In>
+  Op<std::string> start_detached(const Orchestration<R(P...)>& name, detail::BareBraces, In&&... in) const;
 
   // ---- sessions ---------------------------------------------------------------------------------
 

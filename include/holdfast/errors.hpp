@@ -110,6 +110,27 @@ class LimitError : public Error {
   using Error::Error;
 };
 
+/// What Run::wait() throws when there is no result.
+class RunError : public Error {
+ public:
+  using Error::Error;
+};
+/// The instance failed.
+class RunFailed : public RunError {
+ public:
+  using RunError::RunError;
+};
+/// The instance was cancelled or terminated, which the category of the failure says.
+class RunCancelled : public RunError {
+ public:
+  using RunError::RunError;
+};
+/// The instance has not ended within the time that the caller would wait. It goes on.
+class RunTimedOut : public RunError {
+ public:
+  using RunError::RunError;
+};
+
 /// A call of a client was refused. `kind()` says whether trying again can help.
 class ClientError : public Error {
  public:
@@ -127,10 +148,13 @@ class ClientError : public Error {
   Kind kind_;
 };
 
+std::string_view to_string(ClientError::Kind kind) noexcept;
+
 /// A store can't be opened. Nothing was changed; the message says what is wrong and what to do.
 class StoreOpenError : public Error {
  public:
   enum class Kind : std::uint8_t {
+    missing,        ///< there is none, and it was not to be made
     not_a_store,    ///< another program's database, or no database at all
     newer,          ///< written by a newer version of Holdfast
     corrupt,        ///< the file is damaged
@@ -151,6 +175,8 @@ class StoreOpenError : public Error {
  private:
   Kind kind_;
 };
+
+std::string_view to_string(StoreOpenError::Kind kind) noexcept;
 
 /// Thrown at an await of an orchestration that was asked to stop. It is neither an Error nor a
 /// std::exception, so that code which handles failures does not swallow a cancellation by accident.

@@ -11,10 +11,12 @@
 #include <holdfast/errors.hpp>
 #include <holdfast/fan_out.hpp>
 #include <holdfast/limits.hpp>
-#include <holdfast/mailbox.hpp>
 #include <holdfast/memory.hpp>
+#include <holdfast/messages.hpp>
 #include <holdfast/op.hpp>
 #include <holdfast/options.hpp>
+#include <holdfast/orchestration.hpp>
+#include <holdfast/receiver.hpp>
 #include <holdfast/result.hpp>
 #include <holdfast/run.hpp>
 #include <holdfast/runtime.hpp>

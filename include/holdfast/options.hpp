@@ -54,6 +54,7 @@ class Names {
 
 /// How the delay between attempts grows.
 enum class Backoff : std::uint8_t { fixed, linear, exponential };
+std::string_view to_string(Backoff backoff) noexcept;
 
 /// When a failed attempt is followed by another. What is not set takes the runtime's default.
 struct RetryPolicy {
@@ -89,6 +90,7 @@ struct ActivityOptions {
 
 /// What happens to a child when the execution that started it ends.
 enum class ParentClosePolicy : std::uint8_t { cancel, abandon, terminate };
+std::string_view to_string(ParentClosePolicy policy) noexcept;
 
 /// Options of a child orchestration.
 struct ChildOptions {

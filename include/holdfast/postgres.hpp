@@ -20,6 +20,8 @@ struct PostgresOptions {
   /// Where the tables are. It is made if it doesn't exist, and brought up to date if it is older than this
   /// library, as far as the role may do so; see docs/postgres.md for one that may not.
   std::string schema = "holdfast";
+  /// False: a schema that doesn't exist is an error (StoreOpenError, missing).
+  bool create = true;
   /// Connections for calls that only read; one more writes, and one listens. A call waits for a free one.
   std::size_t readers = 4;
   /// False: `synchronous_commit=off`. A crash of the server may take the last commits, all of them from some

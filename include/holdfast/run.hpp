@@ -1,6 +1,6 @@
 // Run: an instance in the hands of whoever started it, or looks for it by its id.
 //
-//   Run run = client.start("approve", "order-7", order);
+//   Run run = client.start("approve", {.id = "order-7"}, order);
 //   run.raise("decision", Decision{.approved = true});
 //   std::string result = run.wait<std::string>(5s);
 #pragma once
@@ -11,6 +11,7 @@
 #include <holdfast/codec.hpp>
 #include <holdfast/errors.hpp>
 #include <holdfast/ids.hpp>
+#include <holdfast/messages.hpp>
 #include <holdfast/options.hpp>
 #include <holdfast/payload.hpp>
 #include <holdfast/result.hpp>
@@ -30,7 +31,13 @@ namespace holdfast {
 
 namespace detail {
 class ClientCore;
+
+template <class T>
+std::optional<T> decode_optional(const std::optional<Payload>& payload) {
+  if (!payload) return std::nullopt;
+  return decode<T>(*payload).value();
 }
+}  // namespace detail
 
 /// running, suspended, parked, completed, failed, cancelled, terminated.
 using Status = store::InstanceStatus;
@@ -42,6 +49,8 @@ struct RunInfo {
   std::string version{};  ///< empty until its first turn, when none was asked for
   ExecutionNumber execution{};
   Status status = Status::running;
+  std::string parent{};                     ///< the id of the instance whose child it is, while that exists
+  std::optional<Payload> output_payload{};  ///< of one that completed
   std::optional<Failure> failure{};         ///< of one that failed, was cancelled or terminated
   std::string parked_because{};             ///< why its code can't go on
   std::optional<Payload> custom_status{};   ///< what the code last gave to ctx.set_status()
@@ -49,6 +58,17 @@ struct RunInfo {
   CalendarTime created_at{};
   CalendarTime updated_at{};
   std::optional<CalendarTime> cancel_requested_at{};
+
+  /// Its result as a T, once it has completed; throws DecodeError.
+  template <class T>
+  [[nodiscard]] std::optional<T> output() const {
+    return detail::decode_optional<T>(output_payload);
+  }
+  /// The custom status as a T; throws DecodeError.
+  template <class T>
+  [[nodiscard]] std::optional<T> status_as() const {
+    return detail::decode_optional<T>(custom_status);
+  }
 };
 
 /// Something that an instance waits for.
@@ -85,10 +105,11 @@ struct RunWait {
   /// The details of the last heartbeat as a T; throws DecodeError.
   template <class T>
   [[nodiscard]] std::optional<T> heartbeat() const {
-    if (!last_heartbeat) return std::nullopt;
-    return decode<T>(*last_heartbeat).value();
+    return detail::decode_optional<T>(last_heartbeat);
   }
 };
+
+std::string_view to_string(RunWait::Kind kind) noexcept;
 
 /// An activity that was taken away while it ran. It is shown until the lease that it had is over.
 struct RunCancel {
@@ -119,9 +140,9 @@ struct CancelOptions {
   std::optional<Duration> terminate_after{};  ///< ends it without asking if it still runs by then
 };
 
-/// A handle: copies mean the same instance, and dropping one does nothing to it. Thread-safe. Calls throw
-/// ClientError when the store refuses them; while it is unavailable, they try again for
-/// ClientOptions::retry_for.
+/// A handle: copies mean the same instance, and dropping one does nothing to it. It means this life of the
+/// id: when another has it since, calls throw ClientError (not_found). Thread-safe. Calls throw ClientError
+/// when the store refuses them; while it is unavailable, they try again for ClientOptions::retry_for.
 class Run {
  public:
   Run(std::shared_ptr<detail::ClientCore> core, std::string id, InstanceKey key)
@@ -131,14 +152,15 @@ class Run {
   /// This life of the id.
   [[nodiscard]] InstanceKey key() const noexcept { return key_; }
 
-  /// Waits for its end and gives its result. Throws what it failed with: ChildError also when it was
-  /// cancelled or terminated, which its category says. TimeoutError when it has not ended within `timeout`;
-  /// it goes on.
+  /// Waits for its end and gives its result. Throws RunFailed when it failed, RunCancelled when it was
+  /// cancelled or terminated, RunTimedOut when it has not ended within `timeout`, and goes on; DecodeError
+  /// when its result is no T.
   template <class T = void>
   T wait(Duration timeout = never) const {
-    return result<T>(timeout).value();
+    const Payload output = output_or_throw(timeout);
+    if constexpr (!std::is_void_v<T>) return decode<T>(output).value();
   }
-  /// The same, with failures as values.
+  /// The same, with failures as values; of one that goes on, category `timeout` and type `wait_timeout`.
   template <class T = void>
   [[nodiscard]] Result<T> result(Duration timeout = never) const {
     Result<Payload> output = wait_for_output(timeout);
@@ -156,7 +178,7 @@ class Run {
   /// What the code last gave to ctx.set_status().
   template <class T>
   [[nodiscard]] std::optional<T> custom_status() const {
-    return decode_optional<T>(info().custom_status);
+    return info().status_as<T>();
   }
   /// Waits until the custom status is another than when the call began, or the run ends; nothing when
   /// `timeout` passed before.
@@ -166,7 +188,13 @@ class Run {
   /// A value that the code set: ctx.set_value().
   template <class T>
   [[nodiscard]] std::optional<T> value(std::string_view key) const {
-    return decode_optional<T>(read_value(key));
+    return detail::decode_optional<T>(read_value(key));
+  }
+  /// What its current execution was started with; a std::tuple for several inputs. Nothing before its first
+  /// turn; throws DecodeError.
+  template <class T>
+  [[nodiscard]] std::optional<T> input() const {
+    return detail::decode_optional<T>(read_input());
   }
 
   /// Raises an event: kept until the code waits for it.
@@ -177,10 +205,19 @@ class Run {
   void raise(std::string_view event) const {
     send_to({Address::Kind::event, std::string(event)}, {kJsonEncoding, "null"});
   }
+  template <class T>
+  void raise(const Event<T>& event, const std::type_identity_t<T>& value) const {
+    raise(event.name, value);
+  }
+  void raise(const Event<void>& event) const { raise(event.name); }
   /// Puts a message into a mailbox: received in the order in which they were sent.
   template <class T>
   void send(std::string_view mailbox, const T& value) const {
     send_to({Address::Kind::mailbox, std::string(mailbox)}, encode(value));
+  }
+  template <class T>
+  void send(const Mailbox<T>& mailbox, const std::type_identity_t<T>& value) const {
+    send(mailbox.name, value);
   }
 
   /// Asks it to stop: its awaits throw Cancelled, and its code may tidy up.
@@ -190,19 +227,35 @@ class Run {
   void terminate(std::string_view reason) const;
 
  private:
-  template <class T>
-  static std::optional<T> decode_optional(const std::optional<Payload>& payload) {
-    if (!payload) return std::nullopt;
-    return decode<T>(*payload).value();
-  }
   [[nodiscard]] Result<Payload> wait_for_output(Duration timeout) const;
+  [[nodiscard]] Payload output_or_throw(Duration timeout) const;
+  struct Ended {
+    Status status = Status::completed;
+    Result<Payload> output;
+  };
+  /// Nothing when it has not ended by then.
+  [[nodiscard]] std::optional<Ended> end_within(Duration timeout) const;
+  [[nodiscard]] Failure not_ended(Duration timeout) const;
   [[noreturn]] void refuse_as_gone() const;
   [[nodiscard]] std::optional<Payload> read_value(std::string_view key) const;
+  [[nodiscard]] std::optional<Payload> read_input() const;
   void send_to(Address address, Payload value) const;
 
   std::shared_ptr<detail::ClientCore> core_;
   std::string id_;
   InstanceKey key_;
+};
+
+/// A Run that knows what it gives.
+template <class R>
+class TypedRun : public Run {
+ public:
+  explicit TypedRun(Run run) : Run(std::move(run)) {}
+
+  /// See Run::wait().
+  R wait(Duration timeout = never) const { return Run::wait<R>(timeout); }
+  /// See Run::result().
+  [[nodiscard]] Result<R> result(Duration timeout = never) const { return Run::result<R>(timeout); }
 };
 
 }  // namespace holdfast

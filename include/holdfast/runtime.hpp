@@ -4,7 +4,7 @@
 //   rt.activity("greet", [](ActivityContext&, std::string who) { return "Hello, " + who + "!"; });
 //   rt.orchestration("hello", hello);
 //   rt.start();
-//   std::string text = rt.client().start("hello", "run-1", "Ada").wait<std::string>(5s);
+//   std::string text = rt.client().start("hello", {.id = "run-1"}, "Ada").wait<std::string>(5s);
 #pragma once
 
 #include <holdfast/activity.hpp>
@@ -15,6 +15,7 @@
 #include <holdfast/log.hpp>
 #include <holdfast/metrics.hpp>
 #include <holdfast/options.hpp>
+#include <holdfast/orchestration.hpp>
 #include <holdfast/session_state.hpp>
 #include <holdfast/store.hpp>
 
@@ -165,6 +166,17 @@ class Runtime {
   template <class F>
   Runtime& orchestration(std::string_view name, OrchestrationOptions options, F function) {
     return add_orchestration(name, options, detail::make_orchestration(function));
+  }
+  /// The same under a typed name.
+  template <class R, class... P, class F>
+  Runtime& orchestration(const Orchestration<R(P...)>& name, F function) {
+    return orchestration(name, OrchestrationOptions(), function);
+  }
+  template <class R, class... P, class F>
+  Runtime& orchestration(const Orchestration<R(P...)>& name, OrchestrationOptions options, F function) {
+    static_assert(detail::has_signature<F, R, P...>,
+                  "holdfast: this function doesn't fit the signature of the orchestration's typed name");
+    return add_orchestration(name.name, options, detail::make_orchestration(function));
   }
 
   /// What activities keep in memory for their session, see holdfast/session_state.hpp. `name` tells states

@@ -30,6 +30,8 @@ struct SessionEvent {
   std::uint64_t generation = 0;
 };
 
+std::string_view to_string(SessionEvent::Kind kind) noexcept;
+
 /// A handle by id; copies mean the same session. Making one records nothing.
 class Session {
  public:

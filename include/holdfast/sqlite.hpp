@@ -24,6 +24,8 @@ enum class Durability : std::uint8_t {
 
 struct SqliteOptions {
   std::string ns = "default";
+  /// False: a file that doesn't exist is an error (StoreOpenError, missing).
+  bool create = true;
   Durability durability = Durability::full;
   /// How long a call waits for another process that writes, before it answers `unavailable`.
   std::chrono::milliseconds busy_timeout{10'000};
@@ -34,8 +36,8 @@ struct SqliteOptions {
   Logger* logger = nullptr;
 };
 
-/// Opens `path`, or makes it; ":memory:" is a database of its own that lives as long as the store. Throws
-/// StoreOpenError when it can't be used, having changed nothing.
+/// Opens `path`, or makes it, readable and writable by its owner alone; ":memory:" is a database of its own
+/// that lives as long as the store. Throws StoreOpenError when it can't be used, having changed nothing.
 std::shared_ptr<Store> sqlite(const std::filesystem::path& path, SqliteOptions options = {});
 
 }  // namespace holdfast

@@ -38,8 +38,8 @@ store::StartRequest request_of(detail::ClientCore& core, std::string_view orches
   Random& random = core.random();
   core.check_size("the input of '" + std::string(orchestration) + "'", input);
   store::StartRequest request;
-  request.instance = options.id.empty() ? to_string(random_token<RequestId>(random))
-                                        : detail::checked_name("an instance", options.id);
+  request.instance = options.id ? detail::checked_name("an instance", *options.id)
+                                : to_string(random_token<RequestId>(random));
   request.code = {detail::checked_name("an orchestration", orchestration),
                   detail::checked_version(options.version)};
   detail::check_delay("the start of '" + request.instance + "'", "delay", options.delay);
@@ -57,6 +57,38 @@ store::StartRequest request_of(detail::ClientCore& core, std::string_view orches
   return request;
 }
 
+// What stands in the way of a start: the store compares wishes by their fingerprints only.
+[[noreturn]] void refuse_start(detail::ClientCore& core, const store::StartRequest& request) {
+  const store::InstanceView there = core.call([&] { return core.store().find(request.instance); });
+  std::string why = "with another input";
+  if (there.code.name != request.code.name) {
+    why = "as '" + there.code.name + "', not as '" + request.code.name + "'";
+  } else if (!request.code.version.empty() && there.code.version != request.code.version) {
+    why = "in version " + (there.code.version.empty() ? "'newest'" : "'" + there.code.version + "'") +
+          ", not in '" + request.code.version + "'";
+  }
+  throw ClientError(ClientError::Kind::conflict,
+                    "instance '" + request.instance + "' exists, and was started " + why +
+                        "; take another id, or say with Reuse that a new life may begin once it has ended");
+}
+
+/// `answer`: what the store said the first time.
+InstanceKey started(detail::ClientCore& core, const store::StartRequest& request,
+                    StoreResult<store::StartAnswer> answer) {
+  bool first = true;
+  try {
+    return core
+        .call([&] {
+          return std::exchange(first, false) ? std::move(answer)
+                                             : std::move(core.store().start({&request, 1}).front());
+        })
+        .key;
+  } catch (const ClientError& e) {
+    if (e.kind() == ClientError::Kind::conflict) refuse_start(core, request);
+    throw;
+  }
+}
+
 }  // namespace
 
 Client::Client(std::shared_ptr<Store> store, ClientOptions options) {
@@ -64,14 +96,10 @@ Client::Client(std::shared_ptr<Store> store, ClientOptions options) {
   core_ = std::make_shared<detail::ClientCore>(std::move(store), std::move(options));
 }
 
-Run Client::start_named(std::string_view orchestration, std::string_view id, Payload input) {
-  return start_with(orchestration, {.id = detail::checked_name("an instance", id)}, std::move(input));
-}
-
 Run Client::start_with(std::string_view orchestration, StartOptions options, Payload input) {
   const store::StartRequest request = request_of(*core_, orchestration, options, std::move(input));
-  const auto answer = core_->call([&] { return std::move(core_->store().start({&request, 1}).front()); });
-  return {core_, request.instance, answer.key};
+  return {core_, request.instance,
+          started(*core_, request, std::move(core_->store().start({&request, 1}).front()))};
 }
 
 std::vector<Run> Client::start_all(std::string_view orchestration, const std::vector<StartItem>& items) {
@@ -84,12 +112,7 @@ std::vector<Run> Client::start_all(std::string_view orchestration, const std::ve
     }
     auto answers = core_->store().start(requests);
     for (std::size_t i = 0; i < requests.size(); ++i) {
-      bool first = true;
-      const auto answer = core_->call([&] {
-        return std::exchange(first, false) ? std::move(answers[i])
-                                           : std::move(core_->store().start({&requests[i], 1}).front());
-      });
-      runs.emplace_back(core_, requests[i].instance, answer.key);
+      runs.emplace_back(core_, requests[i].instance, started(*core_, requests[i], std::move(answers[i])));
     }
   }
   return runs;
@@ -97,6 +120,16 @@ std::vector<Run> Client::start_all(std::string_view orchestration, const std::ve
 
 Run Client::run(std::string_view id) const {
   const auto view = core_->call([&] { return core_->store().find(id); });
+  return {core_, view.instance, view.key};
+}
+
+Run Client::run_of(std::string_view orchestration, std::string_view id) const {
+  const auto view = core_->call([&] { return core_->store().find(id); });
+  if (view.code.name != orchestration) {
+    throw ClientError(ClientError::Kind::conflict, "instance '" + view.instance + "' runs '" +
+                                                       view.code.name + "', not '" +
+                                                       std::string(orchestration) + "'");
+  }
   return {core_, view.instance, view.key};
 }
 
@@ -182,9 +215,7 @@ RunPage Client::list(const ListFilter& filter) const {
                                      .after = filter.after,
                                      .limit = filter.limit};
   const store::InstancePage page = core_->call([&] { return core_->store().list(wanted); });
-  RunPage runs{.next = page.next};
-  for (const store::InstanceView& view : page.instances) runs.runs.push_back(detail::to_info(view));
-  return runs;
+  return {.runs = core_->to_infos(page.instances), .next = page.next};
 }
 
 }  // namespace holdfast

@@ -11,12 +11,17 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace holdfast::detail {
+
+/// What the contract says of instances, for users; the ids of their parents are looked up.
+StoreResult<std::vector<RunInfo>> to_infos(Store& store, std::span<const store::InstanceView> views);
 
 /// Thread-safe.
 class ClientCore {
@@ -46,6 +51,10 @@ class ClientCore {
 
   /// Throws ClientError (invalid) when it is larger than this client may send.
   void check_size(const std::string& what, const Payload& payload) const;
+  /// What the contract says of instances, for users.
+  std::vector<RunInfo> to_infos(std::span<const store::InstanceView> views) {
+    return call([&] { return detail::to_infos(*store_, views); });
+  }
   /// An event or message for an id, under a request of its own.
   store::ClientMessage delivery(std::string_view id, const Address& address, const MessageOptions& options,
                                 const Payload& value);
@@ -61,8 +70,5 @@ class ClientCore {
   ClientOptions options_;
   client::Watcher watcher_;
 };
-
-/// What the contract says of an instance, for users.
-RunInfo to_info(const store::InstanceView& view);
 
 }  // namespace holdfast::detail

@@ -2,7 +2,9 @@
 #include "base/limit_failure.hpp"
 #include "client/bodies.hpp"
 #include "client/core.hpp"
+#include "codec/segment.hpp"
 
+#include <holdfast/detail/enum_names.hpp>
 #include <holdfast/detail/names.hpp>
 #include <holdfast/random.hpp>
 #include <holdfast/run.hpp>
@@ -55,6 +57,8 @@ store::ClientMessage ClientCore::delivery(std::string_view id, const Address& ad
           .keep_early = options.keep_for};
 }
 
+namespace {
+
 RunInfo to_info(const store::InstanceView& view) {
   RunInfo info{.id = view.instance,
                .orchestration = view.code.name,
@@ -67,10 +71,38 @@ RunInfo to_info(const store::InstanceView& view) {
                .updated_at = view.updated_at,
                .cancel_requested_at = view.cancel_requested_at};
   if (view.custom_status) info.custom_status = bodies::read<Payload>(*view.custom_status);
-  if (store::has_ended(view.status) && view.status != Status::completed) {
-    if (auto outcome = bodies::read<bodies::Outcome>(view.output)) info.failure = std::move(outcome->failure);
+  if (!store::has_ended(view.status)) return info;
+  auto outcome = bodies::read<bodies::Outcome>(view.output);
+  if (!outcome) return info;
+  if (view.status == Status::completed) {
+    info.output_payload = std::move(outcome->value);
+  } else {
+    info.failure = std::move(outcome->failure);
   }
   return info;
+}
+
+}  // namespace
+
+StoreResult<std::vector<RunInfo>> to_infos(Store& store, std::span<const store::InstanceView> views) {
+  std::vector<RunInfo> infos;
+  std::vector<InstanceKey> parents;
+  for (const store::InstanceView& view : views) {
+    infos.push_back(to_info(view));
+    if (view.parent != InstanceKey{}) parents.push_back(view.parent);
+  }
+  if (parents.empty()) return infos;
+  std::ranges::sort(parents);
+  parents.erase(std::unique(parents.begin(), parents.end()), parents.end());
+  const auto found = store.look(parents);
+  if (!found) return Unexpected(found.error());
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    const auto place = std::ranges::lower_bound(parents, views[i].parent);
+    if (place == parents.end() || *place != views[i].parent) continue;
+    const auto& parent = (*found)[static_cast<std::size_t>(place - parents.begin())];
+    if (parent) infos[i].parent = parent->instance;
+  }
+  return infos;
 }
 
 }  // namespace detail
@@ -185,6 +217,8 @@ RunWait to_wait(const Address& address) {
 
 }  // namespace
 
+std::string_view to_string(RunWait::Kind kind) noexcept { return detail::enum_name(kind); }
+
 // The key is that of one life of the id: another instance may have it by now.
 void Run::refuse_as_gone() const {
   const auto now = core_->store().find(id_);
@@ -199,34 +233,67 @@ void Run::refuse_as_gone() const {
   throw ClientError(ClientError::Kind::not_found, who + (deleted ? " was deleted" : " is gone"));
 }
 
-Result<Payload> Run::wait_for_output(Duration timeout) const {
+std::optional<Run::Ended> Run::end_within(Duration timeout) const {
   const auto view =
       core_->watcher().wait(key_, timeout, [](const auto& v) { return store::has_ended(v.status); });
   if (!view || !store::has_ended(view->status)) {
     const auto now = core_->store().look({&key_, 1});  // once: the time is up, also when it doesn't answer
     if (now && !now->front()) refuse_as_gone();
-    return Unexpected(Failure{
-        .category = Category::timeout,
-        .type = "wait_timeout",
-        .message = "instance '" + id_ + "' has not ended within " + seconds_text(timeout) + "; it goes on",
-        .source = "orchestration " + id_});
+    return std::nullopt;
   }
   auto outcome = bodies::read<bodies::Outcome>(view->output);
   if (!outcome) {
-    return Unexpected(Failure{.category = Category::decode,
-                              .type = "output_unreadable",
-                              .message = "the result of instance '" + id_ + "' can't be read",
-                              .source = "orchestration " + id_,
-                              .retryable = false});
+    return Ended{view->status,
+                 Unexpected(Failure{.category = Category::decode,
+                                    .type = "output_unreadable",
+                                    .message = "the result of instance '" + id_ + "' can't be read",
+                                    .source = "orchestration " + id_,
+                                    .retryable = false})};
   }
-  if (outcome->failure) return Unexpected(*std::move(outcome->failure));
-  return std::move(outcome->value);
+  if (outcome->failure) return Ended{view->status, Unexpected(*std::move(outcome->failure))};
+  return Ended{view->status, std::move(outcome->value)};
+}
+
+Failure Run::not_ended(Duration timeout) const {
+  return {.category = Category::timeout,
+          .type = "wait_timeout",
+          .message = "instance '" + id_ + "' has not ended within " + seconds_text(timeout) + "; it goes on"};
+}
+
+Result<Payload> Run::wait_for_output(Duration timeout) const {
+  std::optional<Ended> end = end_within(timeout);
+  if (!end) return Unexpected(not_ended(timeout));
+  return std::move(end->output);
+}
+
+// By how the instance ended: one that fails because its child was terminated has that one's failure.
+Payload Run::output_or_throw(Duration timeout) const {
+  std::optional<Ended> end = end_within(timeout);
+  if (!end) throw RunTimedOut(not_ended(timeout));
+  if (end->output) return *std::move(end->output);
+  if (end->status == Status::cancelled || end->status == Status::terminated)
+    throw RunCancelled(std::move(end->output).error());
+  throw RunFailed(std::move(end->output).error());
 }
 
 RunInfo Run::info() const {
   const auto views = core_->call([&] { return core_->store().look({&key_, 1}); });
   if (!views.front()) refuse_as_gone();
-  return detail::to_info(*views.front());
+  return core_->to_infos({&*views.front(), 1}).front();
+}
+
+std::optional<Payload> Run::read_input() const {
+  const RunInfo now = info();
+  const auto segments =
+      core_->call([&] { return core_->store().read_history(key_, now.execution, EventId{}, 1); });
+  if (segments.empty()) return std::nullopt;
+  const auto events = history::read_segment(segments.front().bytes);
+  if (!events)
+    throw ClientError(ClientError::Kind::damaged, "the history of '" + id_ + "': " + events.error());
+  for (const history::Event& event : *events) {
+    if (const auto* started = std::get_if<history::Started>(&event.body)) return started->input;
+  }
+  return std::nullopt;
 }
 
 std::optional<RunInfo> Run::wait_for_change(Duration timeout) const {
@@ -239,13 +306,15 @@ std::optional<RunInfo> Run::wait_for_change(const RunInfo& since, Duration timeo
   };
   const auto view = core_->watcher().wait(key_, timeout, changed);
   if (!view) return std::nullopt;
-  return detail::to_info(*view);
+  return core_->to_infos({&*view, 1}).front();
 }
 
 RunDetail Run::describe() const {
   const store::InstanceDetail found = core_->call([&] { return core_->store().describe(id_); });
-  RunDetail detail{
-      .info = detail::to_info(found.view), .running_on = found.locked_by, .unread_messages = found.unread};
+  if (found.view.key != key_) refuse_as_gone();
+  RunDetail detail{.info = core_->to_infos({&found.view, 1}).front(),
+                   .running_on = found.locked_by,
+                   .unread_messages = found.unread};
   SessionObstacles obstacles(*core_);
   for (const store::ActivityView& activity : found.activities)
     detail.waits.push_back(to_wait(activity, obstacles));
@@ -280,19 +349,23 @@ RunDetail Run::describe() const {
 
 std::optional<Payload> Run::read_value(std::string_view key) const {
   const auto value = core_->call([&] { return core_->store().value(id_, key); });
+  static_cast<void>(info());  // it lives, so the value was its own
   if (!value) return std::nullopt;
   return bodies::read<Payload>(*value);
 }
 
 void Run::send_to(Address address, Payload value) const {
-  const store::ClientMessage message = core_->delivery(id_, address, {.keep_for = Duration::zero()}, value);
+  store::ClientMessage message = core_->delivery(id_, address, {.keep_for = Duration::zero()}, value);
+  message.life = key_;
   core_->call([&] { return std::move(core_->store().send({&message, 1}).front()); });
 }
 
 namespace {
 
-store::ClientMessage control_message(Random& random, const std::string& id, bodies::Control control) {
+store::ClientMessage control_message(Random& random, const std::string& id, InstanceKey life,
+                                     const bodies::Control& control) {
   return {.instance = id,
+          .life = life,
           .message = {.kind = store::MessageKind::control, .body = bodies::to_bytes(control)},
           .request = random_token<RequestId>(random)};
 }
@@ -302,13 +375,13 @@ store::ClientMessage control_message(Random& random, const std::string& id, bodi
 void Run::cancel(CancelOptions options, std::string_view reason) const {
   const std::string whose = "the request to cancel '" + id_ + "'";
   const std::string checked = detail::checked_reason(whose, reason);
-  std::vector<store::ClientMessage> messages{
-      control_message(core_->random(), id_, {.kind = bodies::Control::Kind::cancel, .reason = checked})};
+  std::vector<store::ClientMessage> messages{control_message(
+      core_->random(), id_, key_, {.kind = bodies::Control::Kind::cancel, .reason = checked})};
   messages.front().cancels = true;
   if (options.terminate_after) {
     detail::check_delay(whose, "terminate_after", *options.terminate_after);
-    messages.push_back(
-        control_message(core_->random(), id_, {.kind = bodies::Control::Kind::terminate, .reason = checked}));
+    messages.push_back(control_message(core_->random(), id_, key_,
+                                       {.kind = bodies::Control::Kind::terminate, .reason = checked}));
     messages.back().delay = *options.terminate_after;
   }
   // In one go: the instance may end by the first before the second is sent. Where the store took one of them
@@ -326,7 +399,7 @@ void Run::cancel(CancelOptions options, std::string_view reason) const {
 
 void Run::terminate(std::string_view reason) const {
   const store::ClientMessage message =
-      control_message(core_->random(), id_,
+      control_message(core_->random(), id_, key_,
                       {.kind = bodies::Control::Kind::terminate,
                        .reason = detail::checked_reason("the request to terminate '" + id_ + "'", reason)});
   core_->call([&] { return std::move(core_->store().send({&message, 1}).front()); });

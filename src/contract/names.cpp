@@ -1,16 +1,19 @@
-#include <holdfast/cancel_reason.hpp>
 #include <holdfast/detail/enum_names.hpp>
 #include <holdfast/store.hpp>
 
 namespace holdfast {
 
-std::string_view to_string(CancelReason reason) noexcept { return detail::enum_name(reason); }
 std::string_view to_string(StoreError::Kind kind) noexcept { return detail::enum_name(kind); }
 
 namespace store {
 
+std::string_view to_string(CancelRecord::State state) noexcept { return detail::enum_name(state); }
 std::string_view to_string(InstanceStatus status) noexcept { return detail::enum_name(status); }
+std::string_view to_string(Reuse reuse) noexcept { return detail::enum_name(reuse); }
+std::string_view to_string(SessionLogEntry::Kind kind) noexcept { return detail::enum_name(kind); }
+std::string_view to_string(SessionPolicy::WhenLost when) noexcept { return detail::enum_name(when); }
 std::string_view to_string(SessionReason reason) noexcept { return detail::enum_name(reason); }
+std::string_view to_string(SessionState state) noexcept { return detail::enum_name(state); }
 
 }  // namespace store
 }  // namespace holdfast

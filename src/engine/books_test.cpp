@@ -85,6 +85,7 @@ std::vector<std::string> Books::enter(const Outcome& outcome, const std::vector<
   doomed_.clear();
   for (const Cancel& cancel : outcome.cancels) doomed_.insert(cancel.source);
   expect(outcome.first_event == next_event_, "the segment begins with another event than the next one");
+  for (const Unreadable& message : outcome.unreadable) set_aside(message);
   const bool had_ended = end_.has_value();
   if (!outcome.segment.empty()) enter_segment(outcome);
   expect(actions_ == outcome.actions.size(), "there are actions that are not in history");
@@ -232,6 +233,15 @@ void Books::receive(EventId event, const Address& address, const Payload& value)
   expect(std::get<Delivery>(next->body).value == value, what + " another message than the next one");
   received_.push_back(next->id);
   unread_.erase(next);
+}
+
+// Before all else that the turn does: the order in which it happened is not in history.
+void Books::set_aside(const Unreadable& message) {
+  const auto found = std::ranges::find(unread_, message.id, &Message::id);
+  if (found == unread_.end()) return expect(false, "something is set aside that is not there");
+  expect(std::get<Delivery>(found->body).address == message.address,
+         "a message is set aside from another address than it was sent to");
+  unread_.erase(found);
 }
 
 // The operation that has waited here for longest. Those that are cancelled in this turn are left out: history

@@ -58,6 +58,7 @@ class Books {
   template <class Body>
   void apply(EventId event, const Body& body);
   void close(EventId event, EventId source, const char* how);
+  void set_aside(const Unreadable& message);
   void receive(EventId event, const Address& address, const Payload& value);
   [[nodiscard]] const EventId* first_wait(const Address& address) const;
   void expect_nothing_to_deliver(std::uint64_t before, const std::string& when);

@@ -40,15 +40,33 @@ void Channels::remove_wait(detail::OpState& state) noexcept {
   drop_if_empty(channel);
 }
 
+// Takes the message, and leaves its place in the list.
+Channels::Match Channels::match_of(Channel& channel) {
+  Match match{.message = std::move(channel.messages.front())};
+  for (const auto& [id, state] : channel.waiting) {
+    std::optional<Failure> unreadable =
+        state->why_unreadable != nullptr ? state->why_unreadable(match.message.value) : std::nullopt;
+    if (!unreadable) {
+      match.state = state;
+      return match;
+    }
+    if (match.unreadable.message.empty()) match.unreadable = *std::move(unreadable);
+  }
+  match.address = *channel.address;
+  return match;
+}
+
 std::optional<Channels::Match> Channels::take_match(std::uint64_t before) {
   const auto first = matches_.begin();
   if (first == matches_.end() || first->first >= before) return std::nullopt;
   Channel& channel = *first->second;
   matches_.erase(first);
-  Match match{channel.waiting.begin()->second, std::move(channel.messages.front())};
+  Match match = match_of(channel);
   channel.messages.pop_front();
-  channel.waiting.erase(channel.waiting.begin());
-  match.state->channel = nullptr;
+  if (match.state != nullptr) {
+    channel.waiting.erase(match.state->id);
+    match.state->channel = nullptr;
+  }
   if (!channel.messages.empty() && !channel.waiting.empty()) {
     matches_.emplace(channel.messages.front().order, &channel);
   }

@@ -41,11 +41,15 @@ class Channels {
   /// `state` has an outcome, or nobody wants it any more. No effect when it waits nowhere.
   void remove_wait(detail::OpState& state) noexcept;
 
-  /// The next message that somebody waits for, if it came before `before`. That wait is over.
+  /// A message, and the wait that is over by it: the first that can read it. Without one nobody who waits
+  /// can, and `unreadable` says why the first of them can't.
   struct Match {
     detail::OpState* state = nullptr;
     Unread message{};
+    Address address{};
+    Failure unreadable{};
   };
+  /// The next message that somebody waits for, if it came before `before`.
   std::optional<Match> take_match(std::uint64_t before);
   /// The next message of a mailbox that nobody waits for.
   std::optional<Unread> take_unread(const Address& address);
@@ -55,6 +59,7 @@ class Channels {
 
  private:
   detail::Channel& channel_at(const Address& address);
+  static Match match_of(detail::Channel& channel);
   void drop_if_empty(const detail::Channel& channel) noexcept;
 
   std::map<Address, detail::Channel> channels_;

@@ -57,6 +57,32 @@ TEST(Channels, WaitsAreServedInTheOrderInWhichTheyWereStarted) {
   EXPECT_EQ(channels.take_unread(mailbox("box"))->order, 3U);
 }
 
+TEST(Channels, AMessageGoesToTheFirstWaitThatCanReadIt) {
+  const auto only_digits = [](const Payload& payload) -> std::optional<Failure> {
+    if (payload.bytes.find_first_not_of("0123456789") == std::string::npos) return std::nullopt;
+    return Failure{.category = Category::decode, .message = payload.bytes + " is no number"};
+  };
+  Started numbers(3);
+  Started anything(4);
+  numbers.why_unreadable = only_digits;
+  Channels channels;
+  channels.add_wait(event("a"), numbers);
+  channels.add_wait(event("a"), anything);
+  channels.add_message(event("a"), {1, MessageId{1}, {kJsonEncoding, "x"}});
+  channels.add_message(event("a"), {2, MessageId{2}, {kJsonEncoding, "y"}});
+  channels.add_message(event("a"), {3, MessageId{3}, {kJsonEncoding, "7"}});
+  EXPECT_EQ(channels.take_match(kAll)->state, &anything);
+  const auto unreadable = channels.take_match(kAll);
+  ASSERT_TRUE(unreadable);
+  EXPECT_EQ(unreadable->state, nullptr);
+  EXPECT_EQ(unreadable->message.id, MessageId{2});
+  EXPECT_EQ(unreadable->address, event("a"));
+  EXPECT_EQ(unreadable->unreadable.message, "y is no number");
+  EXPECT_EQ(channels.take_match(kAll)->state, &numbers);  // it went on waiting
+  EXPECT_FALSE(channels.take_match(kAll));
+  EXPECT_TRUE(channels.waits().empty());
+}
+
 TEST(Channels, AMessageThatComesLaterStaysForLater) {
   Started state(3);
   Channels channels;

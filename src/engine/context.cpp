@@ -1,6 +1,9 @@
 #include <holdfast/context.hpp>
+#include <holdfast/detail/enum_names.hpp>
 
 namespace holdfast {
+
+std::string_view to_string(SessionEvent::Kind kind) noexcept { return detail::enum_name(kind); }
 
 std::string Context::uuid() {
   const std::uint64_t high = (random() & 0xFFFFFFFFFFFF0FFFU) | 0x0000000000004000U;  // version 4

@@ -135,6 +135,7 @@ OpState* Execution::start(detail::Described described, detail::StartedFor purpos
   state->id = id;
   state->kind = static_cast<std::uint8_t>(operation.index());
   state->label = label_of(operation);
+  state->why_unreadable = described->why_unreadable;
   if (const auto* child = std::get_if<detail::ChildStarted>(&operation))
     state->on_close = child->on_parent_close;
   if (std::holds_alternative<detail::SideEffectRecorded>(operation) ||
@@ -185,11 +186,22 @@ void Execution::complete_description(Description& description) {
     in_effect_ = false;
   } else if (auto* tried = std::get_if<detail::MessageTried>(&operation);
              tried != nullptr && !replaying() && channels_) {
-    if (auto unread = channels_->take_unread({Address::Kind::mailbox, tried->mailbox})) {
-      tried->value = std::move(unread->value);
-      live_->outcome.consumed.push_back(unread->id);
-    }
+    tried->value = next_readable({Address::Kind::mailbox, tried->mailbox}, description.why_unreadable);
   }
+}
+
+std::optional<Payload> Execution::next_readable(const Address& mailbox,
+                                                detail::WhyUnreadable why_unreadable) {
+  while (auto unread = channels_->take_unread(mailbox)) {
+    std::optional<Failure> unreadable =
+        why_unreadable != nullptr ? why_unreadable(unread->value) : std::nullopt;
+    if (!unreadable) {
+      live_->outcome.consumed.push_back(unread->id);
+      return std::move(unread->value);
+    }
+    live_->outcome.unreadable.push_back({unread->id, mailbox, *std::move(unreadable)});
+  }
+  return std::nullopt;
 }
 
 // Writes the event, or finds it in history. Returns the operation as it is recorded, until the next one: it
@@ -583,6 +595,11 @@ void Execution::deliver(std::uint64_t before) {
   while (!end_ && channels_) {
     std::optional<Channels::Match> match = channels_->take_match(before);
     if (!match) break;
+    if (match->state == nullptr) {
+      live_->outcome.unreadable.push_back(
+          {match->message.id, std::move(match->address), std::move(match->unreadable)});
+      continue;
+    }
     live_->outcome.consumed.push_back(match->message.id);
     open_turn();
     if (end_) break;

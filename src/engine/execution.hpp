@@ -98,6 +98,7 @@ class Execution final : private detail::Core {
 
   // Starting operations.
   void complete_description(detail::Description& description);
+  std::optional<Payload> next_readable(const Address& mailbox, detail::WhyUnreadable why_unreadable);
   const detail::Operation& record(detail::Operation& operation, EventId& id);
   void match(detail::Operation& operation, EventId& id);
   bool matches_plain_activity(const history::RawEvent& event, const detail::Operation& operation) const;

@@ -370,6 +370,46 @@ TEST(Execution, EventsThatComeEarlyWait) {
   EXPECT_EQ(end.consumed.size(), 2U);
 }
 
+Task<int> waits_for_a_number(Context& ctx) { co_return co_await ctx.event<int>("n"); }
+
+TEST(Execution, AnEventOfAnotherTypeIsSetAsideAndTheCodeGoesOnWaiting) {
+  Driver driver(waits_for_a_number);
+  driver.start();
+  const Message wrong = driver.raises("n", "seven");
+  const Outcome aside = driver.step(wrong);
+  EXPECT_TRUE(aside.segment.empty());  // history knows nothing of it, and so replay doesn't either
+  EXPECT_TRUE(aside.consumed.empty());
+  ASSERT_EQ(aside.unreadable.size(), 1U);
+  EXPECT_EQ(aside.unreadable[0].id, wrong.id);
+  EXPECT_EQ(aside.unreadable[0].address, (Address{Address::Kind::event, "n"}));
+  EXPECT_EQ(aside.unreadable[0].failure.category, Category::decode);
+  EXPECT_EQ(aside.waits, (std::vector{Address{Address::Kind::event, "n"}}));
+  EXPECT_EQ(result_of<int>(driver.step(driver.raises("n", 7))), 7);
+}
+
+Task<Payload> waits_for_anything(Context& ctx) { co_return co_await ctx.event<Payload>("n"); }
+
+TEST(Execution, APayloadTakesAnEventOfAnyType) {
+  Driver driver(waits_for_anything);
+  driver.start();
+  const Outcome end = driver.step(driver.raises("n", "seven"));
+  EXPECT_TRUE(end.unreadable.empty());
+  EXPECT_TRUE(end.end);
+}
+
+TEST(Execution, AMessageOfAnotherTypeIsSetAsideByAReceiverThatDoesNotWait) {
+  Driver driver([](Context& ctx) -> Task<std::vector<int>> {
+    const Receiver<int> box = ctx.mailbox<int>("box");
+    co_await ctx.event<int>("go");
+    co_return co_await box.drain();
+  });
+  driver.start();
+  driver.step(driver.sends("box", 1), driver.sends("box", "two"), driver.sends("box", 3));
+  const Outcome end = driver.step(driver.raises("go", 0));
+  EXPECT_EQ(result_of<std::vector<int>>(end), (std::vector{1, 3}));
+  EXPECT_EQ(end.unreadable.size(), 1U);
+}
+
 Task<std::vector<int>> drains(Context& ctx) {
   auto box = ctx.mailbox<int>("box");
   std::vector<int> all;

@@ -397,7 +397,7 @@ Task<std::string> try_receive(Scope s, const Node& node) {
 }
 
 Task<std::string> drain(Scope s, const Node& node) {
-  const Mailbox<std::string> mailbox = s.ctx->mailbox<std::string>("m" + std::to_string(node.a));
+  const Receiver<std::string> mailbox = s.ctx->mailbox<std::string>("m" + std::to_string(node.a));
   const std::vector<std::string> messages = co_await mailbox.drain();
   std::string all;
   for (const std::string& message : messages) all += message + ",";

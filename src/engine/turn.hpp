@@ -80,6 +80,14 @@ Failure to_failure(const Problem& problem);
 using End = std::variant<history::ExecutionCompleted, history::ExecutionFailed, history::ExecutionCancelled,
                          history::ExecutionTerminated, history::ContinuedAsNew>;
 
+/// A message that can't be read as what the code waits for under its address.
+struct Unreadable {
+  MessageId id{};
+  Address address{};
+  Failure failure{};
+  friend bool operator==(const Unreadable&, const Unreadable&) = default;
+};
+
 /// The output of a turn: what has to be committed, all or nothing.
 struct Outcome {
   std::string segment{};                   ///< new history; empty when nothing happened
@@ -88,6 +96,7 @@ struct Outcome {
   std::vector<Cancel> cancels{};           ///< sorted by source
   std::vector<MessageId> consumed{};       ///< received by the code, applied, or without use
   std::uint64_t ignored = 0;               ///< how many of those were of no use: late, twice, unknown
+  std::vector<Unreadable> unreadable{};    ///< messages that nobody who waits can read
   std::vector<Address> waits{};            ///< what it waits for now; only these make it ready
   std::optional<Payload> status{};         ///< set when the code changed it
   std::vector<std::string> near_limits{};  ///< in words: what came near to a limit in this turn

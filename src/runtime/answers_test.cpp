@@ -50,7 +50,7 @@ class AnswersTest : public ::testing::Test {
   }
 
   void start(int width) {
-    Client(memory({.database = database_, .clock = &clock_})).start("fan_out", "f", width);
+    Client(memory({.database = database_, .clock = &clock_})).start("fan_out", {.id = "f"}, width);
     turns_.run(Step::turns);
     activities_.run(Step::activities);
   }

@@ -88,7 +88,7 @@ class LockedTest : public ::testing::Test {
  protected:
   LockedTest() { EXPECT_TRUE(node_.join()); }
 
-  void start(const std::string& id) { client_.start("works", id); }
+  void start(const std::string& id) { client_.start("works", {.id = id}); }
   InstanceKey key_of(const std::string& id) { return database_->find(id)->key; }
   /// Everything that can be done now is done.
   void go_on() {

@@ -108,7 +108,7 @@ class NodeTest : public ::testing::Test {
   /// A process that runs both, and has begun the activity of an instance.
   std::unique_ptr<Process> at_work(std::string_view orchestration = "works") {
     auto one = process("one", true, true);
-    run = client.start(orchestration, "i");
+    run = client.start(orchestration, {.id = "i"});
     one->run({Step::keep, Step::turns});
     EXPECT_EQ(one->hand.posted(), 1U);
     return one;
@@ -192,7 +192,7 @@ TEST_F(NodeTest, TheLeaseOfWhatIsHandedOffBeginsWithTheCommit) {
 TEST_F(NodeTest, WhatComesWhenItsLeaseIsOverIsNotBegun) {
   const auto turns = process("turns", true, false);
   const auto one = process("one", false, true);
-  run = client.start("works", "i");
+  run = client.start("works", {.id = "i"});
   turns->run({Step::keep, Step::turns});
   // The call is under way for longer than the lease.
   one->script.decide = [&](std::string_view) {
@@ -264,7 +264,7 @@ TEST_F(NodeTest, AResultAfterTheLeaseCountsWhenNobodyElseHasTakenTheActivity) {
 // What it has in its hands is the memory of a session that somebody else had in between.
 TEST_F(NodeTest, ButNotInASessionThatAnotherWorkerHadMeanwhile) {
   const auto one = process("one", true, true);
-  run = client.start("works_in_a_session", "i");
+  run = client.start("works_in_a_session", {.id = "i"});
   one->run({Step::keep, Step::turns, Step::activities});
   ASSERT_EQ(one->hand.posted(), 1U);
   one->script.decide = away;
@@ -275,7 +275,7 @@ TEST_F(NodeTest, ButNotInASessionThatAnotherWorkerHadMeanwhile) {
   registry.add_activity("help", detail::make_activity([](ActivityContext&) { return 7; }));
   add_orchestrations(registry);
   Process other(*this, "other", std::move(registry));
-  client.start("helps_in_a_session", "helped");
+  client.start("helps_in_a_session", {.id = "helped"});
   other.run({Step::keep, Step::turns, Step::activities});
   ASSERT_EQ(other.hand.posted(), 1U);
   other.hand.run_posted();
@@ -317,7 +317,7 @@ TEST_F(NodeTest, AResultThatIsDroppedIsSaid) {
 TEST_F(NodeTest, WhatAFetchLockedWhoseAnswerWasLostIsRunAtTheNextOne) {
   const auto turns = process("turns", true, false);
   const auto one = process("one", false, true);
-  run = client.start("works", "i");
+  run = client.start("works", {.id = "i"});
   turns->run({Step::keep, Step::turns});
   one->script.decide = [&](std::string_view point) {
     if (point != "memory.fetch_activities") return Fault::none;
@@ -335,7 +335,7 @@ TEST_F(NodeTest, WhatAFetchLockedWhoseAnswerWasLostIsRunAtTheNextOne) {
 
 TEST_F(NodeTest, AnInstanceThatAFetchLockedWhoseAnswerWasLostRunsAtTheNextOne) {
   const auto one = process("one", true, true);
-  run = client.start("works", "i");
+  run = client.start("works", {.id = "i"});
   one->script.decide = [&](std::string_view point) {
     if (point != "memory.fetch_turns") return Fault::none;
     one->script.decide = {};
@@ -352,7 +352,7 @@ TEST_F(NodeTest, AWorkerThatDrainsGivesBackWhatAFetchLockedWhoseAnswerWasLost) {
   const auto turns = process("turns", true, false);
   const auto one = process("one", false, true);
   const auto other = process("other", false, true);
-  run = client.start("works", "i");
+  run = client.start("works", {.id = "i"});
   turns->run({Step::keep, Step::turns});
   one->script.decide = [&](std::string_view point) {
     if (point != "memory.fetch_activities") return Fault::none;

@@ -272,6 +272,7 @@ void add_outcome(store::TurnCommit& commit, const CachedInstance& instance, engi
   for (const MessageId id : outcome.consumed) {
     if (id.value != 0) commit.consumed.push_back(id);
   }
+  for (const engine::Unreadable& message : outcome.unreadable) commit.set_aside.push_back(message.id);
   if (!instance.waits || outcome.waits != *instance.waits) commit.waits = std::move(outcome.waits);
   if (outcome.status) commit.custom_status = bodies::to_bytes(*outcome.status);
 

@@ -106,7 +106,7 @@ TEST_F(RuntimeTest, RunsAnOrchestrationAndGivesItsResult) {
   Runtime rt(store, quiet());
   add_code(rt);
   rt.start();
-  auto run = rt.client().start("hello", "run-1", "Ada");
+  auto run = rt.client().start("hello", {.id = "run-1"}, "Ada");
   EXPECT_EQ(run.wait<std::string>(kSoon), "Hello, Ada!");
   EXPECT_EQ(run.status(), Status::completed);
   EXPECT_EQ(rt.client().run("run-1").wait<std::string>(kSoon), "Hello, Ada!");
@@ -116,10 +116,10 @@ TEST_F(RuntimeTest, StartsThatAreRepeatedGiveTheSameRunAndOthersConflict) {
   Runtime rt(store, quiet());
   add_code(rt);
   rt.start();
-  const auto first = rt.client().start("hello", "run-1", "Ada");
-  EXPECT_EQ(rt.client().start("hello", "run-1", "Ada").key(), first.key());
+  const auto first = rt.client().start("hello", {.id = "run-1"}, "Ada");
+  EXPECT_EQ(rt.client().start("hello", {.id = "run-1"}, "Ada").key(), first.key());
   try {
-    rt.client().start("hello", "run-1", "Bob");
+    rt.client().start("hello", {.id = "run-1"}, "Bob");
     FAIL() << "nobody objected";
   } catch (const ClientError& e) {
     EXPECT_EQ(e.kind(), ClientError::Kind::conflict);
@@ -147,7 +147,7 @@ TEST_F(RuntimeTest, FansOutAndIn) {
   Runtime rt(store, quiet());
   add_code(rt);
   rt.start();
-  EXPECT_EQ(rt.client().start("sum_of_squares", "s", 20).wait<int>(kSoon), 2870);
+  EXPECT_EQ(rt.client().start("sum_of_squares", {.id = "s"}, 20).wait<int>(kSoon), 2870);
 }
 
 TEST_F(RuntimeTest, ManyRunsAtOnce) {
@@ -163,8 +163,9 @@ TEST_F(RuntimeTest, ATimerFiresAndAnEventWins) {
   Runtime rt(store, quiet());
   add_code(rt);
   rt.start();
-  EXPECT_EQ(rt.client().start("approval", "late", Duration(20ms)).wait<std::string>(kSoon), "too late");
-  auto run = rt.client().start("approval", "fine", Duration(1h));
+  EXPECT_EQ(rt.client().start("approval", {.id = "late"}, Duration(20ms)).wait<std::string>(kSoon),
+            "too late");
+  auto run = rt.client().start("approval", {.id = "fine"}, Duration(1h));
   run.raise("decision", std::string("yes"));
   EXPECT_EQ(run.wait<std::string>(kSoon), "yes");
 }
@@ -174,21 +175,21 @@ TEST_F(RuntimeTest, AnEventMayComeBeforeItsInstance) {
   add_code(rt);
   rt.start();
   rt.client().raise("early", "decision", std::string("yes"));
-  EXPECT_EQ(rt.client().start("approval", "early", Duration(1h)).wait<std::string>(kSoon), "yes");
+  EXPECT_EQ(rt.client().start("approval", {.id = "early"}, Duration(1h)).wait<std::string>(kSoon), "yes");
 }
 
 TEST_F(RuntimeTest, ChildrenReportToTheirParents) {
   Runtime rt(store, quiet());
   add_code(rt);
   rt.start();
-  EXPECT_EQ(rt.client().start("child_sum", "c", 10).wait<int>(kSoon), 55);
+  EXPECT_EQ(rt.client().start("child_sum", {.id = "c"}, 10).wait<int>(kSoon), 55);
 }
 
 TEST_F(RuntimeTest, ContinuesAsNew) {
   Runtime rt(store, quiet());
   add_code(rt);
   rt.start();
-  auto run = rt.client().start("count_down", "c", 10, 0);
+  auto run = rt.client().start("count_down", {.id = "c"}, 10, 0);
   EXPECT_EQ(run.wait<int>(kSoon), 10);
   EXPECT_EQ(run.info().execution, ExecutionNumber{10});
 }
@@ -210,7 +211,7 @@ TEST_F(RuntimeTest, UnreadMessagesReachTheNextExecutionAlsoWhileAnActivityRuns) 
     while (!ctx.stop_token().stop_requested()) std::this_thread::sleep_for(1ms);
   });
   rt.start();
-  const auto run = rt.client().start("lives", "l", std::vector<int>{});
+  const auto run = rt.client().start("lives", {.id = "l"}, std::vector<int>{});
   while (!begun) std::this_thread::yield();
   for (const int number : {1, 2, 3}) run.send("numbers", number);
   run.raise("go", 1);
@@ -221,7 +222,7 @@ TEST_F(RuntimeTest, AFailureIsRetriedAndThenThrown) {
   Runtime rt(store, quiet());
   add_code(rt);
   rt.start();
-  const Result<int> result = rt.client().start("fails", "f").result<int>(kSoon);
+  const Result<int> result = rt.client().start("fails", {.id = "f"}).result<int>(kSoon);
   ASSERT_FALSE(result);
   EXPECT_EQ(attempts, 3);
   EXPECT_EQ(result.error().type, "out_of_paper");
@@ -244,7 +245,7 @@ TEST_F(RuntimeTest, TheNextAttemptBeginsWhereTheLastHeartbeatWas) {
   });
   rt.start();
   faults.inject("memory.finish_activities", 1, Fault::fail_before);
-  EXPECT_EQ(rt.client().start("import", "i").wait<int>(kSoon), 7);
+  EXPECT_EQ(rt.client().start("import", {.id = "i"}).wait<int>(kSoon), 7);
   EXPECT_EQ(faults.pending(), 0U);
 }
 
@@ -252,16 +253,16 @@ TEST_F(RuntimeTest, CancelAsksAndTerminateDoesNot) {
   Runtime rt(store, quiet());
   add_code(rt);
   rt.start();
-  auto stubborn_run = rt.client().start("stubborn", "stubborn");
+  auto stubborn_run = rt.client().start("stubborn", {.id = "stubborn"});
   stubborn_run.cancel("enough");
   EXPECT_EQ(stubborn_run.wait<std::string>(kSoon), "enough");
 
-  auto cancelled = rt.client().start("waits_for_ever", "cancelled");
+  auto cancelled = rt.client().start("waits_for_ever", {.id = "cancelled"});
   cancelled.cancel("enough");
   EXPECT_EQ(cancelled.result<>(kSoon).error().category, Category::cancelled);
   EXPECT_EQ(cancelled.status(), Status::cancelled);
 
-  auto terminated = rt.client().start("waits_for_ever", "terminated");
+  auto terminated = rt.client().start("waits_for_ever", {.id = "terminated"});
   terminated.terminate("now");
   EXPECT_EQ(terminated.result<>(kSoon).error().category, Category::terminated);
   EXPECT_THROW(terminated.cancel("again"), ClientError);
@@ -272,14 +273,19 @@ TEST_F(RuntimeTest, WaitingGivesUpInTimeAndTheRunGoesOn) {
   Runtime rt(store, quiet());
   add_code(rt);
   rt.start();
-  auto run = rt.client().start("approval", "a", Duration(1h));
-  EXPECT_THROW(run.wait<std::string>(1ms), TimeoutError);
+  auto run = rt.client().start("approval", {.id = "a"}, Duration(1h));
+  try {
+    run.wait<std::string>(1ms);
+    FAIL() << "nobody has approved it";
+  } catch (const RunTimedOut& e) {
+    EXPECT_STREQ(e.what(), "timeout: instance 'a' has not ended within 1 ms; it goes on");
+  }
   EXPECT_EQ(run.status(), Status::running);
 }
 
 TEST_F(RuntimeTest, AClientNeedsNoRuntimeAndTheWorkIsDoneLater) {
   Client client(store);
-  auto run = client.start("hello", "run-1", "Ada");
+  auto run = client.start("hello", {.id = "run-1"}, "Ada");
   EXPECT_EQ(run.status(), Status::running);
   EXPECT_EQ(run.describe().waits.at(0).kind, RunWait::Kind::worker);
   Runtime rt(store, quiet());
@@ -294,8 +300,8 @@ TEST_F(RuntimeTest, ASecondRuntimeGoesOnWhereTheFirstStopped) {
     Runtime rt(store, quiet());
     add_code(rt);
     rt.start();
-    client.start("approval", "a", Duration(1h));
-    EXPECT_EQ(rt.client().start("hello", "h", "x").wait<std::string>(kSoon), "Hello, x!");
+    client.start("approval", {.id = "a"}, Duration(1h));
+    EXPECT_EQ(rt.client().start("hello", {.id = "h"}, "x").wait<std::string>(kSoon), "Hello, x!");
   }
   Runtime rt(store, quiet());
   add_code(rt);
@@ -314,7 +320,7 @@ TEST_F(RuntimeTest, StopLetsRunningActivitiesFinish) {
     return "Bye, " + who;
   });
   rt.start();
-  auto run = rt.client().start("hello", "h", "Ada");
+  auto run = rt.client().start("hello", {.id = "h"}, "Ada");
   while (!begun) std::this_thread::yield();
   EXPECT_TRUE(rt.drain(kSoon));
   // Its result is with the store; the next worker needs no second run of it.
@@ -338,7 +344,7 @@ TEST_F(RuntimeTest, AnActivityThatIsStoppedByADrainIsPutBackAndCostsNoAttempt) {
     throw ActivityFailure("stopped", "no time left");
   });
   rt.start();
-  auto run = rt.client().start("once", "o");
+  auto run = rt.client().start("once", {.id = "o"});
   while (!begun) std::this_thread::yield();
   EXPECT_FALSE(rt.drain(1ms));
 
@@ -356,7 +362,7 @@ TEST_F(RuntimeTest, AWorkerThatOthersTookForGoneJoinsAgain) {
   add_code(rt);
   rt.start();
   ASSERT_TRUE(store->sweep({.worker_stale_after = Duration::zero()}));
-  EXPECT_EQ(rt.client().start("hello", "h", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
+  EXPECT_EQ(rt.client().start("hello", {.id = "h"}, "Ada").wait<std::string>(kSoon), "Hello, Ada!");
   EXPECT_EQ(store->workers().value().size(), 1U);
 }
 
@@ -372,7 +378,7 @@ TEST_F(RuntimeTest, AWorkerThatJoinsAgainKnowsItselfAlsoWhenTheAnswerWasLost) {
   rt.start();
   faults.inject("memory.join", 1, Fault::lose_answer);
   ASSERT_TRUE(shaky->sweep({.worker_stale_after = Duration::zero()}));
-  EXPECT_EQ(rt.client().start("hello", "h", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
+  EXPECT_EQ(rt.client().start("hello", {.id = "h"}, "Ada").wait<std::string>(kSoon), "Hello, Ada!");
   EXPECT_EQ(shaky->workers().value().size(), 1U);
   EXPECT_TRUE(lines->wait_for("it has joined again"));
 }
@@ -387,7 +393,7 @@ TEST_F(RuntimeTest, ANodeNameThatAnotherTookMeanwhileStaysWithIt) {
   rt.start();
   ASSERT_TRUE(store->sweep({.worker_stale_after = Duration::zero()}));
   const WorkerKey other = store->join({.node = "a"}).value();
-  Client(store).start("hello", "h", "Ada");  // it looks for work, and is told that nobody knows it
+  Client(store).start("hello", {.id = "h"}, "Ada");  // it looks for work, and is told that nobody knows it
   EXPECT_TRUE(lines->wait_for("another process has started under this node's name"));
   ASSERT_EQ(store->workers().value().size(), 1U);
   EXPECT_EQ(store->workers().value().front().key, other);
@@ -402,7 +408,7 @@ TEST_F(RuntimeTest, WhatWasHandedOffByACommitInDoubtIsRunSoon) {
   add_code(rt);
   rt.start();
   faults.inject("memory.commit_turns", 1, Fault::lose_answer);
-  EXPECT_EQ(rt.client().start("hello", "h", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
+  EXPECT_EQ(rt.client().start("hello", {.id = "h"}, "Ada").wait<std::string>(kSoon), "Hello, Ada!");
   EXPECT_EQ(faults.pending(), 0U);
 }
 
@@ -487,9 +493,10 @@ class StuckTurnTest : public RuntimeTest {
 
 TEST_F(StuckTurnTest, IsGivenUpItsInstanceParkedAndItsThreadReplaced) {
   Client client(store);
-  const auto stuck = client.start("blocks", "stuck");
+  const auto stuck = client.start("blocks", {.id = "stuck"});
   std::vector<holdfast::Run> others;
-  for (int i = 0; i < 20; ++i) others.push_back(client.start("hello", "h" + std::to_string(i), "Ada"));
+  for (int i = 0; i < 20; ++i)
+    others.push_back(client.start("hello", {.id = "h" + std::to_string(i)}, "Ada"));
   const auto rt = started();
   EXPECT_TRUE(lines->wait_for("a turn has not come back within turn_time_limit"));
   for (const auto& run : others) EXPECT_EQ(run.wait<std::string>(kSoon), "Hello, Ada!");
@@ -499,12 +506,12 @@ TEST_F(StuckTurnTest, IsGivenUpItsInstanceParkedAndItsThreadReplaced) {
   door.let_go();
   EXPECT_TRUE(lines->wait_for("a turn that was given up has come back"));
   EXPECT_EQ(stuck.status(), Status::parked);
-  EXPECT_EQ(client.start("hello", "again", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
+  EXPECT_EQ(client.start("hello", {.id = "again"}, "Ada").wait<std::string>(kSoon), "Hello, Ada!");
 }
 
 TEST_F(StuckTurnTest, IsTriedAgainByTheNextDeployment) {
   auto rt = started();
-  const auto stuck = rt->client().start("blocks", "stuck");
+  const auto stuck = rt->client().start("blocks", {.id = "stuck"});
   EXPECT_TRUE(lines->wait_for("a turn has not come back within turn_time_limit"));
   rt.reset();  // does not wait for it
   EXPECT_EQ(door.inside, 1);
@@ -515,7 +522,7 @@ TEST_F(StuckTurnTest, IsTriedAgainByTheNextDeployment) {
 
 TEST_F(StuckTurnTest, LosesNoResultOfAnActivity) {
   auto rt = started();
-  const auto stuck = rt->client().start("blocks_after_activity", "stuck");
+  const auto stuck = rt->client().start("blocks_after_activity", {.id = "stuck"});
   EXPECT_TRUE(lines->wait_for("a turn has not come back within turn_time_limit"));
   rt.reset();
   door.let_go();
@@ -526,7 +533,7 @@ TEST_F(StuckTurnTest, LosesNoResultOfAnActivity) {
 TEST_F(StuckTurnTest, OfAParkedInstanceIsNotNeededToTerminateIt) {
   door.blocks = false;
   auto rt = started();
-  const auto stuck = rt->client().start("blocks_in_replay", "stuck");
+  const auto stuck = rt->client().start("blocks_in_replay", {.id = "stuck"});
   while (stuck.describe().waits.empty()) std::this_thread::yield();
   rt.reset();
   door.blocks = true;
@@ -540,7 +547,7 @@ TEST_F(StuckTurnTest, OfAParkedInstanceIsNotNeededToTerminateIt) {
 
 TEST_F(StuckTurnTest, IsNotWaitedForByAStopThatComesBeforeItsLimit) {
   auto rt = started();
-  rt->client().start("blocks", "stuck");
+  rt->client().start("blocks", {.id = "stuck"});
   while (door.inside == 0) std::this_thread::yield();
   rt.reset();
   EXPECT_EQ(door.inside, 1);
@@ -584,9 +591,9 @@ TEST_F(StuckTurnTest, MayComeBackWhileItIsGivenUp) {
   add_code(rt);
   rt.orchestration("blocks", blocks_and_ends_its_thread);
   rt.start();
-  const auto stuck = rt.client().start("blocks", "stuck");
+  const auto stuck = rt.client().start("blocks", {.id = "stuck"});
   AtThreadEnd::ended.wait(false);
-  EXPECT_EQ(rt.client().start("hello", "h", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
+  EXPECT_EQ(rt.client().start("hello", {.id = "h"}, "Ada").wait<std::string>(kSoon), "Hello, Ada!");
   rt.stop();  // which waits for the threads that are not stuck
   EXPECT_EQ(stuck.status(), Status::parked);
 }
@@ -595,7 +602,7 @@ TEST_F(StuckTurnTest, MayComeBackWhileItIsGivenUp) {
 // one of those does not come back, it is not lost with them.
 TEST_F(StuckTurnTest, TakesNoSuspectAlong) {
   Client client(store);
-  const auto suspect = client.start("hello", "suspect", "Ada");
+  const auto suspect = client.start("hello", {.id = "suspect"}, "Ada");
   const store::Code code{.orchestrations = {{"hello", ""}}};  // whose version the first turn decides
   const WorkerKey worker = *store->join({.node = "other", .code = code});
   for (std::uint64_t i = 1; i <= 2; ++i) {  // nobody has ever committed its turn
@@ -605,18 +612,18 @@ TEST_F(StuckTurnTest, TakesNoSuspectAlong) {
     const store::TurnRelease release{.key = fetched->turns.at(0).key, .token = token, .counts = true};
     ASSERT_TRUE(store->release_turns({&release, 1}).front());
   }
-  client.start("blocks", "stuck");
+  client.start("blocks", {.id = "stuck"});
   const auto rt = started(3);
   EXPECT_TRUE(lines->wait_for("an instance is run by itself"));
   EXPECT_TRUE(lines->wait_for("a turn has not come back within turn_time_limit"));
   EXPECT_EQ(suspect.wait<std::string>(kSoon), "Hello, Ada!");
-  EXPECT_EQ(client.start("hello", "h", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
+  EXPECT_EQ(client.start("hello", {.id = "h"}, "Ada").wait<std::string>(kSoon), "Hello, Ada!");
 }
 
 TEST_F(RuntimeTest, WaitingGivesUpInTimeAlsoWhenTheStoreIsAway) {
   Outage outage;
   Client client(memory({.faults = &outage}), {.retry_for = 1h});
-  const auto run = client.start("hello", "h", "Ada");
+  const auto run = client.start("hello", {.id = "h"}, "Ada");
   outage.begin();
   EXPECT_EQ(run.result<std::string>(10ms).error().type, "wait_timeout");
 }
@@ -637,7 +644,7 @@ TEST_F(RuntimeTest, StopDoesNotWaitForCodeThatIgnoresIt) {
       return who;
     });
     rt.start();
-    rt.client().start("hello", "h", "Ada");
+    rt.client().start("hello", {.id = "h"}, "Ada");
     while (!begun) std::this_thread::yield();
     EXPECT_FALSE(rt.drain(1ms));
   }
@@ -664,7 +671,7 @@ TEST_F(RuntimeTest, ADrainThatLeavesAThreadBehindSaysSo) {
       return 1;
     });
     rt.start();
-    EXPECT_EQ(rt.client().start("hasty", "h").result<int>(kSoon).error().type, "attempt_timeout");
+    EXPECT_EQ(rt.client().start("hasty", {.id = "h"}).result<int>(kSoon).error().type, "attempt_timeout");
     EXPECT_TRUE(lines->wait_for("activity goes on after its grace"));
     EXPECT_FALSE(rt.drain(kSoon));
     EXPECT_FALSE(rt.drain(kSoon)) << "the answer stays what it was";
@@ -688,7 +695,7 @@ TEST_F(RuntimeTest, ASecondStopWaitsForTheFirst) {
     return who;
   });
   rt.start();
-  rt.client().start("hello", "h", "Ada");
+  rt.client().start("hello", {.id = "h"}, "Ada");
   while (!begun) std::this_thread::yield();
   std::thread first([&] { rt.stop(); });
   const auto is_stopping = [&] {
@@ -727,7 +734,7 @@ TEST_F(RuntimeTest, AnActivityMayWaitForTheHookOfASessionThatItAcquires) {
     return came && let_go.get_future().wait_for(kSoon) == std::future_status::ready;
   });
   rt.start();
-  EXPECT_TRUE(rt.client().start("calls", "c").wait<bool>(3 * kSoon));
+  EXPECT_TRUE(rt.client().start("calls", {.id = "c"}).wait<bool>(3 * kSoon));
 }
 
 TEST_F(RuntimeTest, AVersionThatIsNoNameIsRefused) {

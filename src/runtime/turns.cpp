@@ -316,7 +316,8 @@ bool TurnStep::prepare(TurnBatch& batch, store::TurnCommit& commit) {
   add_outcome(commit, instance, std::move(outcome), around);
   add_start_answers(commit, instance, turn.incoming);
   commit.consumed.insert(commit.consumed.end(), turn.incoming.used_up.begin(), turn.incoming.used_up.end());
-  commit.set_aside = turn.incoming.set_aside;
+  commit.set_aside.insert(commit.set_aside.end(), turn.incoming.set_aside.begin(),
+                          turn.incoming.set_aside.end());
   add_completed(commit, turn.taken.done);
   if (first.fresh) commit.version = first.version;
   if (instance.build != worker_.options.build) commit.build = worker_.options.build;
@@ -359,6 +360,16 @@ engine::Outcome TurnStep::run_code(TurnBatch& batch) {
 
 void TurnStep::report(const CachedInstance& instance, const engine::Outcome& outcome) {
   worker_.counters.ignored_messages.add(outcome.ignored);
+  for (const engine::Unreadable& message : outcome.unreadable) {
+    const bool event = message.address.kind == Address::Kind::event;
+    log(*worker_.logger, LogLevel::error,
+        event ? "an event can't be read as what the code waits for; it is set aside"
+              : "a message can't be read as what the code waits for; it is set aside",
+        {{"instance", instance.id},
+         {"orchestration", instance.code.name},
+         {event ? "event" : "mailbox", message.address.name},
+         {"why", message.failure.message}});
+  }
   for (const std::string& near : outcome.near_limits) {
     worker_.counters.near_limits.add();
     log(*worker_.logger, LogLevel::warn, "an instance comes near to a limit",

@@ -80,9 +80,16 @@ void refuse_newer(const std::string& schema, std::int32_t there, std::int32_t kn
 /// end: none is under way while the schema changes, and the next one finds the new number.
 constexpr const char* kHoldOthersOff = "LOCK TABLE deployment IN ACCESS EXCLUSIVE MODE;";
 
-void bring_up_to_date(Connection& connection, const std::string& schema, std::span<const Migration> known) {
+void bring_up_to_date(Connection& connection, const PostgresOptions& options,
+                      std::span<const Migration> known) {
+  const std::string& schema = options.schema;
   number(connection, kLock, Parameters(schema));
   const std::optional<std::int32_t> there = newest_in(connection, schema);
+  if (!there && !options.create) {
+    throw StoreOpenError(Why::missing, "the database has no schema '" + schema +
+                                           "', and it was not to be made; name another one, or set "
+                                           "PostgresOptions::create");
+  }
   refuse_newer(schema, there.value_or(0), known.back().number);
   try {
     if (!there) connection.run("CREATE SCHEMA IF NOT EXISTS " + quoted(schema));
@@ -208,7 +215,7 @@ std::int32_t open_schema(const ConnectionSetup& setup, const PostgresOptions& op
     refuse_other_encoding(connection);
     const std::int32_t newest = newest_in(connection, setup.schema).value_or(0);
     refuse_newer(setup.schema, newest, known.back().number);
-    if (newest < known.back().number) bring_up_to_date(connection, setup.schema, known);
+    if (newest < known.back().number) bring_up_to_date(connection, options, known);
     adopt_server(connection, options.logger);
     return intern_namespace(connection, options.ns);
   } catch (const SqlError& error) {

@@ -117,6 +117,15 @@ TEST(PostgresOpen, AMigrationThatFailsChangesNothing) {
   EXPECT_TRUE(can_start(*schema.open(), "order-1"));
 }
 
+TEST(PostgresOpen, ASchemaThatIsMissingIsNotMadeUnlessItMayBe) {
+  const TestSchema schema;
+  schema.run("DROP SCHEMA IF EXISTS " + schema.name() + " CASCADE");
+  EXPECT_EQ(refusal([&] { schema.open({.create = false}); }), Kind::missing);
+  EXPECT_THROW(schema.run("SELECT count(*) FROM " + schema.name() + ".instances"), SqlError);
+  schema.open();
+  EXPECT_TRUE(can_start(*schema.open({.create = false}), "order-1"));
+}
+
 TEST(PostgresOpen, TablesOfAnotherProgramAreLeftAlone) {
   const TestSchema schema;
   schema.run("DROP SCHEMA IF EXISTS " + schema.name() + " CASCADE; CREATE SCHEMA " + schema.name() +

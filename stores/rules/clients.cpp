@@ -67,7 +67,11 @@ StoreResult<InstanceKey> send_anew(Transaction& tx, Instance* instance, const Cl
   if (item.message.kind != MessageKind::control && item.message.kind != MessageKind::delivery) {
     return refuse(StoreError::Kind::invalid, "clients send control messages and deliveries only");
   }
-  if (instance == nullptr) return keep_early(tx, item);
+  if (instance == nullptr)
+    return item.life == InstanceKey{} ? keep_early(tx, item) : no_instance(item.instance);
+  if (item.life != InstanceKey{} && instance->view.key != item.life) {
+    return refuse(StoreError::Kind::gone, "instance '" + item.instance + "' is gone: another one has its id");
+  }
   if (has_ended(instance->view.status)) {
     return refuse(StoreError::Kind::conflict, "instance '" + item.instance + "' has ended");
   }

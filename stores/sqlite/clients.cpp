@@ -32,7 +32,10 @@ StoreResult<InstanceKey> send_anew(Transaction& tx, const store::ClientMessage& 
     return refuse(StoreError::Kind::invalid, "clients send control messages and deliveries only");
   }
   const std::optional<InstanceKey> key = key_of(tx, item.instance);
-  if (!key) return keep_early(tx, item);
+  if (!key) return item.life == InstanceKey{} ? keep_early(tx, item) : no_instance(item.instance);
+  if (item.life != InstanceKey{} && *key != item.life) {
+    return refuse(StoreError::Kind::gone, "instance '" + item.instance + "' is gone: another one has its id");
+  }
   Instance* instance = load_instance(tx, *key);
   if (store::has_ended(instance->status)) {
     return refuse(StoreError::Kind::conflict, "instance '" + item.instance + "' has ended");

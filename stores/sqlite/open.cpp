@@ -5,6 +5,7 @@
 #include <holdfast/errors.hpp>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -66,16 +67,29 @@ void check_folder(const std::string& file, const std::string& folder, const Open
   }
 }
 
+// Payloads are nobody else's business; SQLite makes the files beside it in the same way. Not by opening it:
+// see may_write(). When it can't be made, or is there by now, SQLite finds out.
+void make_private(const std::string& file) {
+  static_cast<void>(::mknod(file.c_str(), S_IFREG | S_IRUSR | S_IWUSR, 0));
+}
+
 // True when there is something in it.
-bool check_existing(const std::string& file, const std::string& folder) {
+bool check_existing(const std::string& file, const std::string& folder, bool create) {
   std::error_code failed;
   const fs::file_status status = fs::status(file, failed);
   if (status.type() == fs::file_type::not_found ||
       (fs::is_regular_file(status) && fs::is_empty(file, failed))) {
+    if (!create) {
+      refuse(OpenKind::missing, file,
+             "there is none, and it was not to be made; correct the path, or set SqliteOptions::create");
+    }
     if (room_on_disk(folder) < kRoomForANewFile) {
       refuse(OpenKind::disk_full, file, "the disk is full; make room on it");
     }
-    if (status.type() == fs::file_type::not_found) return false;
+    if (status.type() == fs::file_type::not_found) {
+      make_private(file);
+      return false;
+    }
   } else if (!fs::is_regular_file(status)) {
     refuse(OpenKind::not_a_store, file, "it is no ordinary file; correct the path");
   }
@@ -315,7 +329,7 @@ OpenedDatabase open_database(const fs::path& path, const SqliteOptions& options,
   const std::string folder = fs::absolute(path).parent_path().string();
   check_folder(file, folder, seams);
   try {
-    const bool has_content = check_existing(file, folder);
+    const bool has_content = check_existing(file, folder, options.create);
     return open_file(file, has_content, options, plan, seams);
   } catch (const SqlError& error) {
     throw_open_error(error, path);

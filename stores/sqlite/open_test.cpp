@@ -108,6 +108,36 @@ TEST(SqliteOpen, MakesAFileAndOpensItAgain) {
   EXPECT_THROW(reader.exec("DELETE FROM things"), SqlError);
 }
 
+TEST(SqliteOpen, MakesFilesForTheirOwnerAlone) {
+  const TemporaryFolder folder;
+  const std::string path = make_store(folder);
+  auto opened = open_database(path, {}, kPlan);
+  opened.writer.exec("INSERT INTO things VALUES (-1, 'x')");
+  for (const char* const suffix : {"", "-wal", "-shm"}) {
+    EXPECT_EQ(fs::status(path + suffix).permissions(), fs::perms::owner_read | fs::perms::owner_write)
+        << suffix;
+  }
+}
+
+TEST(SqliteOpen, DoesNotMakeAFileThatWasNotToBeMade) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "store.db";
+  const auto kind = [&] {
+    try {
+      open_database(path, {.create = false}, kPlan);
+    } catch (const StoreOpenError& error) {
+      return error.kind();
+    }
+    return Kind::unavailable;
+  };
+  EXPECT_EQ(kind(), Kind::missing);
+  EXPECT_FALSE(fs::exists(path));
+  write_file(path, "");  // nothing is in it, so nothing can be lost in it
+  EXPECT_EQ(kind(), Kind::missing);
+  make_store(folder);
+  EXPECT_EQ(open_database(path, {.create = false}, kPlan).path, path);
+}
+
 TEST(SqliteOpen, TakesAnEmptyFileAsNew) {
   const TemporaryFolder folder;
   write_file(folder / "store.db", "");

@@ -48,6 +48,7 @@ class ReplayHarness::Impl {
   ExecutionNumber execution_number_{0};
   std::vector<std::string> segments_;  // of this execution
   std::vector<StartedOperation> cancelled_;
+  std::vector<SetAsideMessage> set_aside_;  // sent, and of no type that the code waits for
   std::map<std::string, Payload, std::less<>> values_;
   std::optional<Payload> status_;
   std::optional<engine::End> end_;
@@ -100,6 +101,10 @@ void ReplayHarness::Impl::turn(Message message) {
 void ReplayHarness::Impl::absorb(Outcome outcome) {
   const std::set<MessageId> consumed(outcome.consumed.begin(), outcome.consumed.end());
   std::erase_if(unread_, [&](const Message& m) { return consumed.contains(m.id); });
+  for (const engine::Unreadable& message : outcome.unreadable) {
+    std::erase_if(unread_, [&](const Message& m) { return m.id == message.id; });
+    set_aside_.push_back({message.address, message.failure});
+  }
   if (outcome.segment.empty()) return;
   segments_.push_back(std::move(outcome.segment));
   for (const engine::Action& action : outcome.actions) {
@@ -347,6 +352,8 @@ Result<Payload> ReplayHarness::output_payload() const {
   };
   return std::visit(result, *impl_->end_);
 }
+
+const std::vector<SetAsideMessage>& ReplayHarness::set_aside() const noexcept { return impl_->set_aside_; }
 
 const Payload* ReplayHarness::status_payload() const noexcept {
   return impl_->status_ ? &*impl_->status_ : nullptr;

@@ -69,7 +69,10 @@ store::InstanceView find(Store& store, std::string_view id) {
 
 }  // namespace
 
-RunInfo Simulation::info(std::string_view id) const { return detail::to_info(find(impl_.plain_store(), id)); }
+RunInfo Simulation::info(std::string_view id) const {
+  const store::InstanceView view = find(impl_.plain_store(), id);
+  return detail::to_infos(impl_.plain_store(), {&view, 1}).value().front();
+}
 
 Result<Payload> Simulation::output_of(std::string_view id) const {
   const store::InstanceView view = find(impl_.plain_store(), id);

@@ -22,7 +22,8 @@ Task<std::string> greeting(Context& ctx, std::string who) {
 void hello(Simulation& sim) {
   sim.activity("greet", [](ActivityContext&, std::string who) { return "Hello, " + who + "!"; });
   sim.orchestration("greeting", greeting);
-  sim.at(1s, "greet Ada", [](Client& client) { client.start("greeting", "g-1", std::string("Ada")); });
+  sim.at(1s, "greet Ada",
+         [](Client& client) { client.start("greeting", {.id = "g-1"}, std::string("Ada")); });
   sim.at_end([&sim] {
     if (sim.result<std::string>("g-1").value() != "Hello, Ada! Bye.") sim.fail("a strange greeting");
   });
@@ -61,7 +62,7 @@ TEST(Simulator, FindsWhatNeverEnds) {
   const auto scenario = [](Simulation& sim) {
     sim.orchestration("waiting",
                       [](Context& ctx) -> Task<int> { co_return co_await ctx.event<int>("never"); });
-    sim.at(0s, "start", [](Client& client) { client.start("waiting", "w-1"); });
+    sim.at(0s, "start", [](Client& client) { client.start("waiting", {.id = "w-1"}); });
   };
   const SimulationReport report = simulate(scenario, 1, {.trouble = 1s, .patience = 10s});
   ASSERT_TRUE(report.failure);
@@ -74,7 +75,7 @@ TEST(Simulator, FindsAnActivityThatIsNotSafeToRepeat) {
     const auto charged = std::make_shared<int>(0);
     sim.activity("charge", [charged](ActivityContext&) { ++*charged; });  // no look at the idempotency key
     sim.orchestration("order", [](Context& ctx) -> Task<> { co_await ctx.activity<void>("charge"); });
-    sim.at(0s, "order", [](Client& client) { client.start("order", "o-1"); });
+    sim.at(0s, "order", [](Client& client) { client.start("order", {.id = "o-1"}); });
     sim.at_end([&sim, charged] {
       if (*charged != 1) sim.fail("charged " + std::to_string(*charged) + " times");
     });
@@ -94,7 +95,7 @@ TEST(Simulator, ReportsCodeThatDecidesByChance) {
     sim.orchestration("fickle", [](Context& ctx) -> Task<> { co_await ctx.sleep(1s); });
     for (int i = 0; i <= runs; ++i) {
       const std::string id = "f-" + std::to_string(i);
-      sim.at(0s, "start", [id](Client& client) { client.start("fickle", id); });
+      sim.at(0s, "start", [id](Client& client) { client.start("fickle", {.id = id}); });
     }
     ++runs;
     sim.at_end([&sim] { sim.fail("always"); });
@@ -130,7 +131,7 @@ TEST(Simulator, GivesCodeOnlyToTheBuildsThatHaveIt) {
     sim.orchestration("versioned", [](Context&) -> Task<int> { co_return 1; });
     sim.orchestration("versioned", {.version = "2", .from_build = 1'000'000},
                       [](Context&) -> Task<int> { co_return 2; });
-    sim.at(1s, "start", [](Client& client) { client.start("versioned", "v-1"); });
+    sim.at(1s, "start", [](Client& client) { client.start("versioned", {.id = "v-1"}); });
     sim.at_end([&sim] {
       if (sim.result<int>("v-1").value() != 1) sim.fail("no build has version 2");
     });

@@ -30,9 +30,10 @@ TEST_P(ActivitiesTest, AreTriedAgainByEachKindOfBackoff) {
   Client client = rt->client();
   for (const Backoff backoff : {Backoff::fixed, Backoff::linear, Backoff::exponential}) {
     const std::string id = "backoff-" + std::to_string(static_cast<int>(backoff));
-    EXPECT_EQ(client.start("attempts_of", id, 3, backoff).wait<int>(kSoon), 3);
+    EXPECT_EQ(client.start("attempts_of", {.id = id}, 3, backoff).wait<int>(kSoon), 3);
   }
-  const Result<int> failed = client.start("attempts_of", "too few", 2, Backoff::fixed).result<int>(kSoon);
+  const Result<int> failed =
+      client.start("attempts_of", {.id = "too few"}, 2, Backoff::fixed).result<int>(kSoon);
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().type, "busy");
   EXPECT_EQ(failed.error().attempt, 2);
@@ -61,8 +62,8 @@ TEST_P(ActivitiesTest, AreNotTriedAgainAfterFailuresThatAreFinalOrTheTotalDeadli
     r.orchestration("declined", declined);
     r.orchestration("out_of_time", out_of_time);
   });
-  EXPECT_EQ(rt->client().start("declined", "d").wait<std::string>(kSoon), "declined 1");
-  EXPECT_EQ(rt->client().start("out_of_time", "o").wait<std::string>(kSoon), "gave up");
+  EXPECT_EQ(rt->client().start("declined", {.id = "d"}).wait<std::string>(kSoon), "declined 1");
+  EXPECT_EQ(rt->client().start("out_of_time", {.id = "o"}).wait<std::string>(kSoon), "gave up");
 }
 
 Task<int> hurried(Context& ctx) {
@@ -83,7 +84,7 @@ TEST_P(ActivitiesTest, AnAttemptThatTakesTooLongIsTriedAgain) {
     });
     r.orchestration("hurried", hurried);
   });
-  EXPECT_GE(rt->client().start("hurried", "h").wait<int>(kSoon), 2);
+  EXPECT_GE(rt->client().start("hurried", {.id = "h"}).wait<int>(kSoon), 2);
 }
 
 Task<std::string> who_am_i(Context& ctx) {
@@ -106,7 +107,7 @@ TEST_P(ActivitiesTest, KnowWhoTheyAre) {
     });
     r.orchestration("who_am_i", who_am_i);
   });
-  EXPECT_EQ(rt->client().start("who_am_i", "w").wait<std::string>(kSoon),
+  EXPECT_EQ(rt->client().start("who_am_i", {.id = "w"}).wait<std::string>(kSoon),
             "tell of w/1 #3 attempt 2 delivery 1 queue q");
   EXPECT_EQ(keys.size(), 1U);
 }
@@ -129,7 +130,7 @@ TEST_P(ActivitiesTest, HeartbeatsAreSeenByClientsAndByTheNextAttempt) {
     });
     r.orchestration("counts", counts);
   });
-  const Run run = rt->client().start("counts", "c");
+  const Run run = rt->client().start("counts", {.id = "c"});
   EXPECT_TRUE(eventually([&] {
     const RunDetail detail = run.describe();
     return !detail.waits.empty() && detail.waits.front().heartbeat<int>() == 41;
@@ -167,10 +168,10 @@ class AheadTest : public OnEachStore {
     Client client(store());
     const std::string round = std::to_string(rounds++);
     for (int i = 0; i < 20; ++i) {
-      client.start("asks", "q" + round + "/" + std::to_string(i), "quick").wait<int>(kSoon);
+      client.start("asks", {.id = "q" + round + "/" + std::to_string(i)}, "quick").wait<int>(kSoon);
     }
     blocks = false;
-    blocking.emplace(client.start("asks", "b" + round, "block"));
+    blocking.emplace(client.start("asks", {.id = "b" + round}, "block"));
     ASSERT_TRUE(eventually([&] { return blocks.load(); }));
   }
   // It has its lock, and no slot. That is so for a tenth of a second, which a busy machine may miss: then it
@@ -180,7 +181,7 @@ class AheadTest : public OnEachStore {
       occupy_first();
       if (HasFatalFailure()) return;
       Client client(store());
-      ahead.emplace(client.start("asks", "ahead" + std::to_string(rounds), "quick"));
+      ahead.emplace(client.start("asks", {.id = "ahead" + std::to_string(rounds)}, "quick"));
       const auto missed = std::chrono::steady_clock::now() + 1s;
       while (std::chrono::steady_clock::now() < missed) {
         const RunDetail detail = ahead->describe();
@@ -263,10 +264,10 @@ TEST_P(QueuesTest, EachWorkerServesThoseThatItWasGiven) {
   const auto orchestrates = worker("none", {});
   const auto gpu = worker("some", {"gpu", "tpu"});
   Client client = orchestrates->client();
-  EXPECT_EQ(client.start("in_queue", "1", "gpu").wait<std::string>(kSoon), "some");
-  EXPECT_EQ(client.start("in_queue", "2", "tpu").wait<std::string>(kSoon), "some");
-  const Run in_default = client.start("in_queue", "3", "");
-  const Run elsewhere = client.start("in_queue", "4", "fpga");
+  EXPECT_EQ(client.start("in_queue", {.id = "1"}, "gpu").wait<std::string>(kSoon), "some");
+  EXPECT_EQ(client.start("in_queue", {.id = "2"}, "tpu").wait<std::string>(kSoon), "some");
+  const Run in_default = client.start("in_queue", {.id = "3"}, "");
+  const Run elsewhere = client.start("in_queue", {.id = "4"}, "fpga");
   EXPECT_TRUE(eventually([&] { return client.queues().size() == 2; }));
   const auto only_default = worker("default", {""});
   EXPECT_EQ(in_default.wait<std::string>(kSoon), "default");
@@ -277,8 +278,8 @@ TEST_P(QueuesTest, EachWorkerServesThoseThatItWasGiven) {
 
 TEST_P(QueuesTest, TheDefaultAndSomeOthers) {
   const auto rt = worker("both", {"", "gpu"});
-  EXPECT_EQ(rt->client().start("in_queue", "1", "gpu").wait<std::string>(kSoon), "both");
-  EXPECT_EQ(rt->client().start("in_queue", "2", "").wait<std::string>(kSoon), "both");
+  EXPECT_EQ(rt->client().start("in_queue", {.id = "1"}, "gpu").wait<std::string>(kSoon), "both");
+  EXPECT_EQ(rt->client().start("in_queue", {.id = "2"}, "").wait<std::string>(kSoon), "both");
 }
 
 TEST_P(QueuesTest, WorkThatNobodyServesShowsUpWithItsTimeoutAndSlowsNobody) {
@@ -303,14 +304,15 @@ TEST_P(QueuesTest, WorkThatNobodyServesShowsUpWithItsTimeoutAndSlowsNobody) {
   EXPECT_GT(*wait.gives_up_in, Duration(50min));
   EXPECT_NE(wait.state.find("no live worker has it and serves queue 'gpu'"), std::string::npos) << wait.state;
   for (int i = 0; i < 50; ++i) {
-    EXPECT_EQ(client.start("in_queue", "free-" + std::to_string(i), "").wait<std::string>(kSoon), "default");
+    EXPECT_EQ(client.start("in_queue", {.id = "free-" + std::to_string(i)}, "").wait<std::string>(kSoon),
+              "default");
   }
 }
 
 TEST_P(QueuesTest, WhatNobodyTakesInTimeFails) {
   const auto rt = worker("default", {""});
   const Duration limit = 50ms;
-  EXPECT_EQ(rt->client().start("waits_for_a_worker", "1", "gpu", limit).wait<std::string>(kSoon),
+  EXPECT_EQ(rt->client().start("waits_for_a_worker", {.id = "1"}, "gpu", limit).wait<std::string>(kSoon),
             "schedule_to_start");
 }
 
@@ -326,7 +328,7 @@ TEST_P(QueuesTest, HigherPriorityGoesFirst) {
   std::vector<int> order;
   const auto orchestrates =
       runtime({.queues = {}}, [](Runtime& r) { r.orchestration("schedules_all", schedules_all); });
-  const Run run = orchestrates->client().start("schedules_all", "s", 9);
+  const Run run = orchestrates->client().start("schedules_all", {.id = "s"}, 9);
   EXPECT_TRUE(eventually([&] {
     const std::vector<QueueInfo> queues = orchestrates->client().queues();
     return !queues.empty() && queues.front().ready == 9;
@@ -361,7 +363,7 @@ TEST_P(ActivitiesTest, ValuesMayBeOfTypesThatTheCodeDoesNotKnow) {
     r.orchestration("mirror", mirror);
   });
   const Payload bytes{kBytesEncoding, std::string("\x00\xFF\x80null", 7)};
-  const Run run = rt->client().start("untyped", "u", bytes);
+  const Run run = rt->client().start("untyped", {.id = "u"}, bytes);
   const Payload text{kJsonEncoding, "\"null\""};
   run.raise("more", text);
   EXPECT_EQ(run.wait<Payload>(kSoon), text);

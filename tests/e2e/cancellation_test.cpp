@@ -162,7 +162,7 @@ TEST_P(CancellationTest, TheStopTokenIsQuietWhileTheInstanceRuns) {
     r.orchestration("watches", watches);
     r.activity("watch", [](ActivityContext& ctx) { return ctx.stop_token().stop_requested() ? 1 : 0; });
   });
-  EXPECT_EQ(rt->client().start("watches", "w").wait<int>(kSoon), 0);
+  EXPECT_EQ(rt->client().start("watches", {.id = "w"}).wait<int>(kSoon), 0);
   EXPECT_EQ(log->count("asked to stop"), 0U);
 }
 
@@ -201,9 +201,9 @@ TEST_P(CancellationTest, EveryTriggerFiresTheTokenWithItsReasonInContextLogAndDe
     SCOPED_TRACE(id);
     Client starter = client;
     if (trigger.orchestration == "goes_on_as_new") {
-      starter.start(trigger.orchestration, id, 0);
+      starter.start(trigger.orchestration, {.id = id}, 0);
     } else {
-      starter.start(trigger.orchestration, id);
+      starter.start(trigger.orchestration, {.id = id});
     }
     ASSERT_TRUE(eventually([&] { return seen.has_begun(number); }));
     trigger.pull(client, id);
@@ -223,7 +223,7 @@ TEST_P(CancellationTest, EveryTriggerFiresTheTokenWithItsReasonInContextLogAndDe
 
 TEST_P(CancellationTest, AnActivityThatEndsWithinItsGraceIsAcknowledgedWithoutAWarning) {
   const auto rt = watching();
-  const Run run = rt->client().start("watches", "w");
+  const Run run = rt->client().start("watches", {.id = "w"});
   ASSERT_TRUE(eventually([&] { return seen.has_begun(1); }));
   run.cancel("enough");
   EXPECT_TRUE(log->wait_for("activity has ended within its grace instance=w"));
@@ -238,9 +238,9 @@ TEST_P(CancellationTest, AnActivityThatEndsWithinItsGraceIsAcknowledgedWithoutAW
 TEST_P(CancellationTest, AWorkerWhoseSlotsAllIgnoreTheirStopServesNewWorkAfterTheGrace) {
   const auto rt = ignoring({.activity_slots = 4, .cancel_grace = 50ms});
   std::vector<Run> runs;
-  for (int i = 0; i < 4; ++i) runs.push_back(rt->client().start("watches", "w" + std::to_string(i)));
+  for (int i = 0; i < 4; ++i) runs.push_back(rt->client().start("watches", {.id = "w" + std::to_string(i)}));
   ASSERT_TRUE(eventually([&] { return stubborn.inside == 4; }));
-  const Run waits = rt->client().start("hello", "h", "Ada");
+  const Run waits = rt->client().start("hello", {.id = "h"}, "Ada");
   for (const Run& run : runs) run.cancel("enough");
   EXPECT_EQ(waits.wait<std::string>(kSoon), "Hello, Ada!");
   EXPECT_EQ(stubborn.inside, 4);
@@ -256,7 +256,7 @@ TEST_P(CancellationTest, AWorkerWhoseSlotsAllIgnoreTheirStopServesNewWorkAfterTh
 
 TEST_P(CancellationTest, WithTooManyAbandonedActivitiesAWorkerBeginsNoMoreAndSaysSo) {
   const auto rt = ignoring({.activity_slots = 4, .cancel_grace = 10ms, .max_abandoned = 2});
-  for (const std::string id : {"a", "b"}) rt->client().start("watches", id);
+  for (const std::string id : {"a", "b"}) rt->client().start("watches", {.id = id});
   ASSERT_TRUE(eventually([&] { return stubborn.inside == 2; }));
   for (const std::string id : {"a", "b"}) rt->client().cancel(id, "enough");
   EXPECT_TRUE(log->wait_for("this worker begins no more activities"));
@@ -264,7 +264,7 @@ TEST_P(CancellationTest, WithTooManyAbandonedActivitiesAWorkerBeginsNoMoreAndSay
                 .gauge("holdfast_abandoned_activities", "Activities that go on after their grace.")
                 .value(),
             2);
-  const Run waits = rt->client().start("hello", "h", "Ada");
+  const Run waits = rt->client().start("hello", {.id = "h"}, "Ada");
   EXPECT_TRUE(eventually([&] { return !waits.describe().waits.empty(); }));
   EXPECT_EQ(waits.result<std::string>(50ms).error().type, "wait_timeout");
   EXPECT_EQ(wait_of(waits.describe(), RunWait::Kind::activity).running_on, "");
@@ -292,7 +292,7 @@ TEST_P(CancellationTest, WhatActivitiesReturnOrThrowDuringTheirGraceIsDropped) {
       return 1;
     });
   });
-  const Run run = rt->client().start("ends_three_ways", "e");
+  const Run run = rt->client().start("ends_three_ways", {.id = "e"});
   ASSERT_TRUE(eventually([&] { return seen.has_begun(3); }));
   run.cancel("enough");
   EXPECT_EQ(run.result<std::string>(kSoon).error().category, Category::cancelled);
@@ -324,7 +324,7 @@ TEST_P(CancellationTest, ActivitiesInParallelAreCancelledTogetherAndEachEndsInIt
       return 1;
     });
   });
-  const Run run = rt->client().start("three_at_once", "t");
+  const Run run = rt->client().start("three_at_once", {.id = "t"});
   ASSERT_TRUE(eventually([&] { return seen.has_begun(3); }));
   run.cancel("enough");
   EXPECT_TRUE(eventually([&] { return seen.has_stopped(3); }));
@@ -354,7 +354,7 @@ TEST_P(CancellationTest, ThreadsThatShareTheTokenStopWithTheirActivity) {
       return 0;  // after its threads, which its scope waits for
     });
   });
-  const Run run = rt->client().start("watches", "w");
+  const Run run = rt->client().start("watches", {.id = "w"});
   ASSERT_TRUE(eventually([&] { return children == 3; }));
   run.cancel("enough");
   EXPECT_TRUE(log->wait_for("activity has ended within its grace"));
@@ -371,7 +371,7 @@ TEST_P(CancellationTest, AThreadWithoutTheTokenMayOutliveItsActivity) {
       return 0;
     });
   });
-  const Run run = rt->client().start("watches", "w");
+  const Run run = rt->client().start("watches", {.id = "w"});
   ASSERT_TRUE(eventually([&] { return stubborn.inside == 1; }));
   run.cancel("enough");
   EXPECT_TRUE(log->wait_for("activity has ended within its grace"));
@@ -397,7 +397,7 @@ TEST_P(CancellationTest, WhatIsScheduledAndDroppedInOneTurnNeverRuns) {
     });
   });
   for (int i = 0; i < 20; ++i)
-    EXPECT_EQ(rt->client().start("drops_at_once", std::to_string(i)).wait<int>(kSoon), 7);
+    EXPECT_EQ(rt->client().start("drops_at_once", {.id = std::to_string(i)}).wait<int>(kSoon), 7);
   EXPECT_TRUE(rt->client().queues().empty());
   rt->stop();
   EXPECT_FALSE(seen.has_begun(1));
@@ -411,8 +411,8 @@ TEST_P(CancellationTest, WhatIsQueuedWhenItsInstanceEndsIsNeverStarted) {
     return count == 0 ? queues.empty() : !queues.empty() && queues.front().ready == count;
   };
   Client starter = client;
-  for (const std::string id : {"cancelled", "terminated", "deleted"}) starter.start("watches", id);
-  starter.start("completes", "completed");
+  for (const std::string id : {"cancelled", "terminated", "deleted"}) starter.start("watches", {.id = id});
+  starter.start("completes", {.id = "completed"});
   ASSERT_TRUE(eventually([&] { return queued(4); }));
   client.cancel("cancelled", "enough");
   client.terminate("terminated", "enough");
@@ -443,7 +443,8 @@ TEST_P(CancellationTest, WhatIsTerminatedBeforeItsFirstTurnNeverRuns) {
     r.activity("work", [&](ActivityContext&) { return ++worked; });
     r.orchestration("begins_at_once", begins_at_once);
   };
-  for (int i = 0; i < 5; ++i) client.start("begins_at_once", "i" + std::to_string(i)).terminate("never mind");
+  for (int i = 0; i < 5; ++i)
+    client.start("begins_at_once", {.id = "i" + std::to_string(i)}).terminate("never mind");
   const auto rt = runtime(add);
   for (int i = 0; i < 5; ++i) {
     const Run run = client.run("i" + std::to_string(i));
@@ -459,7 +460,7 @@ TEST_P(CancellationTest, AChildThatIsTerminatedBeforeItsFirstTurnNeverRunsAndTel
   std::atomic<int> worked{0};
   Client client(store());
   auto starter = runtime([](Runtime& r) { r.orchestration("starts_one", starts_one); });
-  const Run parent = client.start("starts_one", "p");
+  const Run parent = client.start("starts_one", {.id = "p"});
   parent.raise("go", 1);
   EXPECT_TRUE(eventually([&] { return client.find("child").has_value(); }));
   client.terminate("child", "never mind");
@@ -477,7 +478,7 @@ TEST_P(CancellationTest, ACompletionThatIsCommittedBeforeTheRequestWins) {
     add_orchestrations(r);
     r.activity("watch", [](ActivityContext&) { return 0; });
   });
-  const Run run = rt->client().start("races", "r");
+  const Run run = rt->client().start("races", {.id = "r"});
   EXPECT_TRUE(eventually([&] { return waits_for(run.describe(), RunWait::Kind::event, "end"); }));
   run.cancel("too late for the activity");
   EXPECT_EQ(run.result<int>(kSoon).error().category, Category::cancelled);
@@ -488,7 +489,7 @@ TEST_P(CancellationTest, ACompletionThatIsCommittedBeforeTheRequestWins) {
 TEST_P(CancellationTest, ARequestToWhatHasEndedOrIsUnknownIsAnsweredClearly) {
   const auto rt = runtime([](Runtime& r) { add_program(r); });
   const Client client = rt->client();
-  const Run run = rt->client().start("hello", "h", "Ada");
+  const Run run = rt->client().start("hello", {.id = "h"}, "Ada");
   EXPECT_EQ(run.wait<std::string>(kSoon), "Hello, Ada!");
   const auto kind_of = [](const std::function<void()>& call) -> std::optional<ClientError::Kind> {
     try {
@@ -538,7 +539,7 @@ class TakesTheLastOnly final : public ForwardingStore {
 TEST_P(CancellationTest, ARequestWhoseTerminationAloneWasTakenIsNoConflict) {
   const auto rt = watching();
   Client plain(store());
-  plain.start("watches", "w");
+  plain.start("watches", {.id = "w"});
   Client client(std::make_shared<TakesTheLastOnly>(
       store(), [&] { return plain.run("w").status() == Status::terminated; }));
   client.cancel("w", {.terminate_after = 10ms}, "enough");
@@ -558,7 +559,7 @@ TEST_P(CancellationTest, AHundredInstancesOfFiveActivitiesAreCancelledAtOnce) {
   });
   std::vector<Run> runs;
   for (int i = 0; i < kInstances; ++i)
-    runs.push_back(rt->client().start("five_watches", "i" + std::to_string(i)));
+    runs.push_back(rt->client().start("five_watches", {.id = "i" + std::to_string(i)}));
   ASSERT_TRUE(eventually([&] { return seen.has_begun(5 * kInstances); }));
   for (const Run& run : runs) run.cancel("all of them");
   for (const Run& run : runs) EXPECT_EQ(run.result<int>(kSoon).error().category, Category::cancelled);
@@ -580,7 +581,8 @@ TEST_P(CancellationTest, UnderFullLoadCancelsArriveAndTheWorkThatWaitedGoesOn) {
     });
   });
   std::vector<Run> holders;
-  for (int i = 0; i < 4; ++i) holders.push_back(rt->client().start("watches", "w" + std::to_string(i)));
+  for (int i = 0; i < 4; ++i)
+    holders.push_back(rt->client().start("watches", {.id = "w" + std::to_string(i)}));
   ASSERT_TRUE(eventually([&] { return seen.has_begun(4); }));  // every slot is taken
   const std::vector<Run> behind = rt->client().start_all("sum_of_squares", many(50, 10));
   EXPECT_TRUE(eventually([&] {
@@ -590,14 +592,14 @@ TEST_P(CancellationTest, UnderFullLoadCancelsArriveAndTheWorkThatWaitedGoesOn) {
   for (const Run& run : holders) run.cancel("make room");
   EXPECT_TRUE(eventually([&] { return seen.has_stopped(4); }));
   for (const Run& run : behind) EXPECT_EQ(run.wait<int>(kSoon), 385);
-  EXPECT_EQ(rt->client().start("hello", "h", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
+  EXPECT_EQ(rt->client().start("hello", {.id = "h"}, "Ada").wait<std::string>(kSoon), "Hello, Ada!");
 }
 
 // ---- figures --------------------------------------------------------------------------------------
 
 TEST_P(CancellationTest, TheStatesAndTheTimeToTheTokenAreCounted) {
   const auto rt = watching();
-  const Run run = rt->client().start("watches", "w");
+  const Run run = rt->client().start("watches", {.id = "w"});
   ASSERT_TRUE(eventually([&] { return seen.has_begun(1); }));
   run.cancel("enough");
   EXPECT_TRUE(log->wait_for("activity has ended within its grace"));
@@ -654,7 +656,7 @@ TEST_F(RenewalTest, APushThatIsLostIsMadeUpForByTheNextRenewal) {
     seen.stopped(ctx.instance(), ctx.cancel_reason());
     return 0;
   });
-  const Run run = client.start("watches", "w");
+  const Run run = client.start("watches", {.id = "w"});
   ASSERT_TRUE(eventually([&] { return seen.has_begun(1); }));
   run.cancel("enough");
   EXPECT_TRUE(eventually([&] { return seen.has_stopped(1); }));
@@ -670,7 +672,7 @@ TEST_F(RenewalTest, AStoreThatDoesNotAnswerRenewalsForAWhileCancelsNothing) {
     while (!may_end) std::this_thread::sleep_for(1ms);
     return ctx.stop_token().stop_requested() ? 1 : 0;
   });
-  const Run run = client.start("watches", "w");
+  const Run run = client.start("watches", {.id = "w"});
   ASSERT_TRUE(eventually([&] { return deaf.met >= 3; }));  // the first one and repeats of it
   deaf.on = false;
   may_end = true;
@@ -686,7 +688,7 @@ TEST_F(RenewalTest, ALeaseThatCouldNotBeKeptIsToldAndTheResultCountsWhenNobodyEl
     seen.stopped(ctx.instance(), ctx.cancel_reason());
     return 40 + ctx.delivery();
   });
-  const Run run = client.start("watches", "w");
+  const Run run = client.start("watches", {.id = "w"});
   EXPECT_EQ(run.wait<int>(kSoon), 41);
   EXPECT_EQ(seen.reason("w"), CancelReason::lease_lost);
   EXPECT_TRUE(run.describe().cancels.empty());
@@ -703,7 +705,7 @@ TEST_F(RenewalTest, AnActivityThatEndsEarlyBecauseItsLeaseWasLostIsRunAgainAndTh
     }
     return ctx.attempt();
   });
-  EXPECT_EQ(client.start("watches", "w").wait<int>(kSoon), 1);
+  EXPECT_EQ(client.start("watches", {.id = "w"}).wait<int>(kSoon), 1);
 }
 
 }  // namespace

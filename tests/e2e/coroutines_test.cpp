@@ -129,7 +129,7 @@ TEST_P(CoroutinesTest, TheyWaitForTheStateOfTheirSessionAndHoldNoThread) {
                }));
     r.orchestration("writers", writers);
   });
-  EXPECT_EQ(rt->client().start("writers", "w", 50).wait<int>(kSoon), 50);
+  EXPECT_EQ(rt->client().start("writers", {.id = "w"}, 50).wait<int>(kSoon), 50);
 }
 
 TEST_P(CoroutinesTest, OneThatWaitsForAStateIsStoppedLikeAnyOther) {
@@ -150,7 +150,7 @@ TEST_P(CoroutinesTest, OneThatWaitsForAStateIsStoppedLikeAnyOther) {
                }));
     r.orchestration("writers", writers);
   });
-  const Run run = rt->client().start("writers", "w", 2);
+  const Run run = rt->client().start("writers", {.id = "w"}, 2);
   ASSERT_TRUE(eventually([&] { return gate.waiting == 1; }));
   run.cancel("enough");
   EXPECT_TRUE(eventually([&] { return stopped == 1; }));
@@ -187,7 +187,7 @@ TEST_P(CoroutinesTest, ResultsAndFailuresAreThoseOfFunctions) {
     });
     r.orchestration("asks_all", asks_all);
   });
-  const auto text = rt->client().start("asks_all", "a").wait<std::string>(kSoon);
+  const auto text = rt->client().start("asks_all", {.id = "a"}).wait<std::string>(kSoon);
   EXPECT_EQ(text.substr(0, 2), "4 ");
   EXPECT_EQ(text.substr(text.find(' ', 2)), " out_of_paper 3") << text;
 }
@@ -209,7 +209,7 @@ TEST_P(CoroutinesTest, TimeoutsAndHeartbeatsAreThoseOfFunctions) {
     });
     r.orchestration("hurried", hurried);
   });
-  EXPECT_EQ(rt->client().start("hurried", "h").wait<std::string>(kSoon), "half");
+  EXPECT_EQ(rt->client().start("hurried", {.id = "h"}).wait<std::string>(kSoon), "half");
 }
 
 // ---- stopping -----------------------------------------------------------------------------------
@@ -229,7 +229,7 @@ TEST_P(CoroutinesTest, ARequestToStopReachesTheOneThatWaitsForIt) {
     });
     r.orchestration("waiting", e2e::waiting);
   });
-  const Run run = rt->client().start("waiting", "w");
+  const Run run = rt->client().start("waiting", {.id = "w"});
   ASSERT_TRUE(eventually([&] { return waiting == 1; }));
   run.cancel("enough");
   EXPECT_TRUE(eventually([&] { return stopped == 1; }));
@@ -268,7 +268,7 @@ TEST_P(CoroutinesTest, WaitingForAStopMayBeOnePartOfAWait) {
                }));
     r.orchestration("first_of_many", first_of_many);
   });
-  EXPECT_EQ(rt->client().start("first_of_many", "f", 50).wait<int>(kSoon), 7);
+  EXPECT_EQ(rt->client().start("first_of_many", {.id = "f"}, 50).wait<int>(kSoon), 7);
   EXPECT_TRUE(eventually([&] { return stopped == 49; })) << stopped;
 }
 
@@ -289,11 +289,11 @@ TEST_P(CoroutinesTest, OneThatDoesNotStopInItsGraceIsEnded) {
       co_return 1;
     });
   });
-  const Run run = rt->client().start("waiting", "w");
+  const Run run = rt->client().start("waiting", {.id = "w"});
   ASSERT_TRUE(eventually([&] { return begun == 1; }));
   run.cancel("enough");
   EXPECT_TRUE(eventually([&] { return ended == 1; })) << log->all();
-  EXPECT_EQ(rt->client().start("hello", "h", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
+  EXPECT_EQ(rt->client().start("hello", {.id = "h"}, "Ada").wait<std::string>(kSoon), "Hello, Ada!");
   EXPECT_EQ(abandoned_by(*rt), 0U);
 }
 
@@ -316,10 +316,10 @@ TEST_P(CoroutinesTest, OneThatIgnoresEvenThatIsAbandonedAndItsSlotIsFree) {
                  co_return co_await ignores_everything(gate, ended);
                }));
   });
-  const Run run = rt->client().start("waiting", "w");
+  const Run run = rt->client().start("waiting", {.id = "w"});
   ASSERT_TRUE(eventually([&] { return gate.waiting == 1; }));
   run.cancel("enough");
-  EXPECT_EQ(rt->client().start("hello", "h", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
+  EXPECT_EQ(rt->client().start("hello", {.id = "h"}, "Ada").wait<std::string>(kSoon), "Hello, Ada!");
   EXPECT_EQ(abandoned_by(*rt), 1U);
   EXPECT_EQ(ended, 0);
   gate.open();
@@ -343,7 +343,7 @@ TEST_P(CoroutinesTest, AStopAsksThemToStopAndTheirWorkGoesOnElsewhere) {
     r.orchestration("sum_of_waits", sum_of_waits);
   };
   auto rt = runtime({.activity_slots = 100}, add);
-  const Run run = rt->client().start("sum_of_waits", "w", 100);
+  const Run run = rt->client().start("sum_of_waits", {.id = "w"}, 100);
   ASSERT_TRUE(eventually([&] { return begun == 100; }));
   EXPECT_FALSE(rt->drain(0s));
   EXPECT_EQ(asked, 100);
@@ -362,7 +362,7 @@ TEST_P(CoroutinesTest, AStopEndsThoseThatDoNotListen) {
     r.orchestration("sum_of_waits", sum_of_waits);
   };
   auto rt = runtime({.activity_slots = 100, .cancel_grace = 10ms}, add);
-  const Run run = rt->client().start("sum_of_waits", "w", 100);
+  const Run run = rt->client().start("sum_of_waits", {.id = "w"}, 100);
   ASSERT_TRUE(eventually([&] { return begun == 100; }));
   EXPECT_FALSE(rt->drain(0s));
   EXPECT_EQ(abandoned_by(*rt), 0U);
@@ -380,7 +380,7 @@ TEST_P(CoroutinesTest, AStopDoesNotWaitForThoseThatIgnoreIt) {
                    co_return co_await ignores_everything(gate, ended);
                  }));
     });
-    static_cast<void>(rt->client().start("waiting", "w"));
+    static_cast<void>(rt->client().start("waiting", {.id = "w"}));
     ASSERT_TRUE(eventually([&] { return gate.waiting == 1; }));
   }
   EXPECT_EQ(ended, 0);

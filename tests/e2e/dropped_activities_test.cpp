@@ -126,26 +126,26 @@ TEST_P(DroppedActivities, OneThatEndsWhileItsDropIsCommittedIsForgotten) {
   rt.activity("after", [](ActivityContext&) { return 3; });
   rt.orchestration("one_race", one_race);
   rt.start();
-  const auto run = rt.client().start("one_race", "r");
+  const auto run = rt.client().start("one_race", {.id = "r"});
   EXPECT_EQ(run.wait<int>(kSoon), 3) << log->all();
   EXPECT_EQ(lost_turns(rt), 0U);
 }
 
 TEST_P(DroppedActivities, NoTurnIsLostWithThoseThatLoseARace) {
   const auto rt = runtime_of_short_ones();
-  EXPECT_EQ(rt->client().start("races", "r", kRounds).wait<int>(kSoon), kRounds);
+  EXPECT_EQ(rt->client().start("races", {.id = "r"}, kRounds).wait<int>(kSoon), kRounds);
   EXPECT_EQ(lost_turns(*rt), 0U);
 }
 
 TEST_P(DroppedActivities, NoTurnIsLostWithThoseThatTakeAsLongAsTheyMay) {
   const auto rt = runtime_of_short_ones();
-  EXPECT_EQ(rt->client().start("timeouts", "t", kRounds).wait<int>(kSoon), kRounds);
+  EXPECT_EQ(rt->client().start("timeouts", {.id = "t"}, kRounds).wait<int>(kSoon), kRounds);
   EXPECT_EQ(lost_turns(*rt), 0U);
 }
 
 TEST_P(DroppedActivities, NoTurnIsLostWithThoseWhoseGroupHasFailed) {
   const auto rt = runtime_of_short_ones();
-  EXPECT_EQ(rt->client().start("failing_groups", "g", kRounds).wait<int>(kSoon), kRounds);
+  EXPECT_EQ(rt->client().start("failing_groups", {.id = "g"}, kRounds).wait<int>(kSoon), kRounds);
   EXPECT_EQ(lost_turns(*rt), 0U);
 }
 
@@ -168,7 +168,7 @@ TEST_P(DroppedActivities, ATurnThatIsRefusedGivesItsLockBack) {
   });
   const auto beside = store();
   for (std::uint64_t tries = 0; lost_turns(*rt) == 0 && tries < 100; ++tries) {
-    const auto run = rt->client().start("waiting", "w" + std::to_string(tries));
+    const auto run = rt->client().start("waiting", {.id = "w" + std::to_string(tries)});
     ASSERT_TRUE(eventually([&] { return begun == 2 * tries + 1; }));
     const store::ActivityRow row = beside->state()->activities.at(0);
     const store::ActivityResult put_back{row.view.id, row.token, store::PutBack{}};

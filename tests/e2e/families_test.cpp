@@ -35,7 +35,8 @@ TEST_P(FamiliesTest, ResultsAndFailuresReachTheParent) {
     r.orchestration("fails", fails);
     r.orchestration("parent", parent);
   });
-  EXPECT_EQ(rt->client().start("parent", "p").wait<std::string>(kSoon), "42, bad of orchestration fails-1");
+  EXPECT_EQ(rt->client().start("parent", {.id = "p"}).wait<std::string>(kSoon),
+            "42, bad of orchestration fails-1");
 }
 
 // What fails inside of a child is the cause of the child's failure.
@@ -56,7 +57,7 @@ TEST_P(FamiliesTest, AFailureInsideOfAChildIsAChildError) {
     r.orchestration("broken_child", broken_child);
     r.orchestration("careful_parent", careful_parent);
   });
-  EXPECT_EQ(rt->client().start("careful_parent", "p").wait<std::string>(kSoon),
+  EXPECT_EQ(rt->client().start("careful_parent", {.id = "p"}).wait<std::string>(kSoon),
             "orchestration inner <- activity break");
 }
 
@@ -87,10 +88,10 @@ TEST_P(FamiliesTest, AChildThatFailsBeginsAnewUnderItsId) {
     r.orchestration("patient", patient);
   });
   Client client = rt->client();
-  EXPECT_EQ(client.start("patient", "p", 3, 5).wait<std::string>(kSoon), "attempt 3");
+  EXPECT_EQ(client.start("patient", {.id = "p"}, 3, 5).wait<std::string>(kSoon), "attempt 3");
   EXPECT_EQ(client.run("p/child").info().execution, ExecutionNumber{3});
   EXPECT_EQ(client.run("p/child").value<int>("attempts"), 3);
-  EXPECT_EQ(client.start("patient", "q", 3, 2).wait<std::string>(kSoon), "not_yet");
+  EXPECT_EQ(client.start("patient", {.id = "q"}, 3, 2).wait<std::string>(kSoon), "not_yet");
   EXPECT_EQ(client.run("q/child").status(), Status::failed);
 }
 
@@ -112,7 +113,7 @@ TEST_P(FamiliesTest, AChildThatWaitsForItsNextAttemptCanBeCancelled) {
     r.orchestration("impatient", impatient);
   });
   Client client = rt->client();
-  const Run run = client.start("impatient", "i");
+  const Run run = client.start("impatient", {.id = "i"});
   EXPECT_TRUE(eventually([&] {
     const auto child = client.find("slow-child");
     return child && child->info().execution == ExecutionNumber{2} &&
@@ -142,7 +143,7 @@ TEST_P(FamiliesTest, ARequestToCancelThatComesWithTheFailureOfAnAttemptIsNotLost
   };
   Client client(store());
   auto rt = runtime(add);
-  const Run parent = client.start("retries_a_child", "p");
+  const Run parent = client.start("retries_a_child", {.id = "p"});
   EXPECT_TRUE(eventually([&] {
     const auto kid = client.find("kid");
     return kid && waits_for(kid->describe(), RunWait::Kind::event, "go");
@@ -173,7 +174,7 @@ TEST_P(FamiliesTest, ThePolicySaysWhatBecomesOfChildrenWhenTheirParentEnds) {
     r.orchestration("leaves_children", leaves_children);
   });
   Client client = rt->client();
-  const Run run = client.start("leaves_children", "p");
+  const Run run = client.start("leaves_children", {.id = "p"});
   EXPECT_TRUE(eventually([&] { return run.describe().waits.size() == 4; }));  // three children, one event
   EXPECT_TRUE(waits_for(run.describe(), RunWait::Kind::child, "abandoned"));
   run.raise("leave", 1);
@@ -205,7 +206,7 @@ TEST_P(FamiliesTest, DetachedOnesStartAlsoFromTheTurnThatEndsTheInstance) {
   });
   Client client = rt->client();
   for (const std::string how : {"completing", "failing", "continuing"}) {
-    static_cast<void>(client.start("starts_at_its_end", how, how).result<int>(kSoon));
+    static_cast<void>(client.start("starts_at_its_end", {.id = how}, how).result<int>(kSoon));
     const std::string id = "left-by-" + how;
     EXPECT_TRUE(eventually([&] { return client.find(id).has_value(); }));
     EXPECT_EQ(client.run(id).wait<int>(kSoon), 8);
@@ -236,7 +237,7 @@ TEST_P(FamiliesTest, ChildrenReportToParentsOfAnyExecutionAfterAnyRestart) {
   };
   auto rt = runtime(add);
   Client client(store());
-  const Run run = client.start("grandparent", "g", 0);
+  const Run run = client.start("grandparent", {.id = "g"}, 0);
   int sent = 0;
   for (int restart = 0; restart < 3; ++restart) {
     std::string child;

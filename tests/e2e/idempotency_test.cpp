@@ -50,7 +50,7 @@ TEST_P(IdempotencyTest, TheKeyIsTheSameForEveryAttempt) {
     });
     r.orchestration("needs_several_attempts", needs_several_attempts);
   });
-  EXPECT_EQ(rt->client().start("needs_several_attempts", "n").wait<int>(kSoon), 3);
+  EXPECT_EQ(rt->client().start("needs_several_attempts", {.id = "n"}).wait<int>(kSoon), 3);
   ASSERT_EQ(keys.size(), 1U);
   EXPECT_EQ(keys.begin()->size(), 32U);
 }
@@ -61,7 +61,7 @@ TEST_P(IdempotencyTest, NoTwoInstancesHaveTheSameKeyAndNoTwoLivesOfOne) {
   std::set<std::string> keys;
   for (int life = 0; life < 3; ++life) {
     for (const std::string id : {"a", "b"}) {
-      const Run run = client.start("pays_at_once", id, 100, 0);
+      const Run run = client.start("pays_at_once", {.id = id}, 100, 0);
       keys.insert(run.wait<std::string>(kSoon));
       client.delete_instance(id);
     }
@@ -87,7 +87,7 @@ class IdempotencyOfFiles : public ::testing::Test {
   /// The instance waits for its order.
   void start(const std::string& name, const std::string& orchestration) const {
     const auto rt = open(name);
-    const holdfast::Run run = rt->client().start(orchestration, "order-1");
+    const holdfast::Run run = rt->client().start(orchestration, {.id = "order-1"});
     EXPECT_TRUE(eventually([&] { return waits_for(run.describe(), RunWait::Kind::event, "order"); }));
   }
   /// The key under which it is paid.

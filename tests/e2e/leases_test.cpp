@@ -69,7 +69,7 @@ class LeasesTest : public OnEachStore {
       return 1;
     });
     rt.start();
-    const Run run = rt.client().start("program", "i");
+    const Run run = rt.client().start("program", {.id = "i"});
     begun.get_future().wait();
     hang.begin();
     std::optional<CancelReason> reason;
@@ -116,8 +116,8 @@ TEST_P(LeasesTest, AStopCallbackThatTakesLongHoldsUpNobodyElse) {
       return 1;
     });
   });
-  const Run slow = rt->client().start("tells_slowly", "slow");
-  const Run other = rt->client().start("waiting", "other");
+  const Run slow = rt->client().start("tells_slowly", {.id = "slow"});
+  const Run other = rt->client().start("waiting", {.id = "other"});
   slow_begun.get_future().wait();
   begun.get_future().wait();
   slow.cancel("enough");

@@ -71,7 +71,7 @@ TEST_P(LimitsTest, CodeCanCatchWhatIsTooLargeOrTooMuch) {
       {"values", "too_many_values"},        {"all values", "values_too_large"},
       {"operations", "too_many_operations"}};
   for (const auto& [what, type] : cases) {
-    EXPECT_EQ(rt->client().start("oversized", what, what).wait<std::string>(kSoon), type) << what;
+    EXPECT_EQ(rt->client().start("oversized", {.id = what}, what).wait<std::string>(kSoon), type) << what;
   }
 }
 
@@ -86,9 +86,9 @@ TEST_P(LimitsTest, TheSameIsCaughtWhenTheCodeIsReplayed) {
 TEST_P(LimitsTest, ParentsAreToldOfResultsAndHistoriesThatAreTooLong) {
   const auto rt = runtime({.limits = kSmall}, add_code);
   Client client = rt->client();
-  EXPECT_EQ(client.start("asks", "1", "too_long").wait<std::string>(kSoon),
+  EXPECT_EQ(client.start("asks", {.id = "1"}, "too_long").wait<std::string>(kSoon),
             "payload_too_large of orchestration");
-  EXPECT_EQ(client.start("asks", "2", "never_goes_on").wait<std::string>(kSoon),
+  EXPECT_EQ(client.start("asks", {.id = "2"}, "never_goes_on").wait<std::string>(kSoon),
             "history_too_long of orchestration");
   EXPECT_TRUE(log->wait_for("an instance comes near to a limit"));
 }
@@ -104,7 +104,7 @@ TEST_P(LimitsTest, ClientsAreToldAtOnce) {
     }
     return false;
   };
-  EXPECT_TRUE(is_refused([&] { client.start("oversized", "x", large); }));
+  EXPECT_TRUE(is_refused([&] { client.start("oversized", {.id = "x"}, large); }));
   EXPECT_TRUE(is_refused([&] { client.raise("x", "event", large); }));
   EXPECT_TRUE(is_refused([&] { client.send("x", "mailbox", large); }));
   EXPECT_FALSE(client.find("x").has_value());
@@ -129,7 +129,7 @@ TEST_P(LimitsTest, WhatAnExceptionSaysIsCut) {
     r.orchestration("loud", loud);
   });
   for (const std::string where : {"orchestration", "activity", "side effect"}) {
-    const auto result = rt->client().start("loud", where, where).result<int>(kSoon);
+    const auto result = rt->client().start("loud", {.id = where}, where).result<int>(kSoon);
     ASSERT_FALSE(result);
     EXPECT_LT(result.error().message.size(), 32'769U) << where;
     EXPECT_TRUE(result.error().message.ends_with("y... (cut, of 41943040 bytes)")) << where;
@@ -139,7 +139,7 @@ TEST_P(LimitsTest, WhatAnExceptionSaysIsCut) {
 TEST_P(LimitsTest, OptionsThatMakeNoSenseAreRefusedWhereTheyAreGiven) {
   const auto rt = runtime(add_program);
   Client client = rt->client();
-  const Run run = client.start("told", "a");
+  const Run run = client.start("told", {.id = "a"});
   const auto complaint = [](const auto& call) -> std::string {
     try {
       call();

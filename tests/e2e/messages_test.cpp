@@ -11,13 +11,13 @@ TEST_P(MessagesTest, AnEventMayComeBeforeItsInstanceAndIsKeptForItsTime) {
   const auto rt = runtime([](Runtime& r) { r.orchestration("told", told); });
   Client client = rt->client();
   client.raise("early", "end", 7);
-  EXPECT_EQ(client.start("told", "early").wait<int>(kSoon), 7);
+  EXPECT_EQ(client.start("told", {.id = "early"}).wait<int>(kSoon), 7);
 
   client.raise("late", "end", {.keep_for = 1ms}, 1);
   client.raise("late", "end", {.keep_for = 1h}, 2);
   const auto begun = std::chrono::steady_clock::now();
   EXPECT_TRUE(eventually([&] { return std::chrono::steady_clock::now() - begun > 5ms; }));
-  EXPECT_EQ(client.start("told", "late").wait<int>(kSoon), 2);  // the first was not kept so long
+  EXPECT_EQ(client.start("told", {.id = "late"}).wait<int>(kSoon), 2);  // the first was not kept so long
 
   try {
     client.raise("nobody", "end", {.keep_for = Duration::zero()}, 1);
@@ -35,7 +35,7 @@ Task<std::string> two_events(Context& ctx) {
 
 TEST_P(MessagesTest, EventsWaitByTheirNames) {
   const auto rt = runtime([](Runtime& r) { r.orchestration("two_events", two_events); });
-  const Run run = rt->client().start("two_events", "e");
+  const Run run = rt->client().start("two_events", {.id = "e"});
   run.raise("b", "2");
   run.raise("a", "1");
   EXPECT_EQ(run.wait<std::string>(kSoon), "12");
@@ -43,7 +43,7 @@ TEST_P(MessagesTest, EventsWaitByTheirNames) {
 
 TEST_P(MessagesTest, OneMayArriveLater) {
   const auto rt = runtime([](Runtime& r) { r.orchestration("told", told); });
-  const Run run = rt->client().start("told", "t");
+  const Run run = rt->client().start("told", {.id = "t"});
   rt->client().raise("t", "end", {.delay = 50ms}, 3);
   EXPECT_EQ(run.wait<int>(kSoon), 3);
 }
@@ -55,7 +55,7 @@ struct Seen {
 
 // Reads as many as it likes in one execution, and leaves the rest to the next one.
 Task<std::vector<int>> reader(Context& ctx, Seen seen, int count) {
-  const Mailbox<int> inbox = ctx.mailbox<int>("numbers");
+  const Receiver<int> inbox = ctx.mailbox<int>("numbers");
   seen.numbers.push_back(co_await inbox.receive());
   if (const std::optional<int> second = co_await inbox.try_receive()) seen.numbers.push_back(*second);
   if (static_cast<int>(seen.numbers.size()) >= count) co_return seen.numbers;
@@ -68,14 +68,14 @@ TEST_P(MessagesTest, AMailboxKeepsItsOrderAndLosesNothingAcrossContinueAsNew) {
   std::vector<int> numbers;
   for (int i = 0; i < 40; ++i) numbers.push_back(i);
   const Seen none;
-  const Run run = rt->client().start("reader", "r", none, 40);
+  const Run run = rt->client().start("reader", {.id = "r"}, none, 40);
   rt->client().send_all("r", "numbers", numbers);
   EXPECT_EQ(run.wait<std::vector<int>>(kSoon), numbers);
   EXPECT_GT(run.info().execution.value, 10U);
 }
 
 Task<std::vector<std::string>> combined(Context& ctx) {
-  const Mailbox<int> inbox = ctx.mailbox<int>("numbers");
+  const Receiver<int> inbox = ctx.mailbox<int>("numbers");
   std::vector<std::string> log;
   const std::optional<int> none = co_await with_timeout(inbox.receive(), 10ms);
   log.push_back(none ? "early" : "timeout");
@@ -91,13 +91,28 @@ Task<std::vector<std::string>> combined(Context& ctx) {
 
 TEST_P(MessagesTest, ComposeWithRaceAndTimeout) {
   const auto rt = runtime([](Runtime& r) { r.orchestration("combined", combined); });
-  const Run run = rt->client().start("combined", "c");
+  const Run run = rt->client().start("combined", {.id = "c"});
   EXPECT_TRUE(eventually([&] { return run.custom_status<std::string>() == "waiting"; }));
   run.send("numbers", 1);
   EXPECT_TRUE(eventually([&] { return run.describe().unread_messages == 0; }));
   run.raise("stop", 2);
   EXPECT_EQ(run.wait<std::vector<std::string>>(kSoon),
             (std::vector<std::string>{"timeout", "message 1", "event 2", "rest 0"}));
+}
+
+TEST_P(MessagesTest, AnEventOfAnotherTypeIsSetAsideAndHarmsNobody) {
+  const auto rt = runtime([](Runtime& r) { r.orchestration("told", told); });
+  const Run run = rt->client().start("told", {.id = "t"});
+  run.raise("end", "seven");  // the code wants a number
+  EXPECT_TRUE(log->wait_for("an event can't be read as what the code waits for; it is set aside"));
+  EXPECT_EQ(log->count("event=end"), 1U);
+  EXPECT_EQ(run.status(), Status::running);
+  EXPECT_TRUE(eventually([&] { return run.describe().unread_messages == 0; }));
+  const auto aside = store()->set_aside(0, 10).value();
+  ASSERT_EQ(aside.size(), 1U);
+  EXPECT_NE(aside[0].bytes.find("seven"), std::string::npos);
+  run.raise("end", 7);
+  EXPECT_EQ(run.wait<int>(kSoon), 7);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ TEST_P(Never, ASleepOfCenturiesIsStillOnWhenItsInstanceIsToldToEnd) {
   Client client = rt->client();
   std::vector<Run> runs;
   for (const Duration time : {kCenturies, never - 1us, never}) {
-    runs.push_back(client.start("sleeps", std::to_string(time.count()), time.count()));
+    runs.push_back(client.start("sleeps", {.id = std::to_string(time.count())}, time.count()));
   }
   for (const Run& run : runs) {
     EXPECT_TRUE(eventually([&] { return client.describe(run.id()).waits.size() == 2; }));
@@ -37,7 +37,7 @@ TEST_P(Never, AWaitOfCenturiesEndsWithWhatItWaitsFor) {
   const auto rt = runtime(add_program);
   Client client = rt->client();
   for (const Duration time : {kCenturies, never}) {
-    const auto run = client.start("told", std::to_string(time.count()));
+    const auto run = client.start("told", {.id = std::to_string(time.count())});
     auto result = std::async(std::launch::async, [&] { return run.result<int>(time); });
     EXPECT_TRUE(eventually([&] { return !client.describe(run.id()).waits.empty(); }));
     run.raise("end", 7);
@@ -53,14 +53,14 @@ TEST_P(Never, AnAttemptMayTakeCenturies) {
     r.orchestration("patient", +kPatient);
     r.activity("wait", [](ActivityContext& ctx) { return ctx.stop_token().stop_requested() ? 0 : 1; });
   });
-  EXPECT_EQ(rt->client().start("patient", "p").wait<int>(kSoon), 1);
+  EXPECT_EQ(rt->client().start("patient", {.id = "p"}).wait<int>(kSoon), 1);
 }
 
 TEST_P(Never, ACallThatIsRetriedForEverSurvivesAnOutage) {
   Outage outage;
   Client client(store(&outage), {.retry_for = never});
   outage.begin();
-  auto started = std::async(std::launch::async, [&] { return client.start("told", "t").id(); });
+  auto started = std::async(std::launch::async, [&] { return client.start("told", {.id = "t"}).id(); });
   outage.wait_for(3);
   outage.end();
   EXPECT_EQ(started.get(), "t");
@@ -68,7 +68,7 @@ TEST_P(Never, ACallThatIsRetriedForEverSurvivesAnOutage) {
 
 TEST_P(Never, ADrainWithoutADeadlineEndsWhenNothingRuns) {
   const auto rt = runtime(add_program);
-  EXPECT_EQ(rt->client().start("hello", "h", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
+  EXPECT_EQ(rt->client().start("hello", {.id = "h"}, "Ada").wait<std::string>(kSoon), "Hello, Ada!");
   EXPECT_TRUE(rt->drain(never));
 }
 
@@ -97,8 +97,8 @@ TEST(BelowZero, ADrainEndsAtItsDeadline) {
     return 1;
   });
   rt.start();
-  EXPECT_EQ(rt.client().start("hello", "h", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
-  rt.client().start("waiting", "w");
+  EXPECT_EQ(rt.client().start("hello", {.id = "h"}, "Ada").wait<std::string>(kSoon), "Hello, Ada!");
+  rt.client().start("waiting", {.id = "w"});
   EXPECT_TRUE(eventually([&] { return begun.load(); }));
   EXPECT_FALSE(rt.drain(10ms));
 }

@@ -34,7 +34,7 @@ TEST(OutageTest, AStoreThatFailsForAWhileFailsNoInstance) {
   rt.start();
   const auto runs = client.start_all("sum_of_squares", many(40, 3));
   outage.begin();
-  const auto later = client.start("hello", "h", "Ada");
+  const auto later = client.start("hello", {.id = "h"}, "Ada");
   EXPECT_TRUE(lines->wait_for(kTrouble));
   outage.wait_for(30);
   outage.end();
@@ -65,19 +65,20 @@ TEST(OutageTest, AFullDiskFailsNoInstance) {
   });
   rt.start();
   Client client = rt.client();
-  const auto much = client.start("keeps_much", "m");
+  const auto much = client.start("keeps_much", {.id = "m"});
   const auto runs = client.start_all("sum_of_squares", many(100, 3));
   disk.fill();
   is_full = true;
   EXPECT_TRUE(lines->wait_for(kTrouble));
   EXPECT_TRUE(lines->wait_for("full"));
   const std::string large(kMuch, 'y');
-  EXPECT_THROW(Client(sqlite(folder / "app.db"), {.retry_for = 10ms}).start("hello", "refused", large),
-               ClientError);
+  EXPECT_THROW(
+      Client(sqlite(folder / "app.db"), {.retry_for = 10ms}).start("hello", {.id = "refused"}, large),
+      ClientError);
   disk.make_room();
   for (const auto& run : runs) EXPECT_EQ(run.wait<int>(kSoon), 14);
   EXPECT_EQ(much.wait<std::size_t>(kSoon), kMuch);
-  EXPECT_EQ(client.start("hello", "h", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
+  EXPECT_EQ(client.start("hello", {.id = "h"}, "Ada").wait<std::string>(kSoon), "Hello, Ada!");
   EXPECT_TRUE(lines->wait_for(kBack));
   rt.stop();
 }
@@ -99,7 +100,7 @@ TEST(OutageTest, AFolderThatBecomesReadOnlyKeepsOthersOutAndStopsNobody) {
       Runtime rt(sqlite(folder / "app.db"), quiet());
       add_program(rt);
       rt.start();
-      const auto before = rt.client().start("told", "t");
+      const auto before = rt.client().start("told", {.id = "t"});
       ASSERT_EQ(chmod(folder.path().c_str(), 0555), 0);
       try {
         sqlite(folder / "app.db");
@@ -107,7 +108,7 @@ TEST(OutageTest, AFolderThatBecomesReadOnlyKeepsOthersOutAndStopsNobody) {
       } catch (const StoreOpenError& e) {
         EXPECT_NE(std::string(e.what()).find(folder.path()), std::string::npos) << e.what();
       }
-      EXPECT_EQ(rt.client().start("hello", "h", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
+      EXPECT_EQ(rt.client().start("hello", {.id = "h"}, "Ada").wait<std::string>(kSoon), "Hello, Ada!");
       ASSERT_EQ(chmod(folder.path().c_str(), 0755), 0);
       Client(sqlite(folder / "app.db")).raise("t", "end", 7);
       EXPECT_EQ(before.wait<int>(kSoon), 7);

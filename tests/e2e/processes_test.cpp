@@ -67,11 +67,11 @@ class ProcessesTest : public ::testing::Test {
 TEST_F(ProcessesTest, AClientTalksToAnEngineInAnotherProcess) {
   start_engine();
   Client client(sqlite(file));
-  EXPECT_EQ(client.start("hello", "h", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
-  auto run = client.start("told", "t");
+  EXPECT_EQ(client.start("hello", {.id = "h"}, "Ada").wait<std::string>(kSoon), "Hello, Ada!");
+  auto run = client.start("told", {.id = "t"});
   run.raise("end", 7);
   EXPECT_EQ(run.wait<int>(kSoon), 7);
-  auto cancelled = client.start("told", "c");
+  auto cancelled = client.start("told", {.id = "c"});
   cancelled.cancel("enough");
   EXPECT_EQ(cancelled.result<int>(kSoon).error().category, Category::cancelled);
   end_engines();
@@ -96,7 +96,7 @@ TEST_F(ProcessesTest, TwoEnginesShareTheWork) {
     });
   }
   Client client(sqlite(file));
-  EXPECT_EQ(client.start("meeting", "m", 8).wait<int>(kSoon), 8);
+  EXPECT_EQ(client.start("meeting", {.id = "m"}, 8).wait<int>(kSoon), 8);
   end_engines();
 }
 
@@ -108,7 +108,7 @@ TEST_F(ProcessesTest, NewsIsPushedBetweenProcesses) {
   Client client(sqlite(file));
   const auto began = std::chrono::steady_clock::now();
   for (int i = 0; i < kTrips; ++i) {
-    ASSERT_EQ(client.start("hello", std::to_string(i), "x").wait<std::string>(kSoon), "Hello, x!");
+    ASSERT_EQ(client.start("hello", {.id = std::to_string(i)}, "x").wait<std::string>(kSoon), "Hello, x!");
   }
   EXPECT_LT(std::chrono::steady_clock::now() - began, kTrips * 1s);
   end_engines();
@@ -124,7 +124,7 @@ TEST_F(ProcessesTest, ACancelReachesARunningActivityInAnotherProcess) {
     });
   });
   Client client(sqlite(file));
-  auto run = client.start("waiting", "w");
+  auto run = client.start("waiting", {.id = "w"});
   ASSERT_TRUE(eventually([this] { return board->begun == 1; }));
   run.cancel("enough");
   EXPECT_EQ(run.result<int>(kSoon).error().category, Category::cancelled);
@@ -149,7 +149,7 @@ TEST_F(ProcessesTest, ACancelIsPushedToTheOwnerInAnotherProcess) {
   });
   start_engine(quick(null_logger()), [](Runtime& rt) { rt.orchestration("waiting", waiting); });
   Client client(sqlite(file));
-  auto run = client.start("waiting", "w");
+  auto run = client.start("waiting", {.id = "w"});
   ASSERT_TRUE(eventually([this] { return board->begun == 1; }));
   run.cancel("enough");
   EXPECT_EQ(run.result<int>(kSoon).error().category, Category::cancelled);
@@ -169,8 +169,8 @@ TEST_F(ProcessesTest, AnotherEngineTakesOverFromOneThatWasKilled) {
       return 0;
     });
   });
-  pid_t client_process =
-      processes.start([this] { EXPECT_EQ(Client(sqlite(file)).start("waiting", "w").wait<int>(kSoon), 42); });
+  pid_t client_process = processes.start(
+      [this] { EXPECT_EQ(Client(sqlite(file)).start("waiting", {.id = "w"}).wait<int>(kSoon), 42); });
   ASSERT_TRUE(eventually([this] { return board->begun == 1; }));
   processes.crash(first);
   start_engine(

@@ -250,7 +250,7 @@ TEST_P(RaceTest, CodeSeesOneOutcomeAndTheSameOneAfterARestart) {
   {
     const auto rt = runtime({.logger = null_logger()}, add);
     for (int i = 1; i <= kRuns; ++i) {
-      const Run run = rt->client().start("first_of_two", "r" + std::to_string(i));
+      const Run run = rt->client().start("first_of_two", {.id = "r" + std::to_string(i)});
       ASSERT_TRUE(eventually([&] { return begun >= i; }));
       // Now this is first, now that.
       if (i % 2 == 0) may_end = i;

@@ -22,7 +22,7 @@ TEST_P(ScaleTest, TenThousandMessagesAreDrainedInOneGo) {
   const auto rt = runtime([](Runtime& r) { r.orchestration("drains", drains); });
   std::vector<int> numbers(10'000);
   std::iota(numbers.begin(), numbers.end(), 0);
-  const Run run = rt->client().start("drains", "d");
+  const Run run = rt->client().start("drains", {.id = "d"});
   rt->client().send_all("d", "numbers", numbers);
   run.raise("begin", 1);
   EXPECT_EQ(run.wait<int>(kSoon), 10'000);
@@ -45,7 +45,7 @@ TEST_P(ScaleTest, AThousandGenerationsWithAChildEach) {
     r.orchestration("generations", generations);
   });
   const Counted none;
-  const Run run = rt->client().start("generations", "g", none, 1'000);
+  const Run run = rt->client().start("generations", {.id = "g"}, none, 1'000);
   EXPECT_EQ(run.wait<int>(kSoon), 1'000);
   EXPECT_EQ(run.info().execution, ExecutionNumber{1'000});
 }
@@ -69,7 +69,7 @@ TEST_P(ScaleTest, AFanInOfAThousandWithFailuresAndRetries) {
     });
     r.orchestration("fans_in", fans_in);
   });
-  EXPECT_EQ(rt->client().start("fans_in", "f", 1'000).wait<int>(kSoon), 900);
+  EXPECT_EQ(rt->client().start("fans_in", {.id = "f"}, 1'000).wait<int>(kSoon), 900);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ HOLDFAST_ON_EACH_STORE(SessionAffinity);
 TEST_P(SessionAffinity, ActivitiesOfASessionRunOnOneWorkerInOneGeneration) {
   const auto a = worker("a");
   const auto b = worker("b");
-  const auto run = a->client().start("converse", "c", "s1", 10);
+  const auto run = a->client().start("converse", {.id = "c"}, "s1", 10);
   const auto where = run.wait<std::vector<Said>>(kSoon);
   ASSERT_EQ(where.size(), 10U);
   for (const Said& said : where) {
@@ -28,7 +28,7 @@ TEST_P(SessionAffinity, ActivitiesOfASessionRunOnOneWorkerInOneGeneration) {
 
 TEST_P(SessionAffinity, OnlyTheFirstActivityIsFresh) {
   const auto a = worker("a");
-  const auto said = a->client().start("converse", "c", "s1", 3).wait<std::vector<Said>>(kSoon);
+  const auto said = a->client().start("converse", {.id = "c"}, "s1", 3).wait<std::vector<Said>>(kSoon);
   EXPECT_TRUE(said[0].fresh);
   EXPECT_FALSE(said[1].fresh);
   EXPECT_FALSE(said[2].fresh);
@@ -36,7 +36,7 @@ TEST_P(SessionAffinity, OnlyTheFirstActivityIsFresh) {
 
 TEST_P(SessionAffinity, PlainActivitiesHaveNone) {
   const auto a = worker("a");
-  const auto said = a->client().start("converse", "c", "", 1).wait<std::vector<Said>>(kSoon);
+  const auto said = a->client().start("converse", {.id = "c"}, "", 1).wait<std::vector<Said>>(kSoon);
   EXPECT_EQ(said[0].session, "");
   EXPECT_EQ(a->client().list_sessions().size(), 0U);
 }
@@ -46,7 +46,7 @@ TEST_P(SessionAffinity, InstancesAndChildrenMayShareASession) {
   const auto b = worker("b");
   std::vector<Run> runs;
   for (int i = 0; i < 4; ++i)
-    runs.push_back(a->client().start("parent", "p" + std::to_string(i), "shared", 3));
+    runs.push_back(a->client().start("parent", {.id = "p" + std::to_string(i)}, "shared", 3));
   std::set<std::string> nodes;
   for (const Run& run : runs) {
     for (const Said& said : run.wait<std::vector<Said>>(kSoon)) nodes.insert(said.node);
@@ -58,7 +58,7 @@ TEST_P(SessionAffinity, SessionsSurviveContinueAsNew) {
   const auto a = worker("a");
   const auto b = worker("b");
   const auto said =
-      a->client().start("again", "c", "s1", 4, std::vector<Said>{}).wait<std::vector<Said>>(kSoon);
+      a->client().start("again", {.id = "c"}, "s1", 4, std::vector<Said>{}).wait<std::vector<Said>>(kSoon);
   ASSERT_EQ(said.size(), 4U);
   for (const Said& one : said) EXPECT_EQ(one.generation, said[0].generation);
 }
@@ -67,12 +67,12 @@ TEST_P(SessionAffinity, AnIdleSessionIsReleasedAndClaimedAgainAsFresh) {
   RuntimeOptions options = quick(log);
   options.session_idle_timeout = 150ms;
   const auto a = worker("a", options);
-  const auto first = a->client().start("converse", "c1", "s1", 2).wait<std::vector<Said>>(kSoon);
+  const auto first = a->client().start("converse", {.id = "c1"}, "s1", 2).wait<std::vector<Said>>(kSoon);
   ASSERT_TRUE(eventually([&] { return story_of("s1").size() >= 2; })) << log->all();
   const auto story = client().session_log("s1");
   EXPECT_EQ(story[1].kind, SessionLogEntry::Kind::released);
   EXPECT_EQ(story[1].reason, SessionReason::idle);
-  const auto second = a->client().start("converse", "c2", "s1", 1).wait<std::vector<Said>>(kSoon);
+  const auto second = a->client().start("converse", {.id = "c2"}, "s1", 1).wait<std::vector<Said>>(kSoon);
   EXPECT_GT(second[0].generation, first[0].generation);
   EXPECT_TRUE(second[0].fresh);
 }
@@ -82,7 +82,7 @@ TEST_P(SessionAffinity, ALongActivityOutlivesTheIdleTimeout) {
   options.activity_lease = 3s;  // one that is lost would end its stay
   options.session_idle_timeout = 1200ms;
   const auto a = worker("a", options);
-  const auto run = a->client().start("waits_in", "c", "s1");
+  const auto run = a->client().start("waits_in", {.id = "c"}, "s1");
   ASSERT_TRUE(eventually([&] { return waiting == 1; }));
   pass(3s);  // several idle timeouts
   EXPECT_EQ(client().describe_session("s1").state, store::SessionState::active);
@@ -96,9 +96,9 @@ TEST_P(SessionAffinity, HeldSessionsAreRenewedPastTheirLease) {
   options.session_lease = 1s;
   const auto a = worker("a", options);
   const auto b = worker("b", options);
-  const auto first = a->client().start("converse", "c1", "s1", 1).wait<std::vector<Said>>(kSoon);
+  const auto first = a->client().start("converse", {.id = "c1"}, "s1", 1).wait<std::vector<Said>>(kSoon);
   pass(2500ms);  // several leases
-  const auto second = a->client().start("converse", "c2", "s1", 1).wait<std::vector<Said>>(kSoon);
+  const auto second = a->client().start("converse", {.id = "c2"}, "s1", 1).wait<std::vector<Said>>(kSoon);
   EXPECT_EQ(first[0].generation, second[0].generation);
   EXPECT_EQ(first[0].node, second[0].node);
 }
@@ -110,7 +110,8 @@ TEST_P(SessionAffinity, AFullWorkerMakesRoomForASessionThatWaits) {
   const auto a = worker("a", options);
   std::vector<Run> runs;
   for (int i = 0; i < 5; ++i)
-    runs.push_back(a->client().start("converse", "c" + std::to_string(i), "s" + std::to_string(i), 2));
+    runs.push_back(
+        a->client().start("converse", {.id = "c" + std::to_string(i)}, "s" + std::to_string(i), 2));
   for (const Run& run : runs) EXPECT_EQ(run.wait<std::vector<Said>>(kSoon).size(), 2U);
   int displaced = 0;
   for (const SessionLogEntry& entry : client().session_log(""))
@@ -123,14 +124,14 @@ TEST_P(SessionAffinity, AWorkerWithALimitOfNoneTakesNone) {
   none.session_limit = 0;
   const auto a = worker("a", none);
   const auto b = worker("b");
-  const auto said = a->client().start("converse", "c", "s1", 2).wait<std::vector<Said>>(kSoon);
+  const auto said = a->client().start("converse", {.id = "c"}, "s1", 2).wait<std::vector<Said>>(kSoon);
   EXPECT_EQ(said[0].node, "b");
 }
 
 TEST_P(SessionAffinity, ASessionMovesToTheWorkerThatHasTheHandler) {
   RuntimeOptions options = quick(log);
   const auto old = runtime(named("old", options), [&](Runtime& rt) { add_conversations(rt, "old"); });
-  const auto run = old->client().start("upgraded", "c", "s1");
+  const auto run = old->client().start("upgraded", {.id = "c"}, "s1");
   ASSERT_TRUE(eventually([&] { return told == 1; }));
   // Nobody could run it: the session stays, and what waits is seen, untried.
   ASSERT_TRUE(eventually([&] {

@@ -49,7 +49,7 @@ Task<std::string> opens_and_closes(Context& ctx) {
 
 TEST_P(SessionDoors, AnOpenedSessionHoldsUntilItIsClosed) {
   const auto rt = with("a", [](Runtime& r) { r.orchestration("opens", opens_and_closes); });
-  EXPECT_EQ(rt->client().start("opens", "o").wait<std::string>(kSoon), "same, session_closed");
+  EXPECT_EQ(rt->client().start("opens", {.id = "o"}).wait<std::string>(kSoon), "same, session_closed");
   const SessionInfo session = client().describe_session("gpu");
   EXPECT_EQ(session_status(session), "closed");
   EXPECT_EQ(session.opened_by, "o");
@@ -64,7 +64,7 @@ Task<std::string> opens_and_ends(Context& ctx) {
 
 TEST_P(SessionDoors, TheEndOfItsOpenerClosesIt) {
   const auto rt = with("a", [](Runtime& r) { r.orchestration("opens", opens_and_ends); });
-  const auto id = rt->client().start("opens", "o").wait<std::string>(kSoon);
+  const auto id = rt->client().start("opens", {.id = "o"}).wait<std::string>(kSoon);
   EXPECT_EQ(id.size(), 32U);
   EXPECT_EQ(client().describe_session(id).reason, SessionReason::opener_ended);
 }
@@ -91,7 +91,7 @@ TEST_P(SessionDoors, AnOpenedSessionIsLostWithItsOwnerAndSaysSo) {
     r.orchestration("opens", opens_and_waits);
     r.activity("tell", [this](ActivityContext&) { ++told; });
   });
-  const auto run = client().start("opens", "o");
+  const auto run = client().start("opens", {.id = "o"});
   ASSERT_TRUE(eventually([&] { return waiting == 1; }));
   death.begin();
   EXPECT_EQ(run.wait<std::string>(kSoon), "the owner of session 'gpu' is gone");
@@ -114,7 +114,7 @@ Task<std::string> expires(Context& ctx) {
 
 TEST_P(SessionDoors, TheTimeToLiveIsNeverExtended) {
   const auto rt = with("a", [](Runtime& r) { r.orchestration("expires", expires); });
-  EXPECT_EQ(rt->client().start("expires", "o").wait<std::string>(kSoon), "session_expired");
+  EXPECT_EQ(rt->client().start("expires", {.id = "o"}).wait<std::string>(kSoon), "session_expired");
   EXPECT_EQ(session_status(client().describe_session("gpu")), "expired");
 }
 
@@ -144,7 +144,7 @@ TEST_P(SessionDoors, AnActivityMayAbortItsSessionAndTheOthersFail) {
     });
     r.orchestration("aborted", aborted_beside);
   });
-  EXPECT_EQ(rt->client().start("aborted", "o", "s1").wait<std::string>(kSoon), "session_aborted");
+  EXPECT_EQ(rt->client().start("aborted", {.id = "o"}, "s1").wait<std::string>(kSoon), "session_aborted");
   EXPECT_TRUE(eventually([&] { return stopped.load(); }));
   EXPECT_EQ(client().describe_session("s1").note, "the device is gone");
 }
@@ -160,7 +160,7 @@ TEST_P(SessionDoors, RequirementsChooseTheWorkerOfAWorkerSession) {
   const auto add = [](Runtime& r) { r.orchestration("renders", renders); };
   const auto plain = with("plain", add);
   const auto gpu = with("gpu", add, {"gpu:l4", "nvme"});
-  for (const Said& said : client().start("renders", "r", 4).wait<std::vector<Said>>(kSoon))
+  for (const Said& said : client().start("renders", {.id = "r"}, 4).wait<std::vector<Said>>(kSoon))
     EXPECT_EQ(said.node, "gpu");
   const SessionInfo session = client().describe_session("render");
   EXPECT_EQ(session.policy.max_concurrent, 1U);
@@ -199,7 +199,7 @@ TEST_P(SessionDoors, AnAcquiredSessionIsKeptAndItsWorkComesToItsOwner) {
   const auto b = worker("b", quick(log));
   const auto acquired = b->acquire_session("s1", {.lease = 1s, .max_concurrent_activities = 0});
   pass(2500ms);  // several leases
-  const auto said = a->client().start("converse", "c", "s1", 3).wait<std::vector<Said>>(kSoon);
+  const auto said = a->client().start("converse", {.id = "c"}, "s1", 3).wait<std::vector<Said>>(kSoon);
   for (const Said& one : said) {
     EXPECT_EQ(one.node, "b");
     EXPECT_EQ(one.generation, acquired.session.generation.value);
@@ -244,7 +244,7 @@ class AskedForLate : public SessionDoors {
         left = true;
       });
     });
-    EXPECT_EQ(rt->client().start("counts", "c").wait<int>(kSoon), 1);
+    EXPECT_EQ(rt->client().start("counts", {.id = "c"}).wait<int>(kSoon), 1);
     EXPECT_TRUE(eventually([&] { return saving.load(); }));
     const BootTime asked_at = clock->clock().boot_now();
     EXPECT_EQ(verb(*rt), SessionOutcome::reused);
@@ -265,7 +265,7 @@ TEST_P(AskedForLate, WhatIsRenewedOnItsWayOutStays) {
 
 TEST_P(SessionDoors, APolicyUnderWhichARunningActivityCouldLoseItsSessionIsRefused) {
   const auto rt = with("a", [](Runtime& r) { r.orchestration("refused", refused); });
-  const auto message = rt->client().start("refused", "o").wait<std::string>(kSoon);
+  const auto message = rt->client().start("refused", {.id = "o"}).wait<std::string>(kSoon);
   EXPECT_NE(message.find("idle timeout (1 ms)"), std::string::npos) << message;
   EXPECT_NE(message.find("(100 ms)"), std::string::npos) << message;
   EXPECT_THROW(rt->acquire_session("gpu", {.idle_timeout = 1ms}), std::invalid_argument);
@@ -280,7 +280,7 @@ Task<std::string> waits_for_session(Context& ctx) {
 
 TEST_P(SessionDoors, WorkOfAMissingSessionWaitsForItInSight) {
   const auto rt = with("a", [](Runtime& r) { r.orchestration("waits", waits_for_session); });
-  const auto run = rt->client().start("waits", "o");
+  const auto run = rt->client().start("waits", {.id = "o"});
   ASSERT_TRUE(eventually([&] {
     const auto waits = run.describe().waits;
     return waits.size() == 1 && waits[0].state.find("session missing") != std::string::npos;
@@ -301,7 +301,7 @@ Task<std::string> wants_gpu(Context& ctx) {
 
 TEST_P(SessionDoors, RequirementsThatNobodyMeetsAreSeenAndTimeOutByName) {
   const auto rt = with("a", [](Runtime& r) { r.orchestration("wants", wants_gpu); });
-  const auto run = rt->client().start("wants", "o");
+  const auto run = rt->client().start("wants", {.id = "o"});
   EXPECT_TRUE(eventually([&] {
     const auto waits = run.describe().waits;
     return run.status() != Status::running ||
@@ -314,9 +314,9 @@ TEST_P(SessionDoors, WorkWithoutRoomAnywhereIsSeen) {
   RuntimeOptions options = named("a", quick(log));
   options.session_limit = 1;
   const auto rt = runtime(options, [&](Runtime& r) { add_conversations(r, "a"); });
-  const auto holds = rt->client().start("waits_in", "w", "s1");
+  const auto holds = rt->client().start("waits_in", {.id = "w"}, "s1");
   ASSERT_TRUE(eventually([&] { return waiting == 1; }));
-  const auto run = rt->client().start("converse", "c", "s2", 1);
+  const auto run = rt->client().start("converse", {.id = "c"}, "s2", 1);
   EXPECT_TRUE(eventually([&] {
     const auto waits = run.describe().waits;
     return waits.size() == 1 && waits[0].state.find("no session capacity") != std::string::npos;
@@ -341,9 +341,9 @@ TEST_P(SessionDoors, WorkWithoutRoomAnywhereTimesOutByName) {
     add_conversations(r, "a");
     r.orchestration("wants", wants_room);
   });
-  const auto holds = rt->client().start("waits_in", "w", "s1");
+  const auto holds = rt->client().start("waits_in", {.id = "w"}, "s1");
   ASSERT_TRUE(eventually([&] { return waiting == 1; }));
-  EXPECT_EQ(rt->client().start("wants", "o").wait<std::string>(kSoon), "no_session_capacity");
+  EXPECT_EQ(rt->client().start("wants", {.id = "o"}).wait<std::string>(kSoon), "no_session_capacity");
   go_on = true;
 }
 

@@ -56,7 +56,7 @@ TEST_P(SessionEnds, ADrainThatRunsOutOfTimeFailsWhatRunsInASessionThatCannotMove
       while (!go_on) std::this_thread::sleep_for(1ms);
     });
   });
-  const auto run = client().start("opened", "o");
+  const auto run = client().start("opened", {.id = "o"});
   ASSERT_TRUE(eventually([&] { return waiting == 1; }));
   EXPECT_FALSE(a->drain(50ms));
   EXPECT_EQ(run.wait<std::string>(kSoon), "session_lost");
@@ -70,7 +70,7 @@ TEST_P(SessionEnds, ADrainThatRunsOutOfTimeFailsWhatRunsInASessionThatCannotMove
 TEST_P(SessionEnds, ALossAsksWhatRunsInTheSessionToStopAndSaysWhy) {
   const auto turns = turns_only([](Runtime& rt) { rt.orchestration("opened", waits_in_opened); });
   const auto a = curious("a");
-  const auto run = client().start("opened", "o");
+  const auto run = client().start("opened", {.id = "o"});
   ASSERT_TRUE(eventually([&] { return waiting == 1; }));
   const auto hold = client().describe_session("gpu");
   ASSERT_TRUE(store()->fail_session(hold.worker, {"gpu", hold.generation}, SessionReason::owner_lost));
@@ -88,7 +88,7 @@ TEST_P(SessionEnds, WhatALostOwnerAnswersLaterDoesNotCount) {
   Runtime a(store(&death), options);
   add_conversations(a, "a");
   a.start();
-  const auto run = client().start("opened", "o");
+  const auto run = client().start("opened", {.id = "o"});
   ASSERT_TRUE(eventually([&] { return waiting == 1; }));
   death.begin();
   const auto hold = client().describe_session("gpu");
@@ -120,7 +120,7 @@ Task<std::vector<Said>> opens_again(Context& ctx) {
 TEST_P(SessionEnds, ALostSessionIsOpenedAgainAndTheWorkGoesOn) {
   const auto turns = turns_only([](Runtime& rt) { rt.orchestration("opens_again", opens_again); });
   auto a = curious("a");
-  const auto run = client().start("opens_again", "o");
+  const auto run = client().start("opens_again", {.id = "o"});
   ASSERT_TRUE(eventually([&] { return waiting == 1; }));
   const auto again = curious("a");  // its former incarnation is gone, and so is what it had in memory
   const auto said = run.wait<std::vector<Said>>(kSoon);
@@ -151,7 +151,7 @@ TEST_P(SessionEnds, AnOpenedSessionIsCarriedOnByItsIdUntilItsOpenerEnds) {
   });
   const auto b = worker("b", quick(log));
   const auto said =
-      a->client().start("carried_on", "c", "", std::vector<Said>{}).wait<std::vector<Said>>(kSoon);
+      a->client().start("carried_on", {.id = "c"}, "", std::vector<Said>{}).wait<std::vector<Said>>(kSoon);
   ASSERT_EQ(said.size(), 3U);
   for (const Said& one : said) {
     EXPECT_EQ(one.session, said[0].session);
@@ -173,7 +173,7 @@ TEST_P(SessionEnds, WorkThatNobodyTakesFailsWithTheTimeToLive) {
     add_conversations(rt, "a");
     rt.orchestration("waits_in_vain", waits_in_vain);
   });
-  EXPECT_EQ(a->client().start("waits_in_vain", "w").wait<std::string>(kSoon), "session_expired");
+  EXPECT_EQ(a->client().start("waits_in_vain", {.id = "w"}).wait<std::string>(kSoon), "session_expired");
 }
 
 Task<std::string> aborted_and_thrown(Context& ctx) {
@@ -196,7 +196,8 @@ TEST_P(SessionEnds, AnActivityThatAbortsItsSessionMayFailItself) {
     });
     rt.orchestration("aborted", aborted_and_thrown);
   });
-  EXPECT_EQ(a->client().start("aborted", "o").wait<std::string>(kSoon), "on_fire, then session_aborted");
+  EXPECT_EQ(a->client().start("aborted", {.id = "o"}).wait<std::string>(kSoon),
+            "on_fire, then session_aborted");
   EXPECT_EQ(burnt, 1);
   EXPECT_EQ(client().describe_session("s1").note, "the device is gone");
 }
@@ -209,11 +210,11 @@ TEST_P(SessionEnds, AFailedSessionMayBeAcquiredAgainByWhoeverMay) {
         "burns", [](Context& ctx) -> Task<void> { co_await ctx.activity<void>("burn", {.session = "s1"}); });
   });
   EXPECT_TRUE(a->acquire_session("s1", {.allow_reacquire_after_failure = true}).held());
-  a->client().start("burns", "b").wait(kSoon);
+  a->client().start("burns", {.id = "b"}).wait(kSoon);
   ASSERT_TRUE(eventually([&] { return session_status(client().describe_session("s1")) == "failed"; }));
   EXPECT_EQ(a->renew_session("s1"), SessionOutcome::closed);
   EXPECT_EQ(a->acquire_session("s1").outcome, SessionOutcome::reacquired);
-  EXPECT_EQ(a->client().start("converse", "c", "s1", 1).wait<std::vector<Said>>(kSoon)[0].node, "a");
+  EXPECT_EQ(a->client().start("converse", {.id = "c"}, "s1", 1).wait<std::vector<Said>>(kSoon)[0].node, "a");
 
   const auto lost = a->acquire_session("s2", {.allow_reacquire_after_failure = false});
   ASSERT_TRUE(

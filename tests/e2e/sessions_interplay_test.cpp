@@ -22,12 +22,12 @@ HOLDFAST_ON_EACH_STORE(SessionInterplay);
 TEST_P(SessionInterplay, ACancelOfAnActivityLeavesItsSessionWhereItIs) {
   const auto a = worker("a");
   const auto b = worker("b");
-  const auto before = client().start("converse", "c1", "s1", 1).wait<std::vector<Said>>(kSoon);
-  const Run waits = client().start("waits_in", "w", "s1");
+  const auto before = client().start("converse", {.id = "c1"}, "s1", 1).wait<std::vector<Said>>(kSoon);
+  const Run waits = client().start("waits_in", {.id = "w"}, "s1");
   ASSERT_TRUE(eventually([&] { return waiting == 1; }));
   waits.cancel("enough");
   EXPECT_EQ(waits.result<>(kSoon).error().category, Category::cancelled);
-  const auto after = client().start("converse", "c2", "s1", 1).wait<std::vector<Said>>(kSoon);
+  const auto after = client().start("converse", {.id = "c2"}, "s1", 1).wait<std::vector<Said>>(kSoon);
   EXPECT_EQ(after[0].node, before[0].node);
   EXPECT_EQ(after[0].generation, before[0].generation);
   EXPECT_FALSE(after[0].fresh);
@@ -56,7 +56,7 @@ TEST_P(SessionInterplay, AnActivityThatLosesARaceLeavesItsSessionWhereItIs) {
   };
   const auto a = runtime(named("a", quick(log)), [&](Runtime& rt) { add(rt, "a"); });
   const auto b = runtime(named("b", quick(log)), [&](Runtime& rt) { add(rt, "b"); });
-  const auto run = client().start("races", "r", "s1");
+  const auto run = client().start("races", {.id = "r"}, "s1");
   ASSERT_TRUE(eventually([&] { return waiting == 1; }));
   run.raise("go", 1);
   const auto said = run.wait<std::vector<Said>>(kSoon);
@@ -68,11 +68,11 @@ TEST_P(SessionInterplay, AnActivityThatLosesARaceLeavesItsSessionWhereItIs) {
 
 TEST_P(SessionInterplay, ADeletionOfAnInstanceLeavesTheSessionThatItNamed) {
   const auto a = worker("a");
-  const auto before = client().start("converse", "c1", "s1", 1).wait<std::vector<Said>>(kSoon);
-  client().start("waits_in", "w", "s1");
+  const auto before = client().start("converse", {.id = "c1"}, "s1", 1).wait<std::vector<Said>>(kSoon);
+  client().start("waits_in", {.id = "w"}, "s1");
   ASSERT_TRUE(eventually([&] { return waiting == 1; }));
   client().delete_instance("w", {.force = true});
-  const auto after = client().start("converse", "c2", "s1", 1).wait<std::vector<Said>>(kSoon);
+  const auto after = client().start("converse", {.id = "c2"}, "s1", 1).wait<std::vector<Said>>(kSoon);
   EXPECT_EQ(after[0].generation, before[0].generation);
 }
 
@@ -101,7 +101,7 @@ TEST_P(SessionInterplay, ARetryStaysInItsSessionAlsoWhenItsPauseIsLongerThanTheI
   };
   const auto a = start("a");
   const auto b = start("b");
-  EXPECT_EQ(client().start("third_time", "t", "s1").wait<int>(kSoon), 3);
+  EXPECT_EQ(client().start("third_time", {.id = "t"}, "s1").wait<int>(kSoon), 3);
   EXPECT_EQ(where.size(), 1U);
 }
 
@@ -121,7 +121,8 @@ TEST_P(SessionInterplay, WorkersWithDifferentSettingsShareTheWork) {
   const auto d = worker("plain");
   std::vector<Run> runs;
   for (int i = 0; i < 24; ++i)
-    runs.push_back(client().start("converse", "c" + std::to_string(i), "s" + std::to_string(i % 12), 5));
+    runs.push_back(
+        client().start("converse", {.id = "c" + std::to_string(i)}, "s" + std::to_string(i % 12), 5));
   std::map<std::uint64_t, std::string> owner;
   for (const Run& run : runs) {
     for (const Said& said : run.wait<std::vector<Said>>(kSoon)) {
@@ -197,7 +198,8 @@ TEST_F(SessionProcesses, NoTwoOfThemRunActivitiesOfOneGeneration) {
   Client client{sqlite(file)};
   std::vector<holdfast::Run> runs;
   for (int i = 0; i < 12; ++i)
-    runs.push_back(client.start("converse", "c" + std::to_string(i), "s" + std::to_string(i % 6), 20));
+    runs.push_back(
+        client.start("converse", {.id = "c" + std::to_string(i)}, "s" + std::to_string(i % 6), 20));
   for (const auto& engine : board->engines) {
     const int before = board->said;
     EXPECT_TRUE(eventually([&] { return board->said > before + 10 && engine != 0; }));
@@ -212,7 +214,7 @@ TEST_F(SessionProcesses, NoTwoOfThemRunActivitiesOfOneGeneration) {
 TEST_F(SessionProcesses, PoisonHitsOneActivityAndNeverItsSession) {
   keep_engine(0, 2);
   Client client{sqlite(file)};
-  EXPECT_EQ(client.start("calls_killer", "k").wait<std::string>(kSoon), "poison, then s1");
+  EXPECT_EQ(client.start("calls_killer", {.id = "k"}).wait<std::string>(kSoon), "poison, then s1");
   board->over = true;
   EXPECT_TRUE(processes.all_succeed());
 }

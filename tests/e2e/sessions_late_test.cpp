@@ -41,7 +41,7 @@ TEST_P(SessionsLate, WhatIsFetchedTooLateIsNotBegun) {
     return Said{.node = std::to_string(ctx.delivery())};
   });
   a.start();
-  const auto run = client().start("converse", "c", "s1", 1);
+  const auto run = client().start("converse", {.id = "c"}, "s1", 1);
   EXPECT_TRUE(log->wait_for("activity is not begun: the lease of its session was over")) << log->all();
   EXPECT_EQ(begun, 0);
   slow.on = false;
@@ -59,7 +59,7 @@ TEST_P(SessionsLate, AnActivityThatWasCutOffIsRunByTheNextOwner) {
   Runtime a(store(&death), options);
   add_conversations(a, "a");
   a.start();
-  const auto run = client().start("waits_in", "w", "s1");
+  const auto run = client().start("waits_in", {.id = "w"}, "s1");
   ASSERT_TRUE(eventually([&] { return waiting == 1; }));
   const Generation before = client().describe_session("s1").generation;
   std::atomic<int> delivery{0};
@@ -88,18 +88,18 @@ TEST_P(SessionsLate, AnActivityOfADeadWorkerDoesNotKeepTheNextOwnerFromLeaving) 
   Runtime a(store(&death), options);
   add_conversations(a, "a");
   a.start();
-  const auto run = client().start("waits_in", "w", "s1");
+  const auto run = client().start("waits_in", {.id = "w"}, "s1");
   ASSERT_TRUE(eventually([&] { return waiting == 1; }));
   death.begin();
   const auto b = worker("b", quick(log));
-  const auto said = client().start("converse", "c", "s1", 1).wait<std::vector<Said>>(kSoon);
+  const auto said = client().start("converse", {.id = "c"}, "s1", 1).wait<std::vector<Said>>(kSoon);
   EXPECT_EQ(said[0].node, "b");
   EXPECT_TRUE(b->drain(kSoon)) << log->all();
   using Kind = SessionLogEntry::Kind;
   EXPECT_EQ(story_of("s1"), (std::vector{Kind::claimed, Kind::reclaimed, Kind::released}));
   EXPECT_EQ(client().describe_session("s1").state, store::SessionState::unclaimed);
   const auto c = worker("c", quick(log));
-  const auto next = client().start("converse", "d", "s1", 1).wait<std::vector<Said>>(kSoon);
+  const auto next = client().start("converse", {.id = "d"}, "s1", 1).wait<std::vector<Said>>(kSoon);
   EXPECT_EQ(next[0].node, "c");
   go_on = true;
   death.end();
@@ -119,12 +119,12 @@ TEST_P(SessionsLate, AWorkerWithoutANameWaitsForTheLeaseOfItsFormerSelf) {
   Runtime before(store(&death), options);
   add(before);
   before.start();
-  const auto first = client().start("converse", "c1", "s1", 1).wait<std::vector<Said>>(kSoon);
+  const auto first = client().start("converse", {.id = "c1"}, "s1", 1).wait<std::vector<Said>>(kSoon);
   const SessionInfo held = client().describe_session("s1");
   EXPECT_EQ(held.owner.size(), 32U);
   death.begin();
   const auto after = runtime(options, add);
-  const auto second = client().start("converse", "c2", "s1", 1).wait<std::vector<Said>>(kSoon);
+  const auto second = client().start("converse", {.id = "c2"}, "s1", 1).wait<std::vector<Said>>(kSoon);
   EXPECT_GT(second[0].generation, first[0].generation);
   EXPECT_TRUE(second[0].fresh);
   EXPECT_NE(client().describe_session("s1").owner, held.owner);
@@ -138,11 +138,11 @@ TEST_P(SessionsLate, ALongActivityKeepsItsSessionAgainstOthersPastItsLease) {
   RuntimeOptions options = quick(log);
   options.session_lease = 300ms;
   const auto a = worker("a", options);
-  const auto run = client().start("waits_in", "w", "s1");
+  const auto run = client().start("waits_in", {.id = "w"}, "s1");
   ASSERT_TRUE(eventually([&] { return waiting == 1; }));
   const auto b = worker("b", options);
   pass(700ms);  // several leases
-  const auto said = client().start("converse", "c", "s1", 1).wait<std::vector<Said>>(kSoon);
+  const auto said = client().start("converse", {.id = "c"}, "s1", 1).wait<std::vector<Said>>(kSoon);
   EXPECT_EQ(said[0].node, "a");
   go_on = true;
   run.wait(kSoon);
@@ -175,7 +175,7 @@ TEST_P(SessionsLate, WhatIgnoresItsStopTokenStillCountsAsRunningInItsSession) {
     rt.activity("say", [&](ActivityContext&, int) { return Said{.node = ended ? "after it" : "beside it"}; });
     rt.orchestration("one_after_the_other", one_after_the_other);
   });
-  const auto run = a->client().start("one_after_the_other", "o");
+  const auto run = a->client().start("one_after_the_other", {.id = "o"});
   ASSERT_TRUE(eventually([&] { return waiting == 1; }));
   run.raise("drop it", 1);
   EXPECT_TRUE(log->wait_for("activity goes on after its grace; its slot is given to others"));
@@ -206,7 +206,7 @@ TEST_P(SessionsLate, WhatOutlivesItsTimeoutStillCountsAsRunningInItsSession) {
     });
     rt.orchestration("tried_again", tried_again);
   });
-  const auto run = a->client().start("tried_again", "t");
+  const auto run = a->client().start("tried_again", {.id = "t"});
   EXPECT_TRUE(log->wait_for("activity goes on after its grace; its slot is given to others"));
   ASSERT_TRUE(eventually([&] {
     const auto waits = run.describe().waits;

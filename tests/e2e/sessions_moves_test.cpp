@@ -73,7 +73,7 @@ TEST_P(SessionMoves, ADrainHandsOverEverySessionAndNoLineIsLostOrSaidTwice) {
   auto a = worker("a", quick(log));
   std::vector<Run> runs;
   for (int i = 0; i < 5; ++i)
-    runs.push_back(turns->client().start("talk", "t" + std::to_string(i), "s" + std::to_string(i)));
+    runs.push_back(turns->client().start("talk", {.id = "t" + std::to_string(i)}, "s" + std::to_string(i)));
   for (const Run& run : runs) {
     ASSERT_TRUE(eventually([&] { return is_with("a", "s" + run.id().substr(1)); }));
   }
@@ -100,8 +100,8 @@ TEST_P(SessionMoves, ADrainHandsOverEverySessionAndNoLineIsLostOrSaidTwice) {
 TEST_P(SessionMoves, FiguresTellHowManyAreHeldInWhichState) {
   const auto turns = coordinator();
   const auto a = worker("a", quick(log));
-  client().start("converse", "c1", "s1", 1).wait<std::vector<Said>>(kSoon);
-  client().start("converse", "c2", "s2", 1).wait<std::vector<Said>>(kSoon);
+  client().start("converse", {.id = "c1"}, "s1", 1).wait<std::vector<Said>>(kSoon);
+  client().start("converse", {.id = "c2"}, "s2", 1).wait<std::vector<Said>>(kSoon);
   const std::string held = a->metrics().prometheus();
   EXPECT_NE(held.find("holdfast_sessions{state=\"active\"} 2\n"), std::string::npos) << held;
   EXPECT_TRUE(a->drain(kSoon));
@@ -115,7 +115,7 @@ TEST_P(SessionMoves, FiguresTellHowManyAreHeldInWhichState) {
 TEST_P(SessionMoves, ASessionStaysWhenTheTurnsOfItsInstanceMove) {
   auto turns = coordinator();
   const auto a = worker("a", quick(log));
-  const auto run = client().start("talk", "t", "s1");
+  const auto run = client().start("talk", {.id = "t"}, "s1");
   ASSERT_TRUE(eventually([&] { return is_with("a", "s1"); }));
   const auto b = worker("b", quick(log));
   turns.reset();
@@ -133,9 +133,9 @@ TEST_P(SessionMoves, ANewIncarnationTakesItsSessionsBackAtOnce) {
   RuntimeOptions options = quick(log);
   options.session_lease = 1h;
   const auto a = worker("a", options);
-  const auto first = client().start("converse", "c1", "s1", 1).wait<std::vector<Said>>(kSoon);
+  const auto first = client().start("converse", {.id = "c1"}, "s1", 1).wait<std::vector<Said>>(kSoon);
   const auto again = worker("a", options);
-  const auto second = client().start("converse", "c2", "s1", 1).wait<std::vector<Said>>(kSoon);
+  const auto second = client().start("converse", {.id = "c2"}, "s1", 1).wait<std::vector<Said>>(kSoon);
   EXPECT_EQ(second[0].node, "a");
   EXPECT_GT(second[0].generation, first[0].generation);
   EXPECT_TRUE(second[0].fresh);
@@ -150,11 +150,11 @@ TEST_P(SessionMoves, ADeadWorkersSessionsGoToAnotherAfterTheLease) {
   Runtime a(store(&death), options);
   add_conversations(a, "a");
   a.start();
-  const auto first = client().start("converse", "c1", "s1", 1).wait<std::vector<Said>>(kSoon);
+  const auto first = client().start("converse", {.id = "c1"}, "s1", 1).wait<std::vector<Said>>(kSoon);
   EXPECT_EQ(first[0].node, "a");
   const auto b = worker("b", quick(log));
   death.begin();
-  const auto second = client().start("converse", "c2", "s1", 1).wait<std::vector<Said>>(kSoon);
+  const auto second = client().start("converse", {.id = "c2"}, "s1", 1).wait<std::vector<Said>>(kSoon);
   EXPECT_EQ(second[0].node, "b");
   EXPECT_TRUE(second[0].fresh);
   EXPECT_TRUE(log->wait_for("the lease of a session could not be kept"));
@@ -180,11 +180,11 @@ TEST_P(SessionMoves, AnOwnerThatClaimsItsLapsedSessionAgainKeepsItsState) {
   a.start();
   // Its record stays when it has lapsed: it was given a policy.
   EXPECT_TRUE(a.acquire_session("s1", {.lease = 300ms, .max_concurrent_activities = 0}).held());
-  const auto first = client().start("converse", "c1", "s1", 1).wait<std::vector<Said>>(kSoon);
+  const auto first = client().start("converse", {.id = "c1"}, "s1", 1).wait<std::vector<Said>>(kSoon);
   death.begin();
   ASSERT_TRUE(eventually([&] { return session_status(client().describe_session("s1")) == "expired"; }));
   death.end();
-  const auto second = client().start("converse", "c2", "s1", 1).wait<std::vector<Said>>(kSoon);
+  const auto second = client().start("converse", {.id = "c2"}, "s1", 1).wait<std::vector<Said>>(kSoon);
   EXPECT_EQ(first[0].session, "1");
   EXPECT_EQ(second[0].session, "2");
   EXPECT_GT(second[0].generation, first[0].generation);
@@ -194,7 +194,7 @@ TEST_P(SessionMoves, AnOwnerThatClaimsItsLapsedSessionAgainKeepsItsState) {
 TEST_P(SessionMoves, TheirStoryReachesWhoeverWaitsForIt) {
   const auto turns = coordinator();
   auto a = worker("a", quick(log));
-  const auto run = client().start("watches", "w", 2);
+  const auto run = client().start("watches", {.id = "w"}, 2);
   ASSERT_TRUE(eventually([&] { return told == 1; }));
   auto b = worker("b", quick(log));
   a->stop();
@@ -210,7 +210,7 @@ TEST_P(SessionMoves, TheirStoryReachesWhoeverWaitsForIt) {
 TEST_P(SessionMoves, ADrainGoesOnWithAnOpenedSessionThatCannotMoveUntilItIsClosed) {
   const auto turns = coordinator();
   auto a = worker("a", quick(log));
-  const auto run = client().start("opened", "o", "gpu");
+  const auto run = client().start("opened", {.id = "o"}, "gpu");
   ASSERT_TRUE(eventually([&] { return told == 1; }));
   std::thread drains([&] { EXPECT_TRUE(a->drain(kSoon)); });
   ASSERT_TRUE(eventually([&] {
@@ -226,7 +226,7 @@ TEST_P(SessionMoves, ADrainGoesOnWithAnOpenedSessionThatCannotMoveUntilItIsClose
 TEST_P(SessionMoves, ADrainThatRunsOutOfTimeLosesWhatCannotMove) {
   const auto turns = coordinator();
   auto a = worker("a", quick(log));
-  const auto run = client().start("opened", "o", "gpu");
+  const auto run = client().start("opened", {.id = "o"}, "gpu");
   ASSERT_TRUE(eventually([&] { return told == 1; }));
   EXPECT_FALSE(a->drain(50ms));
   run.raise("go on", 1);
@@ -246,7 +246,7 @@ TEST_P(SessionMoves, AnOpenedSessionMovesWithItsSavedState) {
     });
   };
   auto a = with_state("a");
-  const auto run = client().start("opened", "o", "gpu");
+  const auto run = client().start("opened", {.id = "o"}, "gpu");
   ASSERT_TRUE(eventually([&] { return told == 1; }));
   const auto b = with_state("b");
   EXPECT_TRUE(a->drain(kSoon));
@@ -261,7 +261,7 @@ TEST_P(SessionMoves, AnOpenedSessionMovesWithItsSavedState) {
 TEST_P(SessionMoves, ANewIncarnationLosesTheOpenedSessionsOfTheFormerOne) {
   const auto turns = coordinator();
   const auto a = worker("a", quick(log));
-  const auto run = client().start("opened", "o", "gpu");
+  const auto run = client().start("opened", {.id = "o"}, "gpu");
   ASSERT_TRUE(eventually([&] { return told == 1; }));
   const auto again = worker("a", quick(log));
   run.raise("go on", 1);
@@ -287,7 +287,8 @@ TEST_P(SessionMoves, WorkersThatComeAndGoNeverShareAGeneration) {
   };
   std::vector<Run> runs;
   for (int i = 0; i < 6; ++i)
-    runs.push_back(turns->client().start("talk", "t" + std::to_string(i), "s" + std::to_string(i % 3)));
+    runs.push_back(
+        turns->client().start("talk", {.id = "t" + std::to_string(i)}, "s" + std::to_string(i % 3)));
   auto one = careful("w0");
   for (int round = 1; round <= 5; ++round) {
     auto next = careful("w" + std::to_string(round % 2 == 0 ? round : 100 + round));

@@ -24,18 +24,18 @@ TEST_P(SessionSettings, PlainActivitiesGoToWhoeverIsFreeWhileSessionsStay) {
   RuntimeOptions small = quick(log);
   small.activity_slots = 2;
   const auto a = worker("a", small);
-  const auto first = client().start("waits_in", "w1", "s1");
+  const auto first = client().start("waits_in", {.id = "w1"}, "s1");
   ASSERT_TRUE(eventually([&] { return waiting == 1; }));
-  const auto second = client().start("waits_in", "w2", "s1");
+  const auto second = client().start("waits_in", {.id = "w2"}, "s1");
   ASSERT_TRUE(eventually([&] { return waiting == 2; }));  // both slots of a are taken
   const auto b = worker("b", small);
-  for (const Said& said : client().start("converse", "plain", "", 4).wait<std::vector<Said>>(kSoon))
+  for (const Said& said : client().start("converse", {.id = "plain"}, "", 4).wait<std::vector<Said>>(kSoon))
     EXPECT_EQ(said.node, "b");
   EXPECT_EQ(waiting, 2);
   go_on = true;
   first.wait(kSoon);
   second.wait(kSoon);
-  for (const Said& said : client().start("converse", "c", "s1", 4).wait<std::vector<Said>>(kSoon))
+  for (const Said& said : client().start("converse", {.id = "c"}, "s1", 4).wait<std::vector<Said>>(kSoon))
     EXPECT_EQ(said.node, "a");
 }
 
@@ -44,12 +44,12 @@ TEST_P(SessionSettings, AWorkerThatTakesNoSessionsServesPlainWork) {
   RuntimeOptions none = quick(log);
   none.session_limit = 0;
   const auto a = worker("a", none);
-  for (const Said& said : client().start("converse", "plain", "", 4).wait<std::vector<Said>>(kSoon))
+  for (const Said& said : client().start("converse", {.id = "plain"}, "", 4).wait<std::vector<Said>>(kSoon))
     EXPECT_EQ(said.node, "a");
   const auto b = worker("b", quick(log));
   std::vector<Run> runs;
   for (int i = 0; i < 4; ++i)
-    runs.push_back(client().start("converse", "c" + std::to_string(i), "s" + std::to_string(i), 3));
+    runs.push_back(client().start("converse", {.id = "c" + std::to_string(i)}, "s" + std::to_string(i), 3));
   for (const Run& run : runs) {
     for (const Said& said : run.wait<std::vector<Said>>(kSoon)) EXPECT_EQ(said.node, "b");
   }
@@ -61,16 +61,16 @@ TEST_P(SessionSettings, AnIdleSessionGoesToWhoeverIsThereNextAndByItsSettings) {
   brief.session_idle_timeout = 150ms;
   brief.activity_slots = 1;
   const auto a = worker("a", brief);
-  const auto first = client().start("converse", "c1", "s1", 1).wait<std::vector<Said>>(kSoon);
+  const auto first = client().start("converse", {.id = "c1"}, "s1", 1).wait<std::vector<Said>>(kSoon);
   EXPECT_EQ(first[0].node, "a");
   ASSERT_TRUE(eventually([&] { return story_of("s1").size() >= 2; })) << log->all();
   EXPECT_EQ(client().session_log("s1")[1].reason, SessionReason::idle);
-  const auto busy = client().start("waits_in", "w", "");  // a has no slot left
+  const auto busy = client().start("waits_in", {.id = "w"}, "");  // a has no slot left
   ASSERT_TRUE(eventually([&] { return waiting == 1; }));
   RuntimeOptions patient = quick(log);
   patient.session_idle_timeout = 1h;
   const auto b = worker("b", patient);
-  const auto second = client().start("converse", "c2", "s1", 1).wait<std::vector<Said>>(kSoon);
+  const auto second = client().start("converse", {.id = "c2"}, "s1", 1).wait<std::vector<Said>>(kSoon);
   EXPECT_EQ(second[0].node, "b");
   EXPECT_TRUE(second[0].fresh);
   pass(400ms);  // several idle timeouts of a
@@ -86,10 +86,10 @@ TEST_P(SessionSettings, AWorkerWithoutASlotDoesNotKeepASessionFromOthers) {
   RuntimeOptions one = quick(log);
   one.activity_slots = 1;
   const auto a = worker("a", one);
-  client().start("converse", "c1", "", 3).wait<std::vector<Said>>(kSoon);
-  const auto busy = client().start("waits_in", "w", "");
+  client().start("converse", {.id = "c1"}, "", 3).wait<std::vector<Said>>(kSoon);
+  const auto busy = client().start("waits_in", {.id = "w"}, "");
   ASSERT_TRUE(eventually([&] { return waiting == 1; }));
-  const auto run = client().start("converse", "c2", "s1", 1);
+  const auto run = client().start("converse", {.id = "c2"}, "s1", 1);
   ASSERT_TRUE(eventually([&] { return !run.describe().waits.empty(); }));
   const auto b = worker("b", quick(log));
   EXPECT_EQ(run.wait<std::vector<Said>>(kSoon)[0].node, "b");
@@ -103,7 +103,7 @@ TEST_P(SessionSettings, ASessionIsIdleSinceTheEndOfItsLastActivity) {
   RuntimeOptions options = quick(log);
   options.session_idle_timeout = 400ms;
   const auto a = worker("a", options);
-  const auto run = a->client().start("waits_in", "w", "s1");
+  const auto run = a->client().start("waits_in", {.id = "w"}, "s1");
   ASSERT_TRUE(eventually([&] { return waiting == 1; }));
   pass(600ms);
   go_on = true;
@@ -124,7 +124,7 @@ TEST_P(SessionSettings, TheOverflowOfAFullWorkerGoesToTheOther) {
   const auto a = worker("a", small);
   std::vector<Run> runs;
   for (int i = 0; i < 5; ++i)
-    runs.push_back(client().start("waits_in", "w" + std::to_string(i), "s" + std::to_string(i)));
+    runs.push_back(client().start("waits_in", {.id = "w" + std::to_string(i)}, "s" + std::to_string(i)));
   ASSERT_TRUE(eventually([&] { return waiting == 2; }));
   const auto b = worker("b", large);
   ASSERT_TRUE(eventually([&] { return waiting == 5; })) << log->all();
@@ -141,11 +141,11 @@ TEST_P(SessionSettings, ABusySessionOnASmallWorkerHoldsNobodyUp) {
   RuntimeOptions small = quick(log);
   small.activity_slots = 1;
   const auto a = worker("a", small);
-  const auto busy = client().start("waits_in", "w", "s1");
+  const auto busy = client().start("waits_in", {.id = "w"}, "s1");
   ASSERT_TRUE(eventually([&] { return waiting == 1; }));
   const auto b = worker("b", quick(log));
   for (const char* session : {"", "s2"}) {
-    const auto run = client().start("converse", "c" + std::string(session), session, 8);
+    const auto run = client().start("converse", {.id = "c" + std::string(session)}, session, 8);
     for (const Said& said : run.wait<std::vector<Said>>(kSoon)) EXPECT_EQ(said.node, "b");
   }
   EXPECT_EQ(waiting, 1);
@@ -161,7 +161,7 @@ TEST_P(SessionSettings, TheLongestQuietSessionMakesRoom) {
   options.session_limit = 2;
   const auto a = worker("a", options);
   const auto use = [&](const std::string& instance, const std::string& session) {
-    client().start("converse", instance, session, 1).wait<std::vector<Said>>(kSoon);
+    client().start("converse", {.id = instance}, session, 1).wait<std::vector<Said>>(kSoon);
   };
   use("c1", "s1");
   use("c2", "s2");
@@ -186,7 +186,7 @@ Task<std::vector<Said>> on_queues(Context& ctx) {
 TEST_P(SessionSettings, TheQueueOfASessionIsThatOfItsActivities) {
   const auto turns = turns_only([](Runtime& rt) { rt.orchestration("on_queues", on_queues); });
   const auto a = worker("a", quick(log));
-  const auto run = client().start("on_queues", "q");
+  const auto run = client().start("on_queues", {.id = "q"});
   ASSERT_TRUE(eventually([&] {
     const auto waits = run.describe().waits;
     return waits.size() == 1 && waits[0].queue == "video";

@@ -98,9 +98,9 @@ HOLDFAST_ON_EACH_STORE(SessionStates);
 
 TEST_P(SessionStates, AreMadeOnFirstUseAndSharedByTheActivitiesOfTheSession) {
   const auto rt = runtime([&](Runtime& r) { add_counting(r); });
-  EXPECT_EQ(rt->client().start("count_in", "a", "s1", 5).wait<int>(kSoon), 5);
-  EXPECT_EQ(rt->client().start("count_in", "b", "s1", 2).wait<int>(kSoon), 7);
-  EXPECT_EQ(rt->client().start("count_in", "c", "s2", 1).wait<int>(kSoon), 1);
+  EXPECT_EQ(rt->client().start("count_in", {.id = "a"}, "s1", 5).wait<int>(kSoon), 5);
+  EXPECT_EQ(rt->client().start("count_in", {.id = "b"}, "s1", 2).wait<int>(kSoon), 7);
+  EXPECT_EQ(rt->client().start("count_in", {.id = "c"}, "s2", 1).wait<int>(kSoon), 1);
   EXPECT_EQ(census.made, 2);
 }
 
@@ -108,15 +108,15 @@ TEST_P(SessionStates, AreDestroyedOnceWhenTheSessionIsIdle) {
   RuntimeOptions options = quick(log);
   options.session_idle_timeout = 150ms;
   const auto rt = runtime(options, [&](Runtime& r) { add_counting(r); });
-  EXPECT_EQ(rt->client().start("count_in", "a", "s1", 1).wait<int>(kSoon), 1);
+  EXPECT_EQ(rt->client().start("count_in", {.id = "a"}, "s1", 1).wait<int>(kSoon), 1);
   EXPECT_TRUE(eventually([&] { return census.alive == 0; }));
-  EXPECT_EQ(rt->client().start("count_in", "b", "s1", 1).wait<int>(kSoon), 1) << "it was not saved";
+  EXPECT_EQ(rt->client().start("count_in", {.id = "b"}, "s1", 1).wait<int>(kSoon), 1) << "it was not saved";
   EXPECT_EQ(census.made, 2);
 }
 
 TEST_P(SessionStates, AreDestroyedWhenTheRuntimeHasStopped) {
   auto rt = runtime([&](Runtime& r) { add_counting(r); });
-  EXPECT_EQ(rt->client().start("count_in", "a", "s1", 1).wait<int>(kSoon), 1);
+  EXPECT_EQ(rt->client().start("count_in", {.id = "a"}, "s1", 1).wait<int>(kSoon), 1);
   EXPECT_EQ(census.alive, 1);
   rt->stop();
   EXPECT_EQ(census.alive, 0);
@@ -136,7 +136,7 @@ TEST_P(SessionStates, OfAClosedSessionLiveUntilTheLastActivityInItEnds) {
     });
     r.orchestration("waits_in", waits_in);
   });
-  const auto run = rt->client().start("waits_in", "a", "s1");
+  const auto run = rt->client().start("waits_in", {.id = "a"}, "s1");
   ASSERT_TRUE(eventually([&] { return waiting == 1; }));
   EXPECT_TRUE(client().close_session("s1"));
   ASSERT_TRUE(log->wait_for("a session has left this worker"));
@@ -160,7 +160,7 @@ TEST_P(SessionStates, AreUsedByOneActivityAtATime) {
     });
     r.orchestration("side_by_side", side_by_side);
   });
-  EXPECT_EQ(rt->client().start("side_by_side", "a", "s1", 50).wait<int>(kSoon), 1);
+  EXPECT_EQ(rt->client().start("side_by_side", {.id = "a"}, "s1", 50).wait<int>(kSoon), 1);
 }
 
 TEST_P(SessionStates, ThatSayThatTheyAreConcurrentAreUsedAtOnce) {
@@ -175,18 +175,18 @@ TEST_P(SessionStates, ThatSayThatTheyAreConcurrentAreUsedAtOnce) {
     });
     r.orchestration("side_by_side", side_by_side);
   });
-  EXPECT_EQ(rt->client().start("side_by_side", "a", "s1", 3).wait<int>(kSoon), 3);
+  EXPECT_EQ(rt->client().start("side_by_side", {.id = "a"}, "s1", 3).wait<int>(kSoon), 3);
   EXPECT_EQ(census.made, 1);
 }
 
 TEST_P(SessionStates, MoveWithTheirSessionWhenItsWorkerDrains) {
   auto a = reciting("a", SaveState::when_handed_over, quick(log));
   const auto client = a->client();
-  EXPECT_EQ(a->client().start("recite", "r1", "s1", Strings{"one", "two"}).wait<Strings>(kSoon),
+  EXPECT_EQ(a->client().start("recite", {.id = "r1"}, "s1", Strings{"one", "two"}).wait<Strings>(kSoon),
             (Strings{"one", "two"}));
   EXPECT_TRUE(a->drain(kSoon));
   const auto b = reciting("b", SaveState::when_handed_over, quick(log));
-  EXPECT_EQ(b->client().start("recite", "r2", "s1", Strings{"three"}).wait<Strings>(kSoon),
+  EXPECT_EQ(b->client().start("recite", {.id = "r2"}, "s1", Strings{"three"}).wait<Strings>(kSoon),
             (Strings{"one", "two", "three"}));
   const auto story = client.session_log("s1");
   ASSERT_EQ(story.size(), 3U);
@@ -199,19 +199,22 @@ TEST_P(SessionStates, MoveWithTheirSessionWhenItsWorkerDrains) {
 // The owner of before is replaced without having saved anything by itself.
 TEST_P(SessionStates, SavedWithEachActivitySurviveTheirWorker) {
   const auto a = reciting("node", SaveState::with_each_activity, quick(log));
-  EXPECT_EQ(a->client().start("recite", "r1", "s1", Strings{"one", "two"}).wait<Strings>(kSoon),
+  EXPECT_EQ(a->client().start("recite", {.id = "r1"}, "s1", Strings{"one", "two"}).wait<Strings>(kSoon),
             (Strings{"one", "two"}));
   const auto b = reciting("node", SaveState::with_each_activity, quick(log));
-  EXPECT_EQ(b->client().start("recite", "r2", "s1", Strings{"three"}).wait<Strings>(kSoon),
+  EXPECT_EQ(b->client().start("recite", {.id = "r2"}, "s1", Strings{"three"}).wait<Strings>(kSoon),
             (Strings{"one", "two", "three"}));
 }
 
 TEST_P(SessionStates, SavedWithEachActivityDontKnowWhatAFailedAttemptDid) {
   const auto a = reciting("a", SaveState::with_each_activity, quick(log));
-  EXPECT_EQ(a->client().start("recite", "r1", "s1", Strings{"one", "fails once", "two"}).wait<Strings>(kSoon),
+  EXPECT_EQ(a->client()
+                .start("recite", {.id = "r1"}, "s1", Strings{"one", "fails once", "two"})
+                .wait<Strings>(kSoon),
             (Strings{"one", "fails once", "two"}));
-  EXPECT_THROW(a->client().start("recite", "r2", "s1", Strings{"fails"}).wait<Strings>(kSoon), ActivityError);
-  EXPECT_EQ(a->client().start("recite", "r3", "s1", Strings{"three"}).wait<Strings>(kSoon),
+  EXPECT_THROW(a->client().start("recite", {.id = "r2"}, "s1", Strings{"fails"}).wait<Strings>(kSoon),
+               RunFailed);
+  EXPECT_EQ(a->client().start("recite", {.id = "r3"}, "s1", Strings{"three"}).wait<Strings>(kSoon),
             (Strings{"one", "fails once", "two", "three"}));
 }
 
@@ -226,7 +229,7 @@ TEST_P(SessionStates, ThatCannotBeMadeFailTheAttemptAndAreTriedAgain) {
     r.activity("count", [counted](ActivityContext& ctx) { return ++counted.in(ctx).uses; });
     r.orchestration("count_in", count_in);
   });
-  EXPECT_EQ(rt->client().start("count_in", "a", "s1", 1).wait<int>(kSoon), 1);
+  EXPECT_EQ(rt->client().start("count_in", {.id = "a"}, "s1", 1).wait<int>(kSoon), 1);
   EXPECT_EQ(tries, 3);
 }
 
@@ -268,13 +271,13 @@ TEST_P(SessionStates, ThatCannotBeReadForAMomentCostNoAttempt) {
   hiccup.answers_lost = true;
   EXPECT_THROW(rt.acquire_session("s"), ClientError);
   hiccup.answers_lost = false;
-  EXPECT_EQ(rt.client().start("adds", "a").wait<int>(kSoon), 1);
+  EXPECT_EQ(rt.client().start("adds", {.id = "a"}).wait<int>(kSoon), 1);
   EXPECT_EQ(runs, 2);
 }
 
 TEST_P(SessionStates, AreNotForActivitiesWithoutASession) {
   const auto rt = runtime([&](Runtime& r) { add_counting(r); });
-  const auto result = rt->client().start("count_in", "a", "", 1).result<int>(kSoon);
+  const auto result = rt->client().start("count_in", {.id = "a"}, "", 1).result<int>(kSoon);
   ASSERT_FALSE(result);
   EXPECT_NE(describe(result.error()).find("was scheduled without one"), std::string::npos)
       << describe(result.error());
@@ -282,12 +285,12 @@ TEST_P(SessionStates, AreNotForActivitiesWithoutASession) {
 
 TEST_P(SessionStates, OfAnAbortedSessionAreGoneWithIt) {
   const auto a = reciting("a", SaveState::when_handed_over, quick(log));
-  EXPECT_EQ(a->client().start("recite", "r1", "s1", Strings{"one", "aborts"}).wait<Strings>(kSoon),
+  EXPECT_EQ(a->client().start("recite", {.id = "r1"}, "s1", Strings{"one", "aborts"}).wait<Strings>(kSoon),
             (Strings{"one", "aborts"}));
   const SessionInfo session = client().describe_session("s1");
   EXPECT_EQ(session.state, store::SessionState::failed);
   EXPECT_EQ(session.note, "the lines are mixed up");
-  const auto late = a->client().start("recite", "r2", "s1", Strings{"two"}).result<Strings>(kSoon);
+  const auto late = a->client().start("recite", {.id = "r2"}, "s1", Strings{"two"}).result<Strings>(kSoon);
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().type, "session_aborted");
 }
@@ -304,15 +307,15 @@ TEST_P(SessionStates, OfDifferentNamesAreSavedTogether) {
     r.orchestration("count_in", count_in);
   };
   auto a = runtime(named("a", quick(log)), both);
-  EXPECT_EQ(a->client().start("count_in", "c1", "s1", 2).wait<int>(kSoon), 22);
+  EXPECT_EQ(a->client().start("count_in", {.id = "c1"}, "s1", 2).wait<int>(kSoon), 22);
   a->stop();
   // One that knows only a part of it keeps the rest for the next.
   auto b = reciting("b", SaveState::when_handed_over, quick(log));
-  EXPECT_EQ(b->client().start("recite", "r1", "s1", Strings{"y"}).wait<Strings>(kSoon),
+  EXPECT_EQ(b->client().start("recite", {.id = "r1"}, "s1", Strings{"y"}).wait<Strings>(kSoon),
             (Strings{"x", "x", "y"}));
   b->stop();
   const auto c = runtime(named("c", quick(log)), both);
-  EXPECT_EQ(c->client().start("count_in", "c2", "s1", 1).wait<int>(kSoon), 43);
+  EXPECT_EQ(c->client().start("count_in", {.id = "c2"}, "s1", 1).wait<int>(kSoon), 43);
 }
 
 TEST_P(SessionStates, HooksHearOfSessionsThatComeAndGo) {
@@ -331,7 +334,7 @@ TEST_P(SessionStates, HooksHearOfSessionsThatComeAndGo) {
       heard.push_back("-" + notice.id + " " + std::string(to_string(notice.reason)));
     });
   });
-  rt->client().start("converse", "c", "s1", 1).wait<std::vector<Said>>(kSoon);
+  rt->client().start("converse", {.id = "c"}, "s1", 1).wait<std::vector<Said>>(kSoon);
   EXPECT_TRUE(eventually([&] {
     const std::lock_guard lock(mutex);
     return heard == Strings{"+s1 work", "-s1 idle"};

@@ -45,7 +45,7 @@ TEST_P(SessionStory, AClaimAndAnIdleReleaseAreLogged) {
   RuntimeOptions options = quick(log);
   options.session_idle_timeout = 150ms;
   const auto a = worker("a", options);
-  a->client().start("converse", "c", "s1", 1).wait<std::vector<Said>>(kSoon);
+  a->client().start("converse", {.id = "c"}, "s1", 1).wait<std::vector<Said>>(kSoon);
   EXPECT_TRUE(says({"session claimed", "session=s1", "reason=work"})) << log->all();
   EXPECT_TRUE(says({"a session has left this worker", "session=s1", "reason=idle", "quiet_ms="}))
       << log->all();
@@ -79,7 +79,7 @@ TEST_P(SessionStory, AMoveIsLoggedCountedAndTold) {
       notices.push_back(notice);
     });
   });
-  b->client().start("converse", "c", "s1", 1).wait<std::vector<Said>>(kSoon);
+  b->client().start("converse", {.id = "c"}, "s1", 1).wait<std::vector<Said>>(kSoon);
   EXPECT_TRUE(says({"a session has come from another worker", "session=s1", "from=a", "reason=drained"}))
       << log->all();
   EXPECT_TRUE(counts(*b, "holdfast_sessions_moved_total 1"));
@@ -131,7 +131,7 @@ TEST_P(SessionStory, AnOwnerThatAcquiresItsLapsedSessionAgainKeepsItsState) {
   a.orchestration("converse", converse);
   a.start();
   EXPECT_TRUE(a.acquire_session("s1", {.lease = 300ms, .max_concurrent_activities = 0}).held());
-  const auto first = client().start("converse", "c1", "s1", 1).wait<std::vector<Said>>(kSoon);
+  const auto first = client().start("converse", {.id = "c1"}, "s1", 1).wait<std::vector<Said>>(kSoon);
   death.begin();
   ASSERT_TRUE(eventually([&] { return session_status(client().describe_session("s1")) == "expired"; }));
   death.end();
@@ -139,7 +139,7 @@ TEST_P(SessionStory, AnOwnerThatAcquiresItsLapsedSessionAgainKeepsItsState) {
   EXPECT_EQ(a.acquire_session("s1").outcome, SessionOutcome::reacquired);
   EXPECT_TRUE(says({"session re-claimed; what is in memory stays", "session=s1"})) << log->all();
   EXPECT_TRUE(counts(a, "holdfast_sessions_reclaimed_total 1"));
-  const auto second = client().start("converse", "c2", "s1", 1).wait<std::vector<Said>>(kSoon);
+  const auto second = client().start("converse", {.id = "c2"}, "s1", 1).wait<std::vector<Said>>(kSoon);
   EXPECT_EQ(first[0].session, "1");
   EXPECT_EQ(second[0].session, "2");
   EXPECT_FALSE(second[0].fresh);
@@ -169,7 +169,7 @@ TEST_P(SessionStory, ALossIsLogged) {
   Runtime a(store(&death), named("a", quick(log)));
   add_conversations(a, "a");
   a.start();
-  const auto run = client().start("opens_and_waits", "o");
+  const auto run = client().start("opens_and_waits", {.id = "o"});
   ASSERT_TRUE(eventually([&] { return waiting == 1; }));
   death.begin();
   EXPECT_FALSE(run.wait<bool>(kSoon));
@@ -203,10 +203,10 @@ Task<std::vector<std::string>> overhears(Context& ctx, std::string session, int 
 
 TEST_P(SessionStory, WhoeverAsksHearsOfASessionThatOthersUse) {
   const auto turns = turns_only([](Runtime& rt) { rt.orchestration("overhears", overhears); });
-  const auto run = client().start("overhears", "o", "s1", 2);
+  const auto run = client().start("overhears", {.id = "o"}, "s1", 2);
   ASSERT_TRUE(eventually([&] { return told == 1; }));
   auto a = worker("a", quick(log));
-  client().start("converse", "c1", "s1", 2).wait<std::vector<Said>>(kSoon);
+  client().start("converse", {.id = "c1"}, "s1", 2).wait<std::vector<Said>>(kSoon);
   a->stop();
   const auto b = worker("b", quick(log));
   EXPECT_EQ(b->acquire_session("s1").held(), true);

@@ -19,7 +19,7 @@ Task<int> shows_steps(Context& ctx, int steps) {
 
 TEST_P(StateTest, NoChangeOfTheStatusIsMissed) {
   const auto rt = runtime([](Runtime& r) { r.orchestration("shows_steps", shows_steps); });
-  const Run run = rt->client().start("shows_steps", "s", 3);
+  const Run run = rt->client().start("shows_steps", {.id = "s"}, 3);
   RunInfo seen;
   for (int i = 1; i <= 3; ++i) {
     const std::optional<RunInfo> now = run.wait_for_change(seen, kSoon);
@@ -31,7 +31,7 @@ TEST_P(StateTest, NoChangeOfTheStatusIsMissed) {
   const std::optional<RunInfo> end = run.wait_for_change(seen, kSoon);
   ASSERT_TRUE(end.has_value());
   EXPECT_EQ(end->status, Status::completed);
-  const Run other = rt->client().start("shows_steps", "o", 1);
+  const Run other = rt->client().start("shows_steps", {.id = "o"}, 1);
   EXPECT_TRUE(eventually([&] { return other.custom_status<std::string>().has_value(); }));
   EXPECT_FALSE(other.wait_for_change(1ms).has_value());
 }
@@ -56,12 +56,12 @@ TEST_P(StateTest, ValuesAreReadByClientsAndOthersAndSurviveContinueAsNew) {
     r.orchestration("keeps_values", keeps_values);
     r.orchestration("looks_at", looks_at);
   });
-  const Run run = rt->client().start("keeps_values", "k", 1);
+  const Run run = rt->client().start("keeps_values", {.id = "k"}, 1);
   EXPECT_EQ(run.wait<int>(kSoon), 4);
   EXPECT_EQ(run.value<int>("round"), 4);
   EXPECT_FALSE(run.value<std::string>("first").has_value());
   EXPECT_FALSE(run.value<int>("never set").has_value());
-  EXPECT_EQ(rt->client().start("looks_at", "l", "k").wait<std::string>(kSoon), "4 none none");
+  EXPECT_EQ(rt->client().start("looks_at", {.id = "l"}, "k").wait<std::string>(kSoon), "4 none none");
 }
 
 std::atomic<int> effects{0};
@@ -77,7 +77,7 @@ TEST_P(StateTest, ASideEffectHappensOnceAlsoWhenItsCodeIsReplayed) {
   effects = 0;
   auto rt = runtime(add);
   Client client(store());
-  const Run run = client.start("has_effects", "e");
+  const Run run = client.start("has_effects", {.id = "e"});
   EXPECT_TRUE(eventually([&] { return waits_for(run.describe(), RunWait::Kind::event, "go"); }));
   rt.reset();
   rt = runtime(add);
@@ -87,7 +87,7 @@ TEST_P(StateTest, ASideEffectHappensOnceAlsoWhenItsCodeIsReplayed) {
 }
 
 Task<int> goes_on_when_told(Context& ctx, int executions) {
-  const Mailbox<int> ticks = ctx.mailbox<int>("ticks");
+  const Receiver<int> ticks = ctx.mailbox<int>("ticks");
   while (!ctx.should_continue_as_new()) co_await ticks.receive();
   if (executions == 3) co_return 3;
   const int next = executions + 1;
@@ -97,7 +97,7 @@ Task<int> goes_on_when_told(Context& ctx, int executions) {
 TEST_P(StateTest, TheHistoryBudgetTellsWhenToContinueAsNew) {
   const auto rt = runtime({.history_budget = 20},
                           [](Runtime& r) { r.orchestration("goes_on_when_told", goes_on_when_told); });
-  const Run run = rt->client().start("goes_on_when_told", "g", 1);
+  const Run run = rt->client().start("goes_on_when_told", {.id = "g"}, 1);
   rt->client().send_all("g", "ticks", std::vector<int>(60, 1));
   EXPECT_EQ(run.wait<int>(kSoon), 3);
   EXPECT_EQ(run.info().execution, ExecutionNumber{3});

@@ -27,8 +27,8 @@ TEST_F(StoppingTest, AnIdleRuntimeStopsAtOnce) {
   Runtime rt(sqlite(file), patient());
   add_program(rt);
   rt.start();
-  const auto waits = rt.client().start("told", "t");
-  EXPECT_EQ(rt.client().start("hello", "h", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
+  const auto waits = rt.client().start("told", {.id = "t"});
+  EXPECT_EQ(rt.client().start("hello", {.id = "h"}, "Ada").wait<std::string>(kSoon), "Hello, Ada!");
   rt.stop();
   EXPECT_EQ(waits.status(), Status::running);
 }
@@ -89,11 +89,11 @@ TEST_F(StoppingTest, ARuntimeWhoseFileVanishedSaysSoAcceptsNothingAndStops) {
   Runtime rt(store, quick(lines));
   add_program(rt);
   rt.start();
-  const auto waits = rt.client().start("told", "t");
+  const auto waits = rt.client().start("told", {.id = "t"});
   std::filesystem::rename(file, folder / "elsewhere.db");
   EXPECT_TRUE(lines->wait_for("has been moved or deleted")) << lines->all();
   try {
-    Client(store, {.retry_for = 10ms}).start("hello", "lost", "x");
+    Client(store, {.retry_for = 10ms}).start("hello", {.id = "lost"}, "x");
     FAIL() << "it was accepted, and would be lost";
   } catch (const ClientError& e) {
     EXPECT_EQ(e.kind(), ClientError::Kind::unavailable);

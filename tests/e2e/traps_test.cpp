@@ -47,7 +47,7 @@ TEST_P(TrapsTest, AFanInOfAThousandFuturesCompletes) {
     add_program(r);
     r.orchestration("fans_in", fans_in);
   });
-  EXPECT_EQ(rt->client().start("fans_in", "f", 1'000).wait<int>(kSoon), 1'000);
+  EXPECT_EQ(rt->client().start("fans_in", {.id = "f"}, 1'000).wait<int>(kSoon), 1'000);
 }
 
 // ---- children -----------------------------------------------------------------------------------
@@ -67,7 +67,7 @@ TEST_P(TrapsTest, AChildThatContinuesAsNewStillCompletesItsParent) {
     r.orchestration("loops", loops);
     r.orchestration("asks_loops", asks_loops);
   });
-  EXPECT_EQ(rt->client().start("asks_loops", "a").wait<int>(kSoon), 7);
+  EXPECT_EQ(rt->client().start("asks_loops", {.id = "a"}).wait<int>(kSoon), 7);
 }
 
 Task<std::vector<std::string>> collects_ids(Context& ctx, std::vector<std::string> ids) {
@@ -84,7 +84,8 @@ TEST_P(TrapsTest, GeneratedIdsHave128BitsAndDoNotRepeatAfterContinueAsNew) {
     r.orchestration("own_id", own_id);
   });
   const std::vector<std::string> none;
-  const auto ids = rt->client().start("collects_ids", "c", none).wait<std::vector<std::string>>(kSoon);
+  const auto ids =
+      rt->client().start("collects_ids", {.id = "c"}, none).wait<std::vector<std::string>>(kSoon);
   EXPECT_EQ(std::set<std::string>(ids.begin(), ids.end()).size(), 10U);
   for (const std::string& id : ids) EXPECT_EQ(id.size(), 32U) << id;
 }
@@ -101,11 +102,11 @@ TEST_P(TrapsTest, AChildIdThatExistsFailsClearlyAlsoWhenItHasEnded) {
     r.orchestration("wants_id", wants_id);
   });
   Client client = rt->client();
-  const Run taken = client.start("told", "taken");
-  EXPECT_EQ(client.start("wants_id", "w1", "taken").wait<std::string>(kSoon), "id_taken id_taken");
+  const Run taken = client.start("told", {.id = "taken"});
+  EXPECT_EQ(client.start("wants_id", {.id = "w1"}, "taken").wait<std::string>(kSoon), "id_taken id_taken");
   taken.raise("end", 1);
   EXPECT_EQ(taken.wait<int>(kSoon), 1);
-  EXPECT_EQ(client.start("wants_id", "w2", "taken").wait<std::string>(kSoon), "id_taken id_taken");
+  EXPECT_EQ(client.start("wants_id", {.id = "w2"}, "taken").wait<std::string>(kSoon), "id_taken id_taken");
 }
 
 // ---- ids that nobody knows -----------------------------------------------------------------------
@@ -116,13 +117,13 @@ TEST_P(TrapsTest, MessagesForUnknownInstancesBlockNobody) {
   for (int i = 0; i < 100; ++i) client.raise("unknown-" + std::to_string(i), "end", i);
   EXPECT_EQ(refusal([&] { client.cancel("unknown-1", "why not"); }), ClientError::Kind::not_found);
   EXPECT_EQ(refusal([&] { client.terminate("unknown-1", "why not"); }), ClientError::Kind::not_found);
-  EXPECT_EQ(client.start("hello", "h", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
-  EXPECT_EQ(client.start("told", "unknown-7").wait<int>(kSoon), 7);  // early ones are kept
+  EXPECT_EQ(client.start("hello", {.id = "h"}, "Ada").wait<std::string>(kSoon), "Hello, Ada!");
+  EXPECT_EQ(client.start("told", {.id = "unknown-7"}).wait<int>(kSoon), 7);  // early ones are kept
 }
 
 TEST_P(TrapsTest, StartMakesAnIdKnownAtOnce) {
   Client client(store());  // and nobody who works
-  client.start("told", "t");
+  client.start("told", {.id = "t"});
   EXPECT_EQ(client.run("t").status(), Status::running);
   client.raise("t", "end", 3);
   client.cancel("t", "enough");
@@ -133,12 +134,12 @@ TEST_P(TrapsTest, StartMakesAnIdKnownAtOnce) {
 TEST_P(TrapsTest, AStartForAnIdThatExistsIsTheSameOrAConflictAndNeverRunsTheWrongCode) {
   const auto rt = runtime(add_program);
   Client client = rt->client();
-  const Run first = client.start("hello", "h", "Ada");
-  EXPECT_EQ(client.start("hello", "h", "Ada").key(), first.key());
-  EXPECT_EQ(refusal([&] { client.start("hello", "h", "Bob"); }), ClientError::Kind::conflict);
-  EXPECT_EQ(refusal([&] { client.start("told", "h", "Ada"); }), ClientError::Kind::conflict);
+  const Run first = client.start("hello", {.id = "h"}, "Ada");
+  EXPECT_EQ(client.start("hello", {.id = "h"}, "Ada").key(), first.key());
+  EXPECT_EQ(refusal([&] { client.start("hello", {.id = "h"}, "Bob"); }), ClientError::Kind::conflict);
+  EXPECT_EQ(refusal([&] { client.start("told", {.id = "h"}, "Ada"); }), ClientError::Kind::conflict);
   EXPECT_EQ(first.wait<std::string>(kSoon), "Hello, Ada!");
-  EXPECT_EQ(refusal([&] { client.start("hello", "h", "Bob"); }), ClientError::Kind::conflict);
+  EXPECT_EQ(refusal([&] { client.start("hello", {.id = "h"}, "Bob"); }), ClientError::Kind::conflict);
   const Run next = client.start("hello", {.id = "h", .reuse = Reuse::after_end}, "Bob");
   EXPECT_NE(next.key(), first.key());
   EXPECT_EQ(next.wait<std::string>(kSoon), "Hello, Bob!");
@@ -156,7 +157,7 @@ TEST_P(TrapsTest, ALateCompletionOfAFormerLifeIsIgnored) {
     });
   });
   Client client = rt->client();
-  const Run former = client.start("waiting", "w");
+  const Run former = client.start("waiting", {.id = "w"});
   EXPECT_TRUE(eventually([&] { return begun == 1; }));
   former.terminate("make room");
   EXPECT_EQ(former.result<int>(kSoon).error().category, Category::terminated);
@@ -180,7 +181,7 @@ Task<int> ignores_then_counts(Context& ctx, int round) {
 
 TEST_P(TrapsTest, UnreadMessagesAllSurviveContinueAsNew) {
   Client client(store());
-  const Run run = client.start("ignores_then_counts", "i", 0);
+  const Run run = client.start("ignores_then_counts", {.id = "i"}, 0);
   client.send_all("i", "numbers", std::vector<int>(1'000, 1));
   const auto rt = runtime([](Runtime& r) { r.orchestration("ignores_then_counts", ignores_then_counts); });
   run.raise("count", 1);
@@ -200,7 +201,7 @@ TEST_P(TrapsTest, AMessageAndATimerInTheSameBatchRaceTheSameLiveOnReplayAndAfter
   const auto add = [](Runtime& r) { r.orchestration("races", races); };
   auto rt = runtime(add);
   Client client(store());
-  const Run run = client.start("races", "r");
+  const Run run = client.start("races", {.id = "r"});
   EXPECT_TRUE(eventually([&] {
     return waits_for(run.describe(), RunWait::Kind::mailbox, "numbers") ||
            run.custom_status<std::string>().has_value();
@@ -264,7 +265,7 @@ TEST_P(TrapsTest, ACommitWhoseAnswerWasLostLosesNothingAndDoesNothingTwice) {
   rt.start();
   Client client(store());
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(client.start("keeps_count", std::to_string(i)).wait<int>(kSoon), 5);
+    EXPECT_EQ(client.start("keeps_count", {.id = std::to_string(i)}).wait<int>(kSoon), 5);
   }
   EXPECT_GE(ran, 15);
 }
@@ -272,7 +273,7 @@ TEST_P(TrapsTest, ACommitWhoseAnswerWasLostLosesNothingAndDoesNothingTwice) {
 TEST_P(TrapsTest, WhatCannotBeDecodedIsSetAsideWithItsBytesAndBlocksNobody) {
   const std::shared_ptr<Store> direct = store();
   Client client(direct);
-  const Run run = client.start("told", "t");
+  const Run run = client.start("told", {.id = "t"});
   const store::ClientMessage garbage{.instance = "t",
                                      .message = {.kind = store::MessageKind::delivery,
                                                  .address = {Address::Kind::event, "end"},
@@ -280,7 +281,7 @@ TEST_P(TrapsTest, WhatCannotBeDecodedIsSetAsideWithItsBytesAndBlocksNobody) {
                                      .request = RequestId{1, 2}};
   ASSERT_TRUE(direct->send({&garbage, 1}).front());
   const auto rt = runtime(add_program);
-  EXPECT_EQ(client.start("hello", "h", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
+  EXPECT_EQ(client.start("hello", {.id = "h"}, "Ada").wait<std::string>(kSoon), "Hello, Ada!");
   run.raise("end", 9);
   EXPECT_EQ(run.wait<int>(kSoon), 9);
   const auto rows = direct->set_aside(0, 10).value();
@@ -293,7 +294,7 @@ TEST_P(TrapsTest, WhatCannotBeDecodedIsSetAsideWithItsBytesAndBlocksNobody) {
 TEST_P(TrapsTest, ALongActivityThatIsInterruptedByElevenDeploymentsIsNotPoison) {
   std::atomic<int> begun{0};
   Client client(store());
-  const Run run = client.start("waiting", "w");
+  const Run run = client.start("waiting", {.id = "w"});
   for (int deployment = 0; deployment <= 11; ++deployment) {
     RuntimeOptions options{.poison_after = 3};
     const auto rt = runtime(options, [&](Runtime& r) {
@@ -328,7 +329,7 @@ TEST_P(TrapsTest, AWorkerThatDrainsKeepsRenewingWhatStillRuns) {
   };
   auto rt = runtime(options, add);
   Client client(store());
-  const Run run = client.start("waiting", "w");
+  const Run run = client.start("waiting", {.id = "w"});
   EXPECT_TRUE(eventually([&] { return begun.load(); }));
   const auto other = runtime(options, add);  // would take it as soon as its lease is over
   EXPECT_TRUE(rt->drain(kSoon));
@@ -350,10 +351,10 @@ TEST_P(TrapsTest, CodeThatCatchesEverythingInALoopCannotHangATurn) {
     add_program(r);
     r.orchestration("stubborn", stubborn);
   });
-  const Run run = rt->client().start("stubborn", "s");
+  const Run run = rt->client().start("stubborn", {.id = "s"});
   run.cancel("enough");
   EXPECT_EQ(run.result<int>(kSoon).error().category, Category::cancelled);
-  EXPECT_EQ(rt->client().start("hello", "h", "Ada").wait<std::string>(kSoon), "Hello, Ada!");
+  EXPECT_EQ(rt->client().start("hello", {.id = "h"}, "Ada").wait<std::string>(kSoon), "Hello, Ada!");
 }
 
 // ---- values -------------------------------------------------------------------------------------
@@ -381,8 +382,8 @@ TEST_P(TrapsTest, StringsAndBytesRoundTripExactlyAndATypedDecodeFailureCanBeCaug
   });
   const std::vector<std::string> texts{"null",     "\"null\"",   "", std::string("a\0b", 3),
                                        "\xFF\xFE", "caf\xC3\xA9"};
-  EXPECT_EQ(rt->client().start("echoes", "e", texts).wait<std::vector<std::string>>(kSoon), texts);
-  EXPECT_EQ(rt->client().start("misreads", "m").wait<std::string>(kSoon), "caught");
+  EXPECT_EQ(rt->client().start("echoes", {.id = "e"}, texts).wait<std::vector<std::string>>(kSoon), texts);
+  EXPECT_EQ(rt->client().start("misreads", {.id = "m"}).wait<std::string>(kSoon), "caught");
 }
 
 // ---- many rows ----------------------------------------------------------------------------------
@@ -413,8 +414,8 @@ TEST_P(TrapsTest, AHundredThousandTimersAndRowsThatNobodyServesSlowNobody) {
   Client client = rt->client();
   std::vector<Run> crowd;
   for (int i = 0; i < 10; ++i) {
-    crowd.push_back(client.start("sleeps", "sleeps-" + std::to_string(i), each));
-    crowd.push_back(client.start("unserved", "unserved-" + std::to_string(i), each));
+    crowd.push_back(client.start("sleeps", {.id = "sleeps-" + std::to_string(i)}, each));
+    crowd.push_back(client.start("unserved", {.id = "unserved-" + std::to_string(i)}, each));
   }
   for (const Run& run : crowd) EXPECT_TRUE(run.wait_for_change(RunInfo{}, kSoon).has_value());
   for (const Run& run : client.start_all("sum_of_squares", many(100, 10)))
@@ -435,7 +436,7 @@ class NoHistory final : public FaultPlan {
 TEST_P(TrapsTest, ReadingTheStatusOrStartingAnActivityDoesNotReadHistory) {
   NoHistory plan;
   const auto rt = runtime({.queues = {}}, [](Runtime& r) { r.orchestration("waiting", waiting); });
-  const Run started = rt->client().start("waiting", "w");
+  const Run started = rt->client().start("waiting", {.id = "w"});
   EXPECT_TRUE(eventually([&] { return waits_for(started.describe(), RunWait::Kind::activity, "wait"); }));
   plan.hidden = true;
   const std::shared_ptr<Store> blind = store(&plan);

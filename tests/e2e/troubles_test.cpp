@@ -23,7 +23,7 @@ Task<int> asks_child(Context& ctx) { co_return co_await ctx.child<int>("asks_act
 TEST_P(TroublesTest, CodeThatNobodyHasIsWaitedForInSight) {
   auto parent_only = runtime([](Runtime& r) { r.orchestration("asks_child", asks_child); });
   Client client(store());
-  const Run parent = client.start("asks_child", "parent");
+  const Run parent = client.start("asks_child", {.id = "parent"});
   EXPECT_TRUE(eventually([&] { return waits_for(parent.describe(), RunWait::Kind::child, "child"); }));
   RunWait wait = wait_of(client.describe("child"), RunWait::Kind::worker);
   EXPECT_FALSE(wait.served);
@@ -73,7 +73,7 @@ class ChangingTest : public OnEachStore {
   }
   // Until the old code waits for its event, and then the wrong code is deployed.
   void break_it() {
-    parent = client.start("asks_changing", "parent");
+    parent = client.start("asks_changing", {.id = "parent"});
     auto rt = deploy(old_code);
     EXPECT_TRUE(eventually([&] {
       const auto child = client.find("child");
@@ -193,8 +193,8 @@ bool ended(Client& client, const std::string& id) {
 TEST_F(PoisonTest, AnActivityThatKillsItsWorkersEndsAsAnErrorThatCodeCanCatch) {
   {
     Client client{sqlite(file)};
-    client.start("calls_killer", "killer");
-    for (int i = 0; i < 5; ++i) client.start("calls_innocent", "innocent-" + std::to_string(i), i);
+    client.start("calls_killer", {.id = "killer"});
+    for (int i = 0; i < 5; ++i) client.start("calls_innocent", {.id = "innocent-" + std::to_string(i)}, i);
   }
   run_engines(
       [](Runtime& rt) {
@@ -218,8 +218,8 @@ TEST_F(PoisonTest, AnActivityThatKillsItsWorkersEndsAsAnErrorThatCodeCanCatch) {
 TEST_F(PoisonTest, ATurnThatKillsItsWorkersEndsItsInstanceAndTheParentIsToldWhileOthersGoOn) {
   {
     Client client{sqlite(file)};
-    client.start("parent_of_killer", "parent");
-    for (int i = 0; i < 5; ++i) client.start("calls_innocent", "innocent-" + std::to_string(i), i);
+    client.start("parent_of_killer", {.id = "parent"});
+    for (int i = 0; i < 5; ++i) client.start("calls_innocent", {.id = "innocent-" + std::to_string(i)}, i);
   }
   run_engines(
       [](Runtime& rt) {

@@ -18,7 +18,7 @@ class Damage : public ::testing::Test {
 TEST_F(Damage, WhatAnInstanceWaitsForIsSaidAnewAlsoWhenItsFrameIsInMemory) {
   const auto worker = start_worker(store, e2e::quick(log));
   Client client(store);
-  const auto run = client.start("told", "victim");
+  const auto run = client.start("told", {.id = "victim"});
   ASSERT_TRUE(eventually([&] {
     return number_of(server.uri(), "SELECT count(*) FROM instances WHERE waits IS NOT NULL AND NOT locked") ==
            1;
@@ -38,9 +38,9 @@ TEST_F(Damage, AnInstanceThatCantBeCommittedIsParkedAndTheRestGoesOn) {
       " RAISE data_corrupted USING MESSAGE = 'invalid page in block 7'; END IF; RETURN NEW; END $$;"
       "CREATE TRIGGER damaged_history BEFORE INSERT ON history FOR EACH ROW EXECUTE FUNCTION is_damaged()");
   Client client(store);
-  client.start("sum_of_squares", "victim", 3);
+  client.start("sum_of_squares", {.id = "victim"}, 3);
   for (int i = 0; i < 10; ++i) {
-    const auto healthy = client.start("sum_of_squares", "healthy-" + std::to_string(i), 3);
+    const auto healthy = client.start("sum_of_squares", {.id = "healthy-" + std::to_string(i)}, 3);
     EXPECT_EQ(healthy.wait<int>(kSoon), 14);
   }
   ASSERT_TRUE(eventually([&] { return store->find("victim")->status == store::InstanceStatus::parked; }));
@@ -52,7 +52,7 @@ TEST_F(Damage, AClientIsToldAndDoesNotTryAgain) {
   Client client(store, {.retry_for = 1h});
   run_sql(server.uri(), "DROP TABLE early");
   try {
-    client.start("sum_of_squares", "a", 3);
+    client.start("sum_of_squares", {.id = "a"}, 3);
     FAIL() << "it was started";
   } catch (const ClientError& error) {
     EXPECT_EQ(error.kind(), ClientError::Kind::damaged) << error.what();

@@ -61,12 +61,12 @@ TEST(Exhaustion, AServerWithoutAFreeConnectionIsUnavailableUntilItHasSome) {
     }
   };
   Client client(store, {.retry_for = 10ms});
-  refused([&] { client.start("hello", "h", "Ada"); });
+  refused([&] { client.start("hello", {.id = "h"}, "Ada"); });
   refused([&] { static_cast<void>(client.find("h")); });
   crowd.leave();
   ASSERT_TRUE(eventually([&] {
     try {
-      client.start("hello", "h", "Ada");
+      client.start("hello", {.id = "h"}, "Ada");
       return true;
     } catch (const ClientError&) {
       return false;  // the server notices a moment later that they have left
@@ -100,7 +100,7 @@ TEST(Exhaustion, WhoReadsWaitsForAFreeConnectionAndIsToldWhenThereIsNone) {
   KeepsOneReader plan;
   const auto store = schema.open({.readers = 1, .timeout = 200ms, .faults = &plan});
   const auto patient = schema.open({.readers = 1});
-  Client(patient).start("hello", "h", "Ada");
+  Client(patient).start("hello", {.id = "h"}, "Ada");
   auto first = std::async(std::launch::async, [&] { return store->find("h"); });
   ASSERT_TRUE(eventually([&] { return plan.keeps(); }));
   const auto second = store->find("h");

@@ -105,7 +105,8 @@ class Hosts : public ::testing::Test {
   }
   void converse_in(int from, int to) {
     for (int i = from; i < to; ++i) {
-      runs.push_back(client.start("converse", "talk-" + std::to_string(i), "session-" + std::to_string(i)));
+      runs.push_back(
+          client.start("converse", {.id = "talk-" + std::to_string(i)}, "session-" + std::to_string(i)));
     }
   }
   /// Until each conversation had one more line, from anybody but this node.

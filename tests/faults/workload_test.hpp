@@ -100,14 +100,14 @@ class Clients {
     try {
       switch (i % 3) {
         case 0:
-          client.start("sum_of_squares", id, 3);
+          client.start("sum_of_squares", {.id = id}, 3);
           break;
         case 1:
-          client.start("told", id);
+          client.start("told", {.id = id});
           client.raise(id, "end", 14);
           break;
         default:
-          client.start("talk", id, "session-" + std::to_string(i % 4), 14);
+          client.start("talk", {.id = id}, "session-" + std::to_string(i % 4), 14);
           break;
       }
       const std::lock_guard lock(mutex_);

@@ -39,7 +39,7 @@ Task<std::string> all_operations(Context& ctx, std::string id) {
       {.queue = "payments", .timeout = 30s, .retry = {.max_attempts = 4, .non_retryable = {"declined"}}}, id);
   const Result<int> shipped = co_await ctx.activity<int>("ship", id).result();
   const bool approved = co_await ctx.event<bool>("decision");
-  const Mailbox<int> numbers = ctx.mailbox<int>("numbers");
+  const Receiver<int> numbers = ctx.mailbox<int>("numbers");
   const int first = co_await numbers.receive();
   const std::vector<int> rest = co_await numbers.drain();
   const std::string child = co_await ctx.child<std::string>(

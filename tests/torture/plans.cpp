@@ -17,11 +17,11 @@ bool raised_early(const Plan& plan) { return plan.shape == Shape::gate && plan.s
 void start(Client& client, const Plan& plan) {
   const char* const name = kNames.at(static_cast<std::size_t>(plan.shape));
   if (plan.shape == Shape::stubborn) {
-    client.start(name, plan.id);
+    client.start(name, {.id = plan.id});
   } else if (plan.shape == Shape::lives) {
-    client.start(name, plan.id, plan.seed, plan.size, std::vector<int>{});
+    client.start(name, {.id = plan.id}, plan.seed, plan.size, std::vector<int>{});
   } else {
-    client.start(name, plan.id, plan.seed, plan.size);
+    client.start(name, {.id = plan.id}, plan.seed, plan.size);
   }
 }
 

@@ -50,7 +50,7 @@ Task<Number> family(Context& ctx, Number x, Number size) {
 }
 
 Task<std::vector<int>> inbox(Context& ctx, Number x, int size) {
-  const Mailbox<int> numbers = ctx.mailbox<int>("numbers");
+  const Receiver<int> numbers = ctx.mailbox<int>("numbers");
   std::vector<int> received;
   do {
     received.push_back(co_await numbers.receive());

@@ -27,6 +27,9 @@ class Core;
 class Resumed;
 struct OpState;
 
+/// Why a message can't be read as the type that the code waits for; nothing when it can. Null: any can.
+using WhyUnreadable = std::optional<Failure> (*)(const Payload& payload);
+
 /// What the frame of every Task has in common.
 struct PromiseBase {
   Core* core = nullptr;               // inherited at await
@@ -79,7 +82,8 @@ struct OpState {
   std::coroutine_handle<> task;  // the frame, when it is a task
   PromiseBase* task_promise = nullptr;
   LinkList<Waiter> waiters;
-  struct Channel* channel = nullptr;  // where it waits for a message, of events and mailboxes
+  struct Channel* channel = nullptr;       // where it waits for a message, of events and mailboxes
+  WhyUnreadable why_unreadable = nullptr;  // then
 
   [[nodiscard]] bool ready() const noexcept { return completed_at != 0; }
 };
@@ -111,8 +115,9 @@ struct Wait {
 /// An operation that is described and not yet started.
 struct Description {
   Operation operation{};
-  std::optional<Duration> delay{};    // of a timer, from the moment when it is started
-  std::function<Payload()> effect{};  // of a side effect
+  WhyUnreadable why_unreadable = nullptr;  // of what waits for messages
+  std::optional<Duration> delay{};         // of a timer, from the moment when it is started
+  std::function<Payload()> effect{};       // of a side effect
 };
 
 /// On the heap until it is started, null after that: an Op is moved around, and the frame that holds it may

@@ -2,13 +2,18 @@
 #pragma once
 
 #include <holdfast/clock.hpp>
+#include <holdfast/codec.hpp>
 #include <holdfast/detail/core.hpp>
 #include <holdfast/detail/operation.hpp>
 #include <holdfast/options.hpp>
 #include <holdfast/payload.hpp>
+#include <holdfast/result.hpp>
 
 #include <functional>
+#include <optional>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 namespace holdfast::detail {
 
@@ -24,6 +29,21 @@ Described describe_activity(std::string_view name, const ActivityOptions* option
 Described describe_child(std::string_view name, const ChildOptions& options, Payload input);
 Described describe_detached(std::string_view name, const DetachedOptions& options, Payload input);
 Described describe_event(std::string_view name);
+
+/// Why a message can't be read as a T, if it can't.
+template <class T>
+std::optional<Failure> why_unreadable(const Payload& payload) {
+  Result<T> value = decode<T>(payload);
+  if (value) return std::nullopt;
+  return std::move(value).error();
+}
+/// Of an operation that waits for messages: those that can't be read as a T are not for it.
+template <class T>
+Described readable_as(Described described) {
+  if constexpr (!std::is_void_v<T>) described->why_unreadable = &why_unreadable<T>;
+  return described;
+}
+
 /// A timer that counts from the moment when it is started.
 Described describe_sleep(Duration duration);
 Described describe_effect(std::function<Payload()> effect);

@@ -79,6 +79,11 @@ inline constexpr bool is_orchestration = false;
 template <class R, class... P>
 inline constexpr bool is_orchestration<Task<R> (*)(Context&, P...)> = true;
 
+/// Whether a function, or a lambda without captures, is Task<R>(Context&, P...).
+template <class F, class R, class... P>
+inline constexpr bool has_signature =
+    std::is_same_v<decltype(+std::declval<F>()), Task<R> (*)(Context&, P...)>;
+
 template <class R, class... P>
 std::shared_ptr<const OrchestrationCode> wrap_function(Task<R> (*function)(Context&, P...)) {
   // Each is looked at; where one is wrong, what it says is all that the compiler has to say.

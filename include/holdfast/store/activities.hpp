@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -147,6 +148,7 @@ struct CancelRecord {
   Duration age{};       ///< since the commit that took it away
   friend bool operator==(const CancelRecord&, const CancelRecord&) = default;
 };
+std::string_view to_string(CancelRecord::State state) noexcept;
 
 struct CancelAcknowledgement {
   ActivityId id{};

@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace holdfast::store {
@@ -24,6 +25,7 @@ enum class Reuse : std::uint8_t {
   after_failure,  ///< when the former life ended other than completed
   after_end,
 };
+std::string_view to_string(Reuse reuse) noexcept;
 
 struct StartRequest {
   std::string instance{};
@@ -43,6 +45,9 @@ struct StartAnswer {
 
 struct ClientMessage {
   std::string instance{};
+  /// For this life of the id alone: `gone` when another has it, `not_found` when none has. Empty: whoever has
+  /// it.
+  InstanceKey life{};
   NewMessage message{};  ///< control or delivery
   RequestId request{};   ///< a repeated request is answered like the first, and takes effect once
   Duration delay{};

@@ -32,6 +32,7 @@ struct SessionPolicy {
   bool on_record = false;  ///< it was opened or given a policy: listed for a while after its end
   friend bool operator==(const SessionPolicy&, const SessionPolicy&) = default;
 };
+std::string_view to_string(SessionPolicy::WhenLost when) noexcept;
 
 enum class SessionState : std::uint8_t {
   unclaimed,
@@ -41,6 +42,7 @@ enum class SessionState : std::uint8_t {
   closed,
   failed,  ///< lost under `fail`, or aborted
 };
+std::string_view to_string(SessionState state) noexcept;
 
 /// Why a session changed, in the log and in its record.
 enum class SessionReason : std::uint8_t {
@@ -129,6 +131,7 @@ struct SessionLogEntry {
   Duration quiet_for{};
   friend bool operator==(const SessionLogEntry&, const SessionLogEntry&) = default;
 };
+std::string_view to_string(SessionLogEntry::Kind kind) noexcept;
 
 /// What acquire_session did.
 struct Acquired {

@@ -10,11 +10,13 @@
 // inputs compared too: code that does not do the same twice is found at the call where it begins.
 #pragma once
 
+#include <holdfast/address.hpp>
 #include <holdfast/clock.hpp>
 #include <holdfast/codec.hpp>
 #include <holdfast/detail/orchestration.hpp>
 #include <holdfast/errors.hpp>
 #include <holdfast/ids.hpp>
+#include <holdfast/messages.hpp>
 #include <holdfast/options.hpp>
 #include <holdfast/payload.hpp>
 #include <holdfast/result.hpp>
@@ -68,6 +70,12 @@ struct HistoryLine {
   EventId id{};
   std::string kind{};  ///< "activity_scheduled"
   std::string what{};  ///< `charge {"amount":5}`
+};
+
+/// An event or message that the code can't read.
+struct SetAsideMessage {
+  Address address{};
+  Failure failure{};  ///< why not
 };
 
 /// Where code and history part.
@@ -165,9 +173,19 @@ class ReplayHarness {
     raise_with(event, encode(value));
   }
   template <class T>
+  void raise(const Event<T>& event, const std::type_identity_t<T>& value) {
+    raise(event.name, value);
+  }
+  template <class T>
   void send(std::string_view mailbox, const T& value) {
     send_with(mailbox, encode(value));
   }
+  template <class T>
+  void send(const Mailbox<T>& mailbox, const std::type_identity_t<T>& value) {
+    send(mailbox.name, value);
+  }
+  /// What was raised or sent, and can't be read as the type that the code waits for.
+  [[nodiscard]] const std::vector<SetAsideMessage>& set_aside() const noexcept;
   /// News of a session.
   void session_event(std::string_view session, const SessionEvent& event);
 

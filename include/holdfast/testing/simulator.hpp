@@ -5,7 +5,7 @@
 //   void shop(Simulation& sim) {
 //     sim.activity("charge", [](ActivityContext& ctx, int cents) { return ctx.idempotency_key(); });
 //     sim.orchestration("order", order);
-//     sim.at(0s, "order", [](Client& client) { client.start("order", "order-1", 500); });
+//     sim.at(0s, "order", [](Client& client) { client.start("order", {.id = "order-1"}, 500); });
 //     sim.at_end([&sim] {
 //       if (sim.result<std::string>("order-1").value() != "paid") sim.fail("order-1 was not paid");
 //     });

@@ -146,7 +146,7 @@ void cancellations(const Shared& shared) {
                 [](Client& client) { ignoring_ended([&] { client.cancel("obedient", "enough"); }); });
   const int width = shared.number(0, 3);
   shared.sim.at(shared.some_time(), "start endless", [shared, width](Client& client) {
-    client.start("endless", "endless", width);
+    client.start("endless", {.id = "endless"}, width);
     shared.sim.at(shared.sim.now() + shared.some_time(10s), "cancel endless",
                   [](Client& again) { again.cancel("endless", "enough"); });
   });
@@ -186,7 +186,7 @@ void terminations(const Shared& shared) {
   const int width = shared.number(0, 3);
   const bool after_a_while = shared.number(0, 1) == 1;
   shared.sim.at(shared.some_time(), "start doomed", [shared, width, after_a_while](Client& client) {
-    client.start("endless", "doomed", width);
+    client.start("endless", {.id = "doomed"}, width);
     shared.sim.at(shared.sim.now() + shared.some_time(10s), "terminate doomed",
                   [after_a_while](Client& again) {
                     if (after_a_while) {

@@ -211,7 +211,7 @@ void taken_ids(const Shared& shared) {
     for (int i = 0; i < 3; ++i) {
       const std::string id = "usurper-" + std::to_string(i);
       shared.sim.at(shared.sim.now() + shared.some_time(4s), "start " + id,
-                    [id](Client& again) { again.start("usurper", id, std::string("taken")); });
+                    [id](Client& again) { again.start("usurper", {.id = id}, std::string("taken")); });
     }
   });
   shared.sim.at_end([shared, rounds] {
@@ -230,9 +230,10 @@ void careless_ones(const Shared& shared) {
   shared.share("lonely", lonely);
   const int length = shared.number(0, 3);
   shared.sim.at(shared.some_time(), "start innocent", [length, shared](Client& client) {
-    client.start("settled", "innocent", length);
-    shared.sim.at(shared.sim.now() + 1ms, "start careless",
-                  [](Client& again) { again.start("careless", "careless", std::string("innocent")); });
+    client.start("settled", {.id = "innocent"}, length);
+    shared.sim.at(shared.sim.now() + 1ms, "start careless", [](Client& again) {
+      again.start("careless", {.id = "careless"}, std::string("innocent"));
+    });
   });
   shared.sim.at_end([shared, length] {
     shared.expect("careless", shared.sim.result<int>("careless").value(), 1);

@@ -43,7 +43,7 @@ struct Count {
 
 // Takes numbers from its mailbox, a few in each execution, with a step in between.
 Task<std::vector<int>> actor(Context& ctx, Count count) {
-  const Mailbox<int> inbox = ctx.mailbox<int>("numbers");
+  const Receiver<int> inbox = ctx.mailbox<int>("numbers");
   for (int i = 0; i < count.per_execution; ++i) {
     if (static_cast<int>(count.seen.size()) == count.wanted) co_return count.seen;
     count.seen.push_back(co_await inbox.receive());
@@ -59,7 +59,7 @@ Task<std::vector<int>> actor(Context& ctx, Count count) {
 // Races its mailbox against a timer, with an activity beside that is often still running when it goes on as
 // new.
 Task<std::vector<int>> impatient(Context& ctx, Count count) {
-  const Mailbox<int> inbox = ctx.mailbox<int>("numbers");
+  const Receiver<int> inbox = ctx.mailbox<int>("numbers");
   const std::string label = "beside";
   const Future<std::string> beside = ctx.activity<std::string>("step", label).start();
   for (int i = 0; i < count.per_execution; ++i) {
@@ -89,7 +89,7 @@ void expect_all_numbers(const Shared& shared, const std::string& id, int count) 
 // Waits for an event, and for messages as long as they come.
 Task<int> late_riser(Context& ctx, int messages) {
   const int answer = co_await ctx.event<int>("early");
-  const Mailbox<int> inbox = ctx.mailbox<int>("worms");
+  const Receiver<int> inbox = ctx.mailbox<int>("worms");
   int sum = answer;
   for (int i = 0; i < messages; ++i) {
     const std::optional<int> worm = co_await with_timeout(inbox.receive(), std::chrono::hours(1));

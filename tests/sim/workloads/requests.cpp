@@ -126,7 +126,7 @@ void ended_before_they_began(const Shared& shared) {
   for (int i = shared.number(1, 4); i > 0; --i) {
     const std::string id = "never_wanted-" + std::to_string(i);
     shared.sim.at(shared.some_time(), "start and terminate " + id, [id](Client& client) {
-      client.start("never_wanted", id);
+      client.start("never_wanted", {.id = id});
       client.terminate(id, "never mind");
       gone.insert(id);
     });
@@ -141,7 +141,7 @@ void half_shielded_ones(const Shared& shared) {
   shared.sim.orchestration("half_shielded", half_shielded);
   shared.sim.orchestration("farewell", farewell);
   shared.sim.at(shared.some_time(), "start half_shielded", [shared](Client& client) {
-    client.start("half_shielded", "half");
+    client.start("half_shielded", {.id = "half"});
     shared.sim.at(shared.sim.now() + shared.some_time(5s), "cancel half", [shared](Client& again) {
       again.cancel("half", "enough");
       shared.sim.at(shared.sim.now() + shared.some_time(5s), "answer half",

@@ -129,7 +129,7 @@ void unwanted_work(const Shared& shared) {
     const std::string id = "unwanted-" + std::to_string(i);
     const int patience = shared.number(0, 4000);
     shared.sim.at(shared.some_time(), "start " + id, [shared, id, way, patience](Client& client) {
-      client.start("unwanted", id, way.name, patience);
+      client.start("unwanted", {.id = id}, way.name, patience);
       shared.sim.at(shared.sim.now() + shared.some_time(8s), "end " + id,
                     [id, way](Client& again) { end_from_outside(way.name, id, again); });
       shared.sim.at(shared.sim.now() + shared.some_time(), "prune " + id,

@@ -65,7 +65,7 @@ struct Shared {
   template <class... In>
   void start(const std::string& orchestration, const std::string& id, const In&... in) const {
     sim.at(some_time(), "start " + id,
-           [orchestration, id, in...](Client& client) { client.start(orchestration, id, in...); });
+           [orchestration, id, in...](Client& client) { client.start(orchestration, {.id = id}, in...); });
   }
   /// sim.fail() when they differ.
   template <class T>

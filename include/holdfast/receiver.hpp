@@ -1,8 +1,9 @@
-// Mailbox<T>: messages of one name, in the order in which they were sent. They wait until the code receives
-// them, also across continue-as-new.
+// Receiver<T>: the code's side of a mailbox. Messages wait until the code receives them, also across
+// continue-as-new.
 #pragma once
 
 #include <holdfast/detail/core.hpp>
+#include <holdfast/detail/describe.hpp>
 #include <holdfast/op.hpp>
 #include <holdfast/task.hpp>
 
@@ -13,17 +14,20 @@
 
 namespace holdfast {
 
-/// A handle; copies mean the same mailbox. `auto orders = ctx.mailbox<Order>("orders");`
+/// A handle; copies mean the same mailbox. A message that can't be read as a T is never received: it is set
+/// aside, and the log says so. `Receiver<Order> orders = ctx.mailbox<Order>("orders");`
 template <class T>
-class Mailbox {
+class Receiver {
  public:
-  Mailbox(detail::Core& core, std::string name) : core_(&core), name_(std::move(name)) {}
+  Receiver(detail::Core& core, std::string name) : core_(&core), name_(std::move(name)) {}
 
   /// The next message; waits for one.
-  Op<T> receive() const { return {*core_, detail::describe_operation(detail::MessageAwaited{name_})}; }
+  Op<T> receive() const {
+    return {*core_, detail::readable_as<T>(detail::describe_operation(detail::MessageAwaited{name_}))};
+  }
   /// The next message, if one is there. Awaiting it never suspends.
   Op<std::optional<T>> try_receive() const {
-    return {*core_, detail::describe_operation(detail::MessageTried{name_, {}})};
+    return {*core_, detail::readable_as<T>(detail::describe_operation(detail::MessageTried{name_, {}}))};
   }
   /// All messages that are there.
   Task<std::vector<T>> drain() const { return drain_all(*this); }
@@ -31,7 +35,7 @@ class Mailbox {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
  private:
-  static Task<std::vector<T>> drain_all(Mailbox mailbox) {
+  static Task<std::vector<T>> drain_all(Receiver mailbox) {
     std::vector<T> messages;
     for (;;) {
       std::optional<T> message = co_await mailbox.try_receive();

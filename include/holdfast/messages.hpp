@@ -1,0 +1,37 @@
+// Event<T> and Mailbox<T>: typed names for what instances are told, shared by who sends it and the code that
+// waits for it.
+//
+//   inline constexpr Event<Decision> decision{"decision"};
+//   inline constexpr Mailbox<Order> orders{"orders"};
+//
+//   run.raise(decision, {.approved = true});       Decision made = co_await ctx.event(decision);
+//   run.send(orders, order);                       Order next = co_await ctx.mailbox(orders).receive();
+#pragma once
+
+#include <holdfast/activity.hpp>
+
+#include <string_view>
+
+namespace holdfast {
+
+/// Something that happens to an instance. `Event<void>` has no value.
+template <class T>
+struct Event {
+  static_assert(
+      detail::OwnsItsValue<T>,
+      "holdfast: the value of an event is stored; write std::string instead of std::string_view, and "
+      "values instead of references and pointers");
+  std::string_view name{};
+};
+
+/// Messages of one name, in the order in which they are sent.
+template <class T>
+struct Mailbox {
+  static_assert(
+      detail::OwnsItsValue<T>,
+      "holdfast: messages are stored; write std::string instead of std::string_view, and values instead of "
+      "references and pointers");
+  std::string_view name{};
+};
+
+}  // namespace holdfast

@@ -1,0 +1,190 @@
+// What a client can see of a run, and do with it; typed names.
+#include "stores_test.hpp"
+
+namespace holdfast::e2e {
+namespace {
+
+struct Decision {
+  bool approved = false;
+  std::string by;
+};
+
+inline constexpr Orchestration<std::string(std::string, int)> kDecide{"decide"};
+inline constexpr Orchestration<int()> kFails{"fails"};
+inline constexpr Orchestration<int(int)> kParent{"parent"};
+inline constexpr Event<Decision> kDecision{"decision"};
+inline constexpr Event<void> kEnough{"enough"};
+inline constexpr Mailbox<int> kNumbers{"numbers"};
+
+Task<std::string> decide(Context& ctx, std::string what, int least) {
+  const Receiver<int> numbers = ctx.mailbox(kNumbers);
+  int sum = 0;
+  while (sum < least) sum += co_await numbers.receive();
+  ctx.set_status(sum);
+  const Decision decision = co_await ctx.event(kDecision);
+  co_await ctx.event(kEnough);
+  co_return what + (decision.approved ? " approved by " : " refused by ") + decision.by;
+}
+
+Task<int> fails(Context&) {
+  throw std::runtime_error("no way");
+  co_return 0;
+}
+
+Task<int> child_of(Context& ctx, int in) {
+  if (in == 0) co_return co_await ctx.event<int>("end");
+  const std::string detached = co_await ctx.start_detached(kParent, {.id = "detached"}, 0);
+  const int zero = 0;
+  co_return co_await ctx.child(kParent, {.id = "child"}, zero) + static_cast<int>(detached.size());
+}
+
+class RunsTest : public OnEachStore {
+ protected:
+  static void add(Runtime& rt) {
+    rt.orchestration(kDecide, decide);
+    rt.orchestration(kFails, fails);
+    rt.orchestration(kParent, child_of);
+    rt.orchestration("told", told);
+  }
+};
+HOLDFAST_ON_EACH_STORE(RunsTest);
+
+TEST_P(RunsTest, TypedNamesFitOnBothSides) {
+  const auto rt = runtime(add);
+  Client client = rt->client();
+  const TypedRun<std::string> run = client.start(kDecide, {.id = "o-1"}, "order", 10);
+  run.send(kNumbers, 4);
+  client.send("o-1", kNumbers, 5);
+  client.send_all("o-1", kNumbers, {1});
+  run.raise(kDecision, {.approved = true, .by = "Ada"});
+  client.raise("o-1", kEnough);
+  EXPECT_EQ(run.wait(kSoon), "order approved by Ada");
+  EXPECT_EQ(client.run(kDecide, "o-1").result(kSoon).value(), "order approved by Ada");
+  try {
+    static_cast<void>(client.run(kFails, "o-1"));
+    FAIL() << "it is another orchestration";
+  } catch (const ClientError& e) {
+    EXPECT_EQ(e.kind(), ClientError::Kind::conflict);
+    EXPECT_STREQ(e.failure().message.c_str(), "instance 'o-1' runs 'decide', not 'fails'");
+  }
+}
+
+TEST_P(RunsTest, AnInputIsNeverTakenForAnId) {
+  const auto rt = runtime([](Runtime& r) {
+    r.orchestration(
+        "greet", +[](Context&, std::string who) -> Task<std::string> { co_return "Hello, " + who; });
+  });
+  Client client = rt->client();
+  const Run one = client.start("greet", "Ada");
+  const Run another = client.start("greet", "Ada");
+  EXPECT_NE(one.id(), another.id());
+  EXPECT_EQ(one.wait<std::string>(kSoon), "Hello, Ada");
+  EXPECT_EQ(another.wait<std::string>(kSoon), "Hello, Ada");
+  EXPECT_THROW(client.start("greet", {.id = ""}, "Ada"), Error);  // one that was meant, and came out empty
+}
+
+TEST_P(RunsTest, HowARunEndedIsTheTypeOfWhatIsThrown) {
+  const auto rt = runtime(add);
+  Client client = rt->client();
+  try {
+    client.start(kFails, {.id = "f"}).wait(kSoon);
+    FAIL() << "it fails";
+  } catch (const RunFailed& e) {
+    EXPECT_EQ(e.failure().category, Category::application);
+    EXPECT_NE(std::string(e.what()).find("no way"), std::string::npos);
+  }
+  const Run cancelled = client.start("told", {.id = "c"});
+  cancelled.cancel("changed my mind");
+  EXPECT_THROW(cancelled.wait<int>(kSoon), RunCancelled);
+  const Run terminated = client.start("told", {.id = "t"});
+  terminated.terminate("now");
+  try {
+    terminated.wait<int>(kSoon);
+    FAIL() << "it was terminated";
+  } catch (const RunCancelled& e) {
+    EXPECT_EQ(e.failure().category, Category::terminated);
+  }
+  const Run waiting = client.start("told", {.id = "w"});
+  EXPECT_THROW(waiting.wait<int>(1ms), RunTimedOut);
+  EXPECT_EQ(waiting.result<int>(1ms).error().type, "wait_timeout");
+}
+
+TEST_P(RunsTest, AHandleMeansItsOwnLifeOfTheId) {
+  const auto rt = runtime(add);
+  Client client = rt->client();
+  const Run first = client.start("told", {.id = "x"});
+  first.raise("end", 1);
+  EXPECT_EQ(first.wait<int>(kSoon), 1);
+  const Run second = client.start("told", {.id = "x", .reuse = Reuse::after_end});
+  const auto refused = [](auto&& call) {
+    try {
+      call();
+    } catch (const ClientError& e) {
+      return e.kind() == ClientError::Kind::not_found;
+    }
+    return false;
+  };
+  EXPECT_TRUE(refused([&] { first.raise("end", 2); }));
+  EXPECT_TRUE(refused([&] { first.send("numbers", 2); }));
+  EXPECT_TRUE(refused([&] { first.cancel("no"); }));
+  EXPECT_TRUE(refused([&] { first.terminate("no"); }));
+  EXPECT_TRUE(refused([&] { static_cast<void>(first.describe()); }));
+  EXPECT_TRUE(refused([&] { static_cast<void>(first.value<int>("v")); }));
+  EXPECT_TRUE(refused([&] { static_cast<void>(first.info()); }));
+  second.raise("end", 3);
+  EXPECT_EQ(second.wait<int>(kSoon), 3);
+}
+
+TEST_P(RunsTest, WhatItWasGivenAndWhatItGaveCanBeSeen) {
+  const auto rt = runtime(add);
+  Client client = rt->client();
+  const TypedRun<int> run = client.start(kParent, {.id = "p"}, 1);
+  EXPECT_TRUE(eventually([&] { return client.find("child") && client.find("detached"); }));
+  EXPECT_EQ(run.input<int>(), 1);
+  EXPECT_EQ(client.run("child").info().parent, "p");
+  EXPECT_EQ(client.run("detached").info().parent, "");
+  EXPECT_EQ(run.info().parent, "");
+  EXPECT_FALSE(run.info().output<int>());
+  client.raise("child", "end", 5);
+  EXPECT_EQ(run.wait(kSoon), 13);
+  EXPECT_EQ(run.info().output<int>(), 13);
+  for (const RunInfo& info : client.list().runs) EXPECT_EQ(info.parent, info.id == "child" ? "p" : "");
+  client.run("detached").terminate("enough");
+}
+
+TEST_P(RunsTest, AnIdThatIsTakenSaysWhatDiffers) {
+  const auto rt = runtime(add);
+  Client client = rt->client();
+  client.start("told", {.id = "x"});
+  const auto conflict = [&](auto&&... start) -> std::string {
+    try {
+      client.start(start...);
+    } catch (const ClientError& e) {
+      if (e.kind() == ClientError::Kind::conflict) return e.failure().message;
+    }
+    return "no conflict";
+  };
+  EXPECT_NE(conflict("fails", StartOptions{.id = "x"}).find("was started as 'told', not as 'fails'"),
+            std::string::npos);
+  EXPECT_NE(conflict("told", StartOptions{.id = "x"}, 5).find("was started with another input"),
+            std::string::npos);
+}
+
+template <class E>
+concept HasText = requires(E value) { std::string_view(to_string(value)); };
+
+TEST(Names, EveryPublicEnumHasAText) {
+  static_assert(HasText<Category> && HasText<ClientError::Kind> && HasText<StoreOpenError::Kind> &&
+                HasText<CancelReason> && HasText<Backoff> && HasText<ParentClosePolicy> &&
+                HasText<LogLevel> && HasText<Status> && HasText<Reuse> && HasText<RunWait::Kind> &&
+                HasText<RunCancel::State> && HasText<SessionOutcome> && HasText<SessionReason> &&
+                HasText<SessionEvent::Kind> && HasText<SessionLogEntry::Kind> &&
+                HasText<decltype(SessionInfo::state)>);
+  EXPECT_EQ(to_string(Status::parked), "parked");
+  EXPECT_EQ(to_string(Reuse::after_end), "after_end");
+  EXPECT_EQ(to_string(ClientError::Kind::not_found), "not_found");
+  EXPECT_EQ(to_string(RunWait::Kind::mailbox), "mailbox");
+}
+
+}  // namespace
+}  // namespace holdfast::e2e
