@@ -199,18 +199,27 @@ void WorkingSet::want_free_sessions(const std::vector<std::string>& ids) {
     if (!asked_sessions_.contains(id)) missing.push_back(id);
   }
   if (missing.empty()) return;
-  ask(sql::kSessionsNow, Parameters(ns()).add_all(missing), [this](const Answer& answer) {
-    const std::vector<std::string> locked = take_sessions(answer);
-    if (locked.empty()) return;
-    ask(sql::kActivitiesIn, Parameters(ns()).add_all(locked),
-        [this](const Answer& items) { take_activities(items); });
-    std::vector<std::string> limited;
-    std::ranges::copy_if(locked, std::back_inserter(limited), [this](const std::string& id) {
-      return space_.sessions.at(id).policy.max_concurrent != 0;
-    });
-    want_stopping(limited);
-    bring();
+  ask(sql::kSessionsNow, Parameters(ns()).add_all(missing),
+      [this](const Answer& answer) { take_free_sessions(answer); });
+}
+
+void WorkingSet::want_claimable_sessions(const std::vector<std::string>& ids, std::size_t count) {
+  Parameters wanted(ns());
+  wanted.add_all(ids).add(tx().now).add(static_cast<std::int64_t>(count));
+  ask(sql::kClaimableSessions, wanted, [this](const Answer& answer) { take_free_sessions(answer); });
+}
+
+void WorkingSet::take_free_sessions(const Answer& answer) {
+  const std::vector<std::string> locked = take_sessions(answer);
+  if (locked.empty()) return;
+  ask(sql::kActivitiesIn, Parameters(ns()).add_all(locked),
+      [this](const Answer& items) { take_activities(items); });
+  std::vector<std::string> limited;
+  std::ranges::copy_if(locked, std::back_inserter(limited), [this](const std::string& id) {
+    return space_.sessions.at(id).policy.max_concurrent != 0;
   });
+  want_stopping(limited);
+  bring();
 }
 
 std::vector<std::string> WorkingSet::take_sessions(const Answer& answer) {
@@ -264,18 +273,24 @@ void WorkingSet::session(std::string_view id) {
 // Those in the space may have been changed already. Once more of them are there, fewer are elsewhere.
 rules::HeldElsewhere WorkingSet::held_elsewhere(WorkerKey worker) {
   if (knows_everything_) return {};
-  const auto [place, is_new] = held_elsewhere_.try_emplace(worker);
-  auto& [sessions_known, held] = place->second;
-  if (!is_new && sessions_known == read_sessions_.size()) return held;
-  sessions_known = read_sessions_.size();
+  const auto found = held_elsewhere_.find(worker);
+  if (found == held_elsewhere_.end() || found->second.first != read_sessions_.size()) {
+    want_held_elsewhere(worker);
+    bring();
+  }
+  return held_elsewhere_.at(worker).second;
+}
+
+void WorkingSet::want_held_elsewhere(WorkerKey worker) {
   std::vector<std::string> here;
   for (const auto& [id, session] : read_sessions_) here.push_back(id);
-  ask_now(sql::kHeldElsewhere, Parameters(ns(), worker, tx().now).add_all(here), [&](const Answer& answer) {
-    Row row(answer, 0);
-    held.count = row.next<std::uint32_t>();
-    held.first_end = row.next<std::optional<BootTime>>().value_or(rules::kNever);
-  });
-  return held;
+  ask(sql::kHeldElsewhere, Parameters(ns(), worker, tx().now).add_all(here),
+      [this, worker, count = here.size()](const Answer& answer) {
+        Row row(answer, 0);
+        rules::HeldElsewhere held{.count = row.next<std::uint32_t>()};
+        held.first_end = row.next<std::optional<BootTime>>().value_or(rules::kNever);
+        held_elsewhere_.insert_or_assign(worker, std::pair(count, held));
+      });
 }
 
 void WorkingSet::take_watches(const Answer& answer) {

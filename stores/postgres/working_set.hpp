@@ -142,6 +142,10 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void want_sessions(const std::vector<std::string>& ids, const std::vector<store::ActivityId>& activities,
                      const std::vector<InstanceKey>& ending);
   void want_free_sessions(const std::vector<std::string>& ids);
+  /// The first `count` of those that may be claimed, and that nobody else has locked.
+  void want_claimable_sessions(const std::vector<std::string>& ids, std::size_t count);
+  /// How many sessions the worker holds, before any of them is in the space.
+  void want_held_elsewhere(WorkerKey worker);
   void want_stopping(const std::vector<std::string>& sessions);
   void want_names(const std::vector<std::string>& names);
   void want_instance_keys(std::size_t count);
@@ -264,6 +268,8 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void forget_worker(WorkerKey key);
   /// Answers which are new.
   std::vector<std::string> take_sessions(const Answer& answer);
+  /// With all that belongs to them: they are locked, and others are about to ask for nothing of them.
+  void take_free_sessions(const Answer& answer);
   void take_watches(const Answer& answer);
   void take_early(const Answer& answer);
 

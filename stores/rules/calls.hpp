@@ -5,6 +5,7 @@
 #include "admission.hpp"
 #include "transaction.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -36,8 +37,15 @@ StoreResult<Committed> commit_turn(Transaction& tx, const CommitRequest& request
 
 // ---- fetch_activities.cpp ------------------------------------------------------------------------
 
+/// What a fetch could take, and is not in the space: it comes behind all that is.
+struct NotInSpace {
+  bool owned = false;           ///< ready items of sessions that the worker holds
+  std::size_t claimable = 0;    ///< sessions that it may claim, with ready items for it
+  BootTime claimable_since{};   ///< since when the oldest of their items waits
+};
 /// Of those in the space.
-StoreResult<FetchedActivities> fetch_activities(Transaction& tx, const ActivityRequest& request);
+StoreResult<FetchedActivities> fetch_activities(Transaction& tx, const ActivityRequest& request,
+                                                const NotInSpace& elsewhere = {});
 
 // ---- activity_calls.cpp --------------------------------------------------------------------------
 

@@ -286,6 +286,7 @@ CREATE TABLE sessions (
   reason smallint NOT NULL,
   reclaim boolean NOT NULL,     -- of its policy
   on_record boolean NOT NULL,   -- likewise
+  max_concurrent bigint NOT NULL, -- likewise; 0: no limit
   planned boolean NOT NULL,     -- the last owner gave it up itself
   restarted boolean NOT NULL,   -- it was taken from an older incarnation of its owner's node
   ran boolean NOT NULL,         -- an activity was handed out in this generation
