@@ -200,16 +200,17 @@ void WorkingSet::want_free_sessions(const std::vector<std::string>& ids) {
   }
   if (missing.empty()) return;
   ask(sql::kSessionsNow, Parameters(ns()).add_all(missing),
-      [this](const Answer& answer) { take_free_sessions(answer); });
+      [this](const Answer& answer) { take_free_sessions(answer, store::Saved::size); });
 }
 
 void WorkingSet::want_claimable_sessions(const std::vector<std::string>& ids, std::size_t count) {
   Parameters wanted(ns());
   wanted.add_all(ids).add(tx().now).add(static_cast<std::int64_t>(count));
-  ask(sql::kClaimableSessions, wanted, [this](const Answer& answer) { take_free_sessions(answer); });
+  ask(sql::kClaimableSessions, wanted,
+      [this](const Answer& answer) { take_free_sessions(answer, store::Saved::bytes); });
 }
 
-void WorkingSet::take_free_sessions(const Answer& answer) {
+void WorkingSet::take_free_sessions(const Answer& answer, store::Saved saved) {
   const std::vector<std::string> locked = take_sessions(answer);
   if (locked.empty()) return;
   ask(sql::kActivitiesIn, Parameters(ns()).add_all(locked),
@@ -219,7 +220,32 @@ void WorkingSet::take_free_sessions(const Answer& answer) {
     return space_.sessions.at(id).policy.max_concurrent != 0;
   });
   want_stopping(limited);
+  if (saved == store::Saved::bytes) want_saved(locked);
   bring();
+}
+
+void WorkingSet::want_saved(const std::vector<std::string>& sessions) {
+  std::vector<std::string> missing;
+  for (const std::string& id : sessions) {
+    const auto& saved = space_.sessions.at(id).saved;
+    if (saved && !saved->bytes) missing.push_back(id);
+  }
+  if (missing.empty()) return;
+  ask(sql::kSaved, Parameters(ns()).add_all(missing), [this](const Answer& answer) {
+    for (int i = 0; i < answer.rows(); ++i) {
+      Row row(answer, i);
+      const auto id = row.next<std::string>();
+      auto& saved = space_.sessions.at(id).saved;
+      if (!saved || saved->bytes) continue;
+      saved->bytes = row.next<std::string>();
+      read_sessions_.at(id).saved = saved;
+    }
+  });
+}
+
+void WorkingSet::saved(const std::string& session) {
+  want_saved({session});
+  if (asked()) bring();
 }
 
 std::vector<std::string> WorkingSet::take_sessions(const Answer& answer) {
@@ -249,7 +275,7 @@ std::vector<std::string> WorkingSet::take_sessions(const Answer& answer) {
     session.ttl_until = row.next<BootTime>();
     session.opener = row.next<InstanceKey>();
     session.opened_by = row.next<std::string>();
-    session.saved = row.next<std::optional<std::string>>();
+    if (const auto size = row.next<std::optional<std::uint64_t>>()) session.saved = rules::SavedState{.size = *size};
     session.saved_version = row.next<std::uint64_t>();
     session.created_at = row.next<CalendarTime>();
     session.updated_at = row.next<CalendarTime>();

@@ -568,10 +568,12 @@ inline constexpr Statement kUpsertCancels{
 
 // ---- sessions ------------------------------------------------------------------------------------
 
+/// What was saved is not among them: it may be long, and is of interest to few.
 #define HOLDFAST_SESSION_COLUMNS                                                                        \
   "s.id, s.policy, s.ended, s.reason, s.note, s.owner, s.worker, s.generation, s.lease_until, s.lease," \
   " s.idle_timeout, s.last_owner, s.last_worker, s.planned, s.restarted, s.ran, s.last_activity,"       \
-  " s.changed, s.ttl_until, s.opener, s.opened_by, s.saved, s.saved_version, s.created_at, s.updated_at"
+  " s.changed, s.ttl_until, s.opener, s.opened_by, octet_length(s.saved), s.saved_version,"              \
+  " s.created_at, s.updated_at"
 
 /// $2 to $4: those of these activities. $5: those named. $6: those that have to do with instances which end.
 inline constexpr Statement kSessions{
@@ -599,6 +601,9 @@ inline constexpr Statement kClaimableSessions{
 inline constexpr Statement kReadSessions{
     "postgres.read_sessions", "SELECT " HOLDFAST_SESSION_COLUMNS
                               " FROM unnest($2::text[]) AS w JOIN sessions AS s ON s.ns = $1 AND s.id = w"};
+inline constexpr Statement kSaved{
+    "postgres.saved", "SELECT s.id, s.saved FROM unnest($2::text[]) AS w JOIN sessions AS s ON s.ns = $1 AND"
+                      " s.id = w WHERE s.saved IS NOT NULL"};
 inline constexpr Statement kReserveSessions{"postgres.reserve_sessions",
                                             "SELECT pg_advisory_xact_lock(-$1::integer, hashtext(n)) FROM "
                                             "unnest($2::text[]) AS n ORDER BY hashtext(n)"};
@@ -616,9 +621,10 @@ inline constexpr Statement kOwnedByNode{
 inline constexpr Statement kOpenedBy{"postgres.opened_by",
                                      "SELECT id, opener FROM sessions WHERE opener = ANY($1::bigint[])"
                                      " AND opener <> 0 AND ended IS NULL"};
+/// $31: what was saved stays.
 inline constexpr Statement kUpsertSessions{
     "postgres.upsert_sessions",
-    "INSERT INTO sessions (ns, id, policy, ended, reason, note, owner, worker, generation, lease_until,"
+    "INSERT INTO sessions AS s (ns, id, policy, ended, reason, note, owner, worker, generation, lease_until,"
     " lease, idle_timeout, last_owner, last_worker, planned, restarted, ran, last_activity, changed,"
     " ttl_until, opener, opened_by, saved, saved_version, created_at, updated_at, reclaim, on_record,"
     " max_concurrent, requirements)"
@@ -627,7 +633,8 @@ inline constexpr Statement kUpsertSessions{
     " ON CONFLICT (ns, id) DO UPDATE SET policy = $3, ended = $4, reason = $5, note = $6, owner = $7,"
     " worker = $8, generation = $9, lease_until = $10, lease = $11, idle_timeout = $12, last_owner = $13,"
     " last_worker = $14, planned = $15, restarted = $16, ran = $17, last_activity = $18, changed = $19,"
-    " ttl_until = $20, opener = $21, opened_by = $22, saved = $23, saved_version = $24, created_at = $25,"
+    " ttl_until = $20, opener = $21, opened_by = $22,"
+    " saved = CASE WHEN $31 THEN s.saved ELSE $23 END, saved_version = $24, created_at = $25,"
     " updated_at = $26, reclaim = $27, on_record = $28, max_concurrent = $29, requirements = $30"};
 inline constexpr Statement kDeleteSessions{"postgres.delete_sessions",
                                            "DELETE FROM sessions WHERE ns = $1 AND id = ANY($2::text[])"};

@@ -129,7 +129,9 @@ std::vector<store::SessionView> view_sessions(WorkingSet& set, std::string_view 
   set.want_sessions(ids);
   if (set.asked()) set.bring();
   std::vector<store::SessionView> views;
-  for (const std::string& id : ids) views.push_back(view(set.tx(), set.tx().space.sessions.at(id)));
+  for (const std::string& id : ids) {
+    views.push_back(view(set.tx(), set.tx().space.sessions.at(id), store::Saved::size));
+  }
   return views;
 }
 
@@ -270,6 +272,10 @@ StoreResult<bool> prune_execution(WorkingSet& set, std::string_view instance, Ex
 store::StoreState state(WorkingSet& set) {
   set.want_everything();
   set.bring();
+  std::vector<std::string> sessions;
+  for (const auto& [id, session] : set.tx().space.sessions) sessions.push_back(id);
+  set.want_saved(sessions);
+  if (set.asked()) set.bring();
   store::StoreState state = rules::state(set.tx());
   state.session_log = view_session_log(set, "", 0, static_cast<std::size_t>(kAll));
   state.set_aside = view_set_aside(set, 0, static_cast<std::size_t>(kAll));

@@ -146,6 +146,8 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void want_claimable_sessions(const std::vector<std::string>& ids, std::size_t count);
   /// How many sessions the worker holds, before any of them is in the space.
   void want_held_elsewhere(WorkerKey worker);
+  /// What was saved in those that are in the space.
+  void want_saved(const std::vector<std::string>& sessions);
   void want_stopping(const std::vector<std::string>& sessions);
   void want_names(const std::vector<std::string>& names);
   void want_instance_keys(std::size_t count);
@@ -206,6 +208,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void cancel(const store::ActivityId& id, LockToken token) override;
   void session(std::string_view id) override;
   rules::HeldElsewhere held_elsewhere(WorkerKey worker) override;
+  void saved(const std::string& session) override;
   void watchers(const std::string& session) override;
   void stopping(const std::string& session) override;
   void worker(WorkerKey key) override;
@@ -268,8 +271,8 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void forget_worker(WorkerKey key);
   /// Answers which are new.
   std::vector<std::string> take_sessions(const Answer& answer);
-  /// With all that belongs to them: they are locked, and others are about to ask for nothing of them.
-  void take_free_sessions(const Answer& answer);
+  /// With all that belongs to them; with what was saved, too, if they are to be claimed.
+  void take_free_sessions(const Answer& answer, store::Saved saved);
   void take_watches(const Answer& answer);
   void take_early(const Answer& answer);
 
@@ -294,7 +297,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void write_cancels();
   void write_clients();
   void write_values();
-  void write_session(const rules::Session& session);
+  void write_session(const rules::Session& session, bool keeps_saved);
 
   Link& link_;
   Access access_;

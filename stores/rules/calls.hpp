@@ -66,7 +66,7 @@ StoreResult<void> release_session(Transaction& tx, WorkerKey worker, const Sessi
 StoreResult<bool> close_session(Transaction& tx, std::string_view id, SessionReason reason);
 StoreResult<void> fail_session(Transaction& tx, WorkerKey worker, const SessionHold& hold,
                                SessionReason reason);
-StoreResult<SessionView> session(Transaction& tx, std::string_view id);
+StoreResult<SessionView> session(Transaction& tx, std::string_view id, Saved saved);
 
 // ---- clients.cpp ---------------------------------------------------------------------------------
 

@@ -283,8 +283,9 @@ struct Statements {
       "sqlite.sessions_after",
       "SELECT number, id, begun, open, policy, ended, reason, note, owner, worker, generation,"
       " lease_until, lease, idle_timeout, last_owner, last_worker, planned, restarted, ran,"
-      " last_activity, changed, ttl_until, opener, opened_by, saved, saved_version, created_at,"
-      " updated_at FROM sessions WHERE ns = ?1 AND id > ?2 AND begun ORDER BY id LIMIT ?3"};
+      " last_activity, changed, ttl_until, opener, opened_by, CASE WHEN ?4 THEN saved END, saved_version,"
+      " created_at, updated_at, length(saved)"
+      " FROM sessions WHERE ns = ?1 AND id > ?2 AND begun ORDER BY id LIMIT ?3"};
   Query insert_session{"sqlite.insert_session",
                        "INSERT INTO sessions (ns, id, begun, open, policy, reason, note, owner, generation,"
                        " lease_until, lease, idle_timeout, last_owner, last_worker, planned, restarted, ran,"
