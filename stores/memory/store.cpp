@@ -238,8 +238,9 @@ StoreResult<InstancePage> MemoryStore::list(const InstanceFilter& filter) {
   return answer<InstancePage>("memory.list", [&](Transaction& tx) -> StoreResult<InstancePage> {
     const auto& instances = tx.space.instances;
     InstancePage page;
-    for (auto next = instances.upper_bound(filter.after); next != instances.end(); ++next) {
-      const InstanceView& view = next->second.view;
+    auto next = filter.after == InstanceKey{} ? instances.end() : instances.lower_bound(filter.after);
+    while (next != instances.begin()) {
+      const InstanceView& view = (--next)->second.view;
       if (!rules::matches(view, filter)) continue;
       if (page.instances.size() == filter.limit) {
         if (!page.instances.empty()) page.next = page.instances.back().key;

@@ -156,14 +156,29 @@ inline constexpr Statement kParked{"postgres.parked",
                                    "SELECT " HOLDFAST_INSTANCE_COLUMNS
                                    " FROM instances AS i WHERE i.ns = $1 AND i.status = 2 AND i.key > $2"
                                    " ORDER BY i.key LIMIT $3 FOR UPDATE"};
+// Lists come newest first. $2: before this key, $3 to $8: other filters, $9: so many.
+#define HOLDFAST_IS_LISTED                                                                     \
+  "l.key < $2 AND ($4::text = '' OR r.name = $4) AND ($5::text = '' OR r.version = $5)"        \
+  " AND starts_with(l.name, $6) AND ($7::bigint IS NULL OR l.created_at >= $7)"                \
+  " AND ($8::bigint IS NULL OR l.created_at < $8)"
+
+/// Each status has its place in an index, so those of one are found however many others there are. $10: the
+/// parent, if it matters; 0: none.
 inline constexpr Statement kListed{
     "postgres.listed",
     "SELECT " HOLDFAST_INSTANCE_COLUMNS
-    " FROM instances AS i JOIN routes AS r ON r.id = i.route WHERE i.ns = $1 AND i.key > $2"
-    " AND ($3::integer[] IS NULL OR i.status = ANY($3)) AND ($4::text = '' OR r.name = $4)"
-    " AND starts_with(i.name, $5) AND ($6::bigint IS NULL OR coalesce(i.parent, 0) = $6)"
-    " AND ($7::bigint IS NULL OR i.created_at >= $7) AND ($8::bigint IS NULL OR i.created_at < $8)"
-    " ORDER BY i.key LIMIT $9"};
+    " FROM (SELECT f.key FROM unnest($3::integer[]) AS s (status) CROSS JOIN LATERAL (SELECT l.key"
+    " FROM instances AS l LEFT JOIN routes AS r ON r.id = l.route WHERE l.ns = $1 AND l.status = s.status"
+    " AND ($10::bigint IS NULL OR coalesce(l.parent, 0) = $10) AND " HOLDFAST_IS_LISTED
+    " ORDER BY l.key DESC LIMIT $9) AS f ORDER BY f.key DESC LIMIT $9) AS w"
+    " JOIN instances AS i ON i.key = w.key"};
+/// Children of $10.
+inline constexpr Statement kListedChildren{
+    "postgres.listed_children",
+    "SELECT " HOLDFAST_INSTANCE_COLUMNS
+    " FROM (SELECT l.key FROM instances AS l LEFT JOIN routes AS r ON r.id = l.route WHERE l.parent = $10"
+    " AND l.ns + 0 = $1 AND l.status = ANY($3::integer[]) AND " HOLDFAST_IS_LISTED
+    " ORDER BY l.key DESC LIMIT $9) AS w JOIN instances AS i ON i.key = w.key"};
 inline constexpr Statement kInstanceNames{"postgres.instance_names",
                                           "SELECT key, name FROM instances WHERE ns + 0 = $1"
                                           " AND key = ANY($2::bigint[])"};

@@ -459,12 +459,16 @@ struct Statements {
       " i.created_at, i.updated_at, i.cancel_requested_at, c.bytes, c.version"
       " FROM instances AS i LEFT JOIN custom_status AS c ON c.key = i.key"
       " WHERE i.ns = ?1 AND i.name = ?2"};
-  Query views_after{
-      "sqlite.views_after",
-      "SELECT i.key, i.name, i.route, i.execution, i.status, i.output, i.parked_because, i.parent,"
-      " i.created_at, i.updated_at, i.cancel_requested_at, c.bytes, c.version"
-      " FROM instances AS i LEFT JOIN custom_status AS c ON c.key = i.key"
-      " WHERE i.key > ?1 AND i.ns = ?2 ORDER BY i.key"};
+  // The newest first; what filters look at, and nothing that is long.
+  Query listed{"sqlite.listed",
+               "SELECT key, name, route, status, parent, created_at FROM instances"
+               " WHERE key < ?2 AND +ns = ?1 ORDER BY key DESC"};
+  Query listed_by_status{"sqlite.listed_by_status",
+                         "SELECT key, name, route, status, parent, created_at FROM instances"
+                         " WHERE ns = ?1 AND status = ?3 AND key < ?2 ORDER BY key DESC"};
+  Query listed_by_parent{"sqlite.listed_by_parent",
+                         "SELECT key, name, route, status, parent, created_at FROM instances"
+                         " WHERE parent = ?3 AND key < ?2 AND +ns = ?1 ORDER BY key DESC"};
   Query open_children{
       "sqlite.open_children",
       "SELECT i.key, i.name, i.route, i.execution, i.status, i.output, i.parked_because, i.parent,"

@@ -87,8 +87,8 @@ CREATE TABLE instances (
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 1);
 CREATE UNIQUE INDEX instances_by_name ON instances (ns, name);
 CREATE INDEX instances_due ON instances (route, due_at, key) WHERE due_at IS NOT NULL;
-CREATE INDEX instances_by_parent ON instances (parent) WHERE parent IS NOT NULL;
-CREATE INDEX instances_parked ON instances (ns) WHERE status = 2;
+CREATE INDEX instances_by_parent ON instances (parent, key) WHERE parent IS NOT NULL;
+CREATE INDEX instances_by_status ON instances (ns, status, key);
 
 CREATE TABLE custom_status (
   key bigint PRIMARY KEY,
