@@ -6,6 +6,7 @@
 #include <holdfast/random.hpp>
 #include <holdfast/run.hpp>
 #include <holdfast/store.hpp>
+#include <holdfast/worker_info.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -181,6 +182,8 @@ class Client {
   [[nodiscard]] RunDetail describe(std::string_view id) const { return run(id).describe(); }
   /// All activities that wait or run, by queue and name.
   [[nodiscard]] std::vector<QueueInfo> queues() const;
+  /// All workers that are registered, in the order of their starts: also those that died lately.
+  [[nodiscard]] std::vector<WorkerInfo> workers() const;
 
   // ---- sessions
 

@@ -315,8 +315,20 @@ void WorkingSet::want_held_elsewhere(WorkerKey worker) {
         Row row(answer, 0);
         rules::HeldElsewhere held{.count = row.next<std::uint32_t>()};
         held.first_end = row.next<std::optional<BootTime>>().value_or(rules::kNever);
-        held_elsewhere_.insert_or_assign(worker, std::pair(count, held));
+        held_elsewhere_.insert_or_assign(worker, HeldBy(count, held));
       });
+}
+
+void WorkingSet::want_held_by_all() {
+  for (const auto& [key, worker] : space_.workers) held_elsewhere_.insert_or_assign(key, HeldBy{});
+  ask(sql::kHeldByAll, Parameters(ns(), tx().now), [this](const Answer& answer) {
+    for (int i = 0; i < answer.rows(); ++i) {
+      Row row(answer, i);
+      rules::HeldElsewhere& held = held_elsewhere_[row.next<WorkerKey>()].second;
+      held.count = row.next<std::uint32_t>();
+      held.first_end = row.next<BootTime>();
+    }
+  });
 }
 
 void WorkingSet::take_watches(const Answer& answer) {

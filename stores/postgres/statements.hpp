@@ -630,6 +630,11 @@ inline constexpr Statement kHeldElsewhere{
     "postgres.held_elsewhere",
     "SELECT count(*)::integer, min(lease_until) FROM sessions WHERE ns = $1 AND worker = $2 AND ended IS NULL"
     " AND lease_until > $3 AND id <> ALL($4::text[])"};
+/// The same of all workers.
+inline constexpr Statement kHeldByAll{
+    "postgres.held_by_all",
+    "SELECT worker, count(*)::integer, min(lease_until) FROM sessions WHERE ns = $1 AND worker <> 0"
+    " AND ended IS NULL AND lease_until > $2 GROUP BY worker"};
 inline constexpr Statement kOwnedByNode{
     "postgres.owned_by_node",
     "SELECT id FROM sessions WHERE ns = $1 AND worker <> 0 AND ended IS NULL AND owner = $2"};

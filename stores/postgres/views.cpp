@@ -67,6 +67,8 @@ std::int64_t limit_of(std::size_t limit) {
 std::vector<store::WorkerView> view_workers(WorkingSet& set) {
   set.want_all_workers();
   set.bring();
+  set.want_held_by_all();
+  set.bring();
   return rules::workers(set.tx());
 }
 

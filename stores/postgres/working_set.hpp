@@ -146,6 +146,8 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void want_claimable_sessions(const std::vector<std::string>& ids, std::size_t count);
   /// How many sessions the worker holds, before any of them is in the space.
   void want_held_elsewhere(WorkerKey worker);
+  /// The same of all workers in the space.
+  void want_held_by_all();
   /// What was saved in those that are in the space.
   void want_saved(const std::vector<std::string>& sessions);
   void want_stopping(const std::vector<std::string>& sessions);
@@ -323,7 +325,8 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   std::set<std::string, std::less<>> asked_watchers_{};
   std::set<std::string, std::less<>> asked_stopping_{};
   /// With how many sessions were in the space when it was asked for.
-  std::map<WorkerKey, std::pair<std::size_t, rules::HeldElsewhere>> held_elsewhere_{};
+  using HeldBy = std::pair<std::size_t, rules::HeldElsewhere>;
+  std::map<WorkerKey, HeldBy> held_elsewhere_{};
   std::set<WorkerKey> asked_workers_{};
   std::set<WorkerKey> locked_workers_{};
   std::map<WorkerKey, rules::Worker> read_workers_{};

@@ -20,14 +20,14 @@ std::vector<NewTimer> timers_of(const Instance& instance) {
 template <class Predicate>
 std::uint32_t count_workers(const Transaction& tx, Predicate predicate) {
   return static_cast<std::uint32_t>(std::ranges::count_if(tx.space.workers, [&](const auto& entry) {
-    return is_live(entry.second) && predicate(entry.second.info);
+    return is_present(tx, entry.second) && predicate(entry.second.info);
   }));
 }
 
 bool is_orphaned(const Transaction& tx, const Session& session) {
   if (state_of(tx, session) != SessionState::lapsed) return false;
   const Worker* const owner = find_worker(tx, session.worker);
-  return owner == nullptr || tx.now - owner->seen >= SweepRequest{}.worker_stale_after;
+  return owner == nullptr || tx.now - owner->seen >= owner->info.stale_after;
 }
 
 }  // namespace
@@ -36,6 +36,7 @@ WorkerView view(const Transaction& tx, const Worker& worker) {
   return {.key = worker.key,
           .info = worker.info,
           .draining = worker.draining,
+          .superseded = worker.superseded,
           .sessions_owned = sessions_held(tx, worker.key),
           .joined_at = worker.joined_at,
           .last_seen = tx.now - worker.seen};

@@ -1,5 +1,6 @@
 // Sessions are acquired, kept, given up, ended and looked at.
 #include "sessions.hpp"
+#include "workers.hpp"
 
 #include <holdfast/store/instances.hpp>
 
@@ -180,9 +181,7 @@ StoreResult<void> fail_session(Transaction& tx, WorkerKey worker, const store::S
 namespace {
 
 bool is_orphaned(Transaction& tx, const Session& session) {
-  if (state_of(tx, session) != SessionState::lapsed) return false;
-  Cursor row = tx.rows(tx.sql.worker_seen, session.worker);
-  return !row.next() || tx.now - row->int64(0) >= store::SweepRequest{}.worker_stale_after.count();
+  return state_of(tx, session) == SessionState::lapsed && is_stale(tx, session.worker);
 }
 
 }  // namespace

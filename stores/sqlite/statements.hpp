@@ -32,16 +32,17 @@ struct Statements {
   Query worker_state{"sqlite.worker_state",
                      "SELECT superseded, draining, node FROM workers WHERE key = ?1 AND ns = ?2"};
 
-  Query worker_seen{"sqlite.worker_seen", "SELECT seen FROM workers WHERE key = ?1"};
+  Query worker_seen{"sqlite.worker_seen", "SELECT seen, info FROM workers WHERE key = ?1"};
   Query live_workers{
       "sqlite.live_workers",
-      "SELECT info, key FROM workers WHERE ns = ?1 AND superseded = 0 AND draining = 0 ORDER BY key"};
+      "SELECT info, key, seen FROM workers WHERE ns = ?1 AND superseded = 0 AND draining = 0 ORDER BY key"};
   Query count_live_workers{"sqlite.count_live_workers",
                            "SELECT count(*) FROM workers WHERE ns = ?1 AND superseded = 0 AND draining = 0"};
   Query refresh_worker{"sqlite.refresh_worker", "UPDATE workers SET draining = ?2, seen = ?3 WHERE key = ?1"};
   Query delete_worker{"sqlite.delete_worker", "DELETE FROM workers WHERE key = ?1 AND ns = ?2"};
   Query workers{"sqlite.workers",
-                "SELECT key, info, draining, joined_at, seen FROM workers WHERE ns = ?1 ORDER BY key"};
+                "SELECT key, info, draining, joined_at, seen, superseded FROM workers WHERE ns = ?1"
+                " ORDER BY key"};
   Query supersede{"sqlite.supersede", "UPDATE workers SET superseded = 1 WHERE ns = ?1 AND node = ?2"};
   Query insert_worker{"sqlite.insert_worker",
                       "INSERT INTO workers (key, ns, node, info, draining, superseded, joined_at, seen)"

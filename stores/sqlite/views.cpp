@@ -137,7 +137,7 @@ StoreResult<store::InstanceDetail> describe(Transaction& tx, std::string_view na
   if (instance->held && instance->held->until > tx.now) {
     detail.locked_by = tx.node_of(instance->held->worker);
   }
-  const std::vector<LiveWorker> workers = live_workers(tx);
+  const std::vector<LiveWorker> workers = present_workers(tx);
   const auto count = [&](const auto& predicate) {
     return static_cast<std::uint32_t>(std::ranges::count_if(workers, predicate));
   };
@@ -262,7 +262,7 @@ StoreResult<std::vector<store::CancelRecord>> cancel_records(Transaction& tx, Wo
 
 StoreResult<std::vector<store::QueueDepth>> queue_depths(Transaction& tx) {
   std::map<std::pair<std::string, std::string>, store::QueueDepth> depths;
-  const std::vector<LiveWorker> workers = live_workers(tx);
+  const std::vector<LiveWorker> workers = present_workers(tx);
   const auto depth_of = [&](std::int64_t number) -> store::QueueDepth& {
     const Kind& kind = tx.kind(number);
     const auto [entry, is_new] = depths.try_emplace({kind.queue, kind.name});
