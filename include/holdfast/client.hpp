@@ -8,6 +8,7 @@
 #include <holdfast/random.hpp>
 #include <holdfast/run.hpp>
 #include <holdfast/store.hpp>
+#include <holdfast/worker_info.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -95,15 +96,18 @@ struct ClientOptions {
 struct ListFilter {
   std::vector<Status> statuses{};
   std::string orchestration{};
-  std::string prefix{};  ///< of the id
+  std::string version{};  ///< of the orchestration
+  std::string prefix{};   ///< of the id
+  std::string parent{};   ///< the id of an instance: its children
   std::optional<CalendarTime> created_from{};
   std::optional<CalendarTime> created_before{};
   InstanceKey after{};  ///< RunPage::next of the page before
   std::size_t limit = 100;
 };
 
+/// A page is full, or it is the last.
 struct RunPage {
-  std::vector<RunInfo> runs{};        ///< oldest first
+  std::vector<RunInfo> runs{};        ///< newest first
   std::optional<InstanceKey> next{};  ///< there is more
 };
 
@@ -223,10 +227,14 @@ class Client {
   /// The same for all executions before the last `keep`, which count the current one; answers how many.
   std::uint64_t prune_executions(std::string_view id, std::uint64_t keep) const;
 
+  /// Instances, the newest first. By status and by parent they are found in an index; other filters are
+  /// tried on one instance after the other until the page is full.
   [[nodiscard]] RunPage list(const ListFilter& filter = {}) const;
   [[nodiscard]] RunDetail describe(std::string_view id) const { return run(id).describe(); }
   /// All activities that wait or run, by queue and name.
   [[nodiscard]] std::vector<QueueInfo> queues() const;
+  /// All workers that are registered, in the order of their starts: also those that died lately.
+  [[nodiscard]] std::vector<WorkerInfo> workers() const;
 
   // ---- sessions
 

@@ -192,8 +192,9 @@ class Store {
   /// A `fail` session of this worker that can't be handed over is lost now, with this reason.
   virtual StoreResult<void> fail_session(WorkerKey worker, const store::SessionHold& hold,
                                          store::SessionReason reason) = 0;
-  virtual StoreResult<store::SessionView> session(std::string_view id) = 0;
-  /// By id, after `after`.
+  virtual StoreResult<store::SessionView> session(std::string_view id,
+                                                  store::Saved saved = store::Saved::size) = 0;
+  /// By id, after `after`; without the bytes that were saved.
   virtual StoreResult<std::vector<store::SessionView>> sessions(std::string_view after,
                                                                 std::size_t limit) = 0;
   /// Oldest first, after entry number `after`; of one session, or of all when `id` is empty.

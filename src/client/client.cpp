@@ -207,13 +207,19 @@ std::vector<QueueInfo> Client::queues() const {
 }
 
 RunPage Client::list(const ListFilter& filter) const {
-  const store::InstanceFilter wanted{.statuses = {filter.statuses.begin(), filter.statuses.end()},
+  store::InstanceFilter wanted{.statuses = {filter.statuses.begin(), filter.statuses.end()},
                                      .orchestration = filter.orchestration,
+                                     .version = filter.version,
                                      .prefix = filter.prefix,
                                      .created_from = filter.created_from,
                                      .created_before = filter.created_before,
                                      .after = filter.after,
                                      .limit = filter.limit};
+  if (!filter.parent.empty()) {
+    const std::optional<Run> parent = find(filter.parent);
+    if (!parent) return {};
+    wanted.parent = parent->key();
+  }
   const store::InstancePage page = core_->call([&] { return core_->store().list(wanted); });
   return {.runs = core_->to_infos(page.instances), .next = page.next};
 }

@@ -134,7 +134,7 @@ class SessionObstacles {
     std::uint32_t with_room = 0;
     for (const store::WorkerView& worker : workers()) {
       const store::Abilities& abilities = worker.info.abilities;
-      if (worker.draining || !abilities.handlers.contains(activity.name) ||
+      if (worker.draining || !worker.is_alive() || !abilities.handlers.contains(activity.name) ||
           !abilities.queues.serve(activity.queue)) {
         continue;
       }

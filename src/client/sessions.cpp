@@ -34,7 +34,7 @@ std::vector<SessionInfo> Client::list_sessions(std::string_view after, std::size
 }
 
 SessionInfo Client::describe_session(std::string_view id) const {
-  return core_->call([&] { return core_->store().session(id); });
+  return core_->call([&] { return core_->store().session(id, store::Saved::bytes); });
 }
 
 std::vector<SessionLogEntry> Client::session_log(std::string_view id, std::uint64_t after,

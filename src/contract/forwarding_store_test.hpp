@@ -86,7 +86,9 @@ class ForwardingStore : public Store {
                                  store::SessionReason reason) override {
     return to_->fail_session(worker, hold, reason);
   }
-  StoreResult<store::SessionView> session(std::string_view id) override { return to_->session(id); }
+  StoreResult<store::SessionView> session(std::string_view id, store::Saved saved) override {
+    return to_->session(id, saved);
+  }
   StoreResult<std::vector<store::SessionView>> sessions(std::string_view after, std::size_t limit) override {
     return to_->sessions(after, limit);
   }

@@ -396,7 +396,7 @@ StoreResult<std::optional<std::string>> SessionDesk::read_saved(const std::weak_
   }();
   const StoreError gone{.kind = StoreError::Kind::unavailable, .message = "the session is another's by now"};
   if (!hold) return Unexpected(gone);
-  auto view = worker_.store->session(hold->id);
+  auto view = worker_.store->session(hold->id, store::Saved::bytes);
   if (view && view->generation != hold->generation) return Unexpected(gone);
   if (view) return std::move(view->saved);
   if (view.error().kind == StoreError::Kind::not_found) return std::nullopt;

@@ -86,7 +86,7 @@ class SessionDeskTest : public ::testing::Test {
     return *static_cast<int*>(stay.state(code, std::stop_token(), false));
   }
   std::optional<int> in_store(const std::string& id, const NumberCode& code) {
-    const auto saved = store->session(id)->saved;
+    const auto saved = store->session(id, store::Saved::bytes)->saved;
     if (!saved) return std::nullopt;
     for (const SavedStates::Part& part : read_saved_states(*saved).parts) {
       if (part.name == code.name()) return decode<int>(part.state).value();

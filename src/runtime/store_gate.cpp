@@ -176,8 +176,8 @@ StoreResult<void> StoreGate::fail_session(WorkerKey worker, const store::Session
                                           store::SessionReason reason) {
   return one([&] { return inner_->fail_session(worker, hold, reason); });
 }
-StoreResult<store::SessionView> StoreGate::session(std::string_view id) {
-  return one([&] { return inner_->session(id); });
+StoreResult<store::SessionView> StoreGate::session(std::string_view id, store::Saved saved) {
+  return one([&] { return inner_->session(id, saved); });
 }
 StoreResult<std::vector<store::SessionView>> StoreGate::sessions(std::string_view after, std::size_t limit) {
   return one([&] { return inner_->sessions(after, limit); });

@@ -182,8 +182,9 @@ StoreResult<void> MemoryStore::fail_session(WorkerKey worker, const SessionHold&
   return answer<void>("memory.fail_session",
                       [&](Transaction& tx) { return rules::fail_session(tx, worker, hold, reason); });
 }
-StoreResult<SessionView> MemoryStore::session(std::string_view id) {
-  return answer<SessionView>("memory.session", [=](Transaction& tx) { return rules::session(tx, id); });
+StoreResult<SessionView> MemoryStore::session(std::string_view id, Saved saved) {
+  return answer<SessionView>("memory.session",
+                             [=](Transaction& tx) { return rules::session(tx, id, saved); });
 }
 StoreResult<std::vector<SessionView>> MemoryStore::sessions(std::string_view after, std::size_t limit) {
   using Views = std::vector<SessionView>;
@@ -191,7 +192,7 @@ StoreResult<std::vector<SessionView>> MemoryStore::sessions(std::string_view aft
     Views views;
     for (auto next = tx.space.sessions.upper_bound(after);
          next != tx.space.sessions.end() && views.size() < limit; ++next) {
-      views.push_back(view(tx, next->second));
+      views.push_back(view(tx, next->second, Saved::size));
     }
     return views;
   });
@@ -237,8 +238,9 @@ StoreResult<InstancePage> MemoryStore::list(const InstanceFilter& filter) {
   return answer<InstancePage>("memory.list", [&](Transaction& tx) -> StoreResult<InstancePage> {
     const auto& instances = tx.space.instances;
     InstancePage page;
-    for (auto next = instances.upper_bound(filter.after); next != instances.end(); ++next) {
-      const InstanceView& view = next->second.view;
+    auto next = filter.after == InstanceKey{} ? instances.end() : instances.lower_bound(filter.after);
+    while (next != instances.begin()) {
+      const InstanceView& view = (--next)->second.view;
       if (!rules::matches(view, filter)) continue;
       if (page.instances.size() == filter.limit) {
         if (!page.instances.empty()) page.next = page.instances.back().key;

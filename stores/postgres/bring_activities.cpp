@@ -199,18 +199,53 @@ void WorkingSet::want_free_sessions(const std::vector<std::string>& ids) {
     if (!asked_sessions_.contains(id)) missing.push_back(id);
   }
   if (missing.empty()) return;
-  ask(sql::kSessionsNow, Parameters(ns()).add_all(missing), [this](const Answer& answer) {
-    const std::vector<std::string> locked = take_sessions(answer);
-    if (locked.empty()) return;
-    ask(sql::kActivitiesIn, Parameters(ns()).add_all(locked),
-        [this](const Answer& items) { take_activities(items); });
-    std::vector<std::string> limited;
-    std::ranges::copy_if(locked, std::back_inserter(limited), [this](const std::string& id) {
-      return space_.sessions.at(id).policy.max_concurrent != 0;
-    });
-    want_stopping(limited);
-    bring();
+  ask(sql::kSessionsNow, Parameters(ns()).add_all(missing),
+      [this](const Answer& answer) { take_free_sessions(answer, store::Saved::size); });
+}
+
+void WorkingSet::want_claimable_sessions(const std::vector<std::string>& ids, std::size_t count) {
+  Parameters wanted(ns());
+  wanted.add_all(ids).add(tx().now).add(static_cast<std::int64_t>(count));
+  ask(sql::kClaimableSessions, wanted,
+      [this](const Answer& answer) { take_free_sessions(answer, store::Saved::bytes); });
+}
+
+void WorkingSet::take_free_sessions(const Answer& answer, store::Saved saved) {
+  const std::vector<std::string> locked = take_sessions(answer);
+  if (locked.empty()) return;
+  ask(sql::kActivitiesIn, Parameters(ns()).add_all(locked),
+      [this](const Answer& items) { take_activities(items); });
+  std::vector<std::string> limited;
+  std::ranges::copy_if(locked, std::back_inserter(limited), [this](const std::string& id) {
+    return space_.sessions.at(id).policy.max_concurrent != 0;
   });
+  want_stopping(limited);
+  if (saved == store::Saved::bytes) want_saved(locked);
+  bring();
+}
+
+void WorkingSet::want_saved(const std::vector<std::string>& sessions) {
+  std::vector<std::string> missing;
+  for (const std::string& id : sessions) {
+    const auto& saved = space_.sessions.at(id).saved;
+    if (saved && !saved->bytes) missing.push_back(id);
+  }
+  if (missing.empty()) return;
+  ask(sql::kSaved, Parameters(ns()).add_all(missing), [this](const Answer& answer) {
+    for (int i = 0; i < answer.rows(); ++i) {
+      Row row(answer, i);
+      const auto id = row.next<std::string>();
+      auto& saved = space_.sessions.at(id).saved;
+      if (!saved || saved->bytes) continue;
+      saved->bytes = row.next<std::string>();
+      read_sessions_.at(id).saved = saved;
+    }
+  });
+}
+
+void WorkingSet::saved(const std::string& session) {
+  want_saved({session});
+  if (asked()) bring();
 }
 
 std::vector<std::string> WorkingSet::take_sessions(const Answer& answer) {
@@ -240,7 +275,7 @@ std::vector<std::string> WorkingSet::take_sessions(const Answer& answer) {
     session.ttl_until = row.next<BootTime>();
     session.opener = row.next<InstanceKey>();
     session.opened_by = row.next<std::string>();
-    session.saved = row.next<std::optional<std::string>>();
+    if (const auto size = row.next<std::optional<std::uint64_t>>()) session.saved = rules::SavedState{.size = *size};
     session.saved_version = row.next<std::uint64_t>();
     session.created_at = row.next<CalendarTime>();
     session.updated_at = row.next<CalendarTime>();
@@ -264,18 +299,36 @@ void WorkingSet::session(std::string_view id) {
 // Those in the space may have been changed already. Once more of them are there, fewer are elsewhere.
 rules::HeldElsewhere WorkingSet::held_elsewhere(WorkerKey worker) {
   if (knows_everything_) return {};
-  const auto [place, is_new] = held_elsewhere_.try_emplace(worker);
-  auto& [sessions_known, held] = place->second;
-  if (!is_new && sessions_known == read_sessions_.size()) return held;
-  sessions_known = read_sessions_.size();
+  const auto found = held_elsewhere_.find(worker);
+  if (found == held_elsewhere_.end() || found->second.first != read_sessions_.size()) {
+    want_held_elsewhere(worker);
+    bring();
+  }
+  return held_elsewhere_.at(worker).second;
+}
+
+void WorkingSet::want_held_elsewhere(WorkerKey worker) {
   std::vector<std::string> here;
   for (const auto& [id, session] : read_sessions_) here.push_back(id);
-  ask_now(sql::kHeldElsewhere, Parameters(ns(), worker, tx().now).add_all(here), [&](const Answer& answer) {
-    Row row(answer, 0);
-    held.count = row.next<std::uint32_t>();
-    held.first_end = row.next<std::optional<BootTime>>().value_or(rules::kNever);
+  ask(sql::kHeldElsewhere, Parameters(ns(), worker, tx().now).add_all(here),
+      [this, worker, count = here.size()](const Answer& answer) {
+        Row row(answer, 0);
+        rules::HeldElsewhere held{.count = row.next<std::uint32_t>()};
+        held.first_end = row.next<std::optional<BootTime>>().value_or(rules::kNever);
+        held_elsewhere_.insert_or_assign(worker, HeldBy(count, held));
+      });
+}
+
+void WorkingSet::want_held_by_all() {
+  for (const auto& [key, worker] : space_.workers) held_elsewhere_.insert_or_assign(key, HeldBy{});
+  ask(sql::kHeldByAll, Parameters(ns(), tx().now), [this](const Answer& answer) {
+    for (int i = 0; i < answer.rows(); ++i) {
+      Row row(answer, i);
+      rules::HeldElsewhere& held = held_elsewhere_[row.next<WorkerKey>()].second;
+      held.count = row.next<std::uint32_t>();
+      held.first_end = row.next<BootTime>();
+    }
   });
-  return held;
 }
 
 void WorkingSet::take_watches(const Answer& answer) {

@@ -323,40 +323,6 @@ struct TwoWorkers {
   TestWorker second;
 };
 
-// The first leaves one that it has no room for, and nobody is told of it.
-TEST(PostgresLocks, WhoComesSecondForActivitiesLooksAgainSoon) {
-  const TestSchema schema;
-  TwoWorkers workers(schema);
-  workers.second.schedule("order-1", {"", ""});
-  workers.pause.arm();
-  auto fetched = std::async(std::launch::async, [&] { return workers.first.fetch(1)->activities.size(); });
-  workers.pause.until_reached();
-  const auto second = workers.second.fetch(1);
-  ASSERT_TRUE(second) << second.error().message;
-  EXPECT_TRUE(second->activities.empty());
-  EXPECT_LE(second->next_due, 100ms);
-  workers.pause.release();
-  EXPECT_EQ(fetched.get(), 1U);
-  EXPECT_EQ(workers.second.fetch(1)->activities.size(), 1U);
-  EXPECT_GT(workers.second.fetch(1)->next_due, 1min) << "nobody has anything in his hands any more";
-}
-
-TEST(PostgresLocks, WhoComesSecondForSessionsLooksAgainSoon) {
-  const TestSchema schema;
-  TwoWorkers workers(schema);
-  workers.second.schedule("order-1", {"chat-1", "chat-2"});
-  workers.pause.arm();
-  auto fetched = std::async(std::launch::async, [&] { return workers.first.fetch(2)->activities.size(); });
-  workers.pause.until_reached();
-  const auto second = workers.second.fetch(2);
-  ASSERT_TRUE(second) << second.error().message;
-  EXPECT_TRUE(second->activities.empty());
-  EXPECT_LE(second->next_due, 100ms);
-  workers.pause.release();
-  EXPECT_EQ(fetched.get(), 1U) << "its share";
-  EXPECT_EQ(workers.second.fetch(2)->activities.size(), 1U);
-}
-
 TEST(PostgresLocks, WhoComesSecondForTurnsLooksAgainSoon) {
   const TestSchema schema;
   TwoWorkers workers(schema);

@@ -1,5 +1,7 @@
 // Calls read and lock what they need, however much there is beside it.
 #include "calls_test.hpp"
+#include "plan_test.hpp"
+#include "statements.hpp"
 
 #include <future>
 
@@ -39,6 +41,86 @@ TEST(PostgresManyRows, AFetchLocksNoSessionThatHasNothingToDo) {
   EXPECT_THROW(intruder.run("SELECT 1 FROM sessions WHERE id = 'busy' FOR UPDATE NOWAIT"), SqlError);
   pause.release();
   EXPECT_EQ(fetched.get(), 2U);
+}
+
+// ---- what sessions have saved --------------------------------------------------------------------
+
+/// Sessions of this worker with something saved in each, and nothing to do.
+void hold_with_state(TestWorker& worker, int count) {
+  for (int i = 0; i < count; ++i) {
+    const std::string id = "quiet-" + std::to_string(i);
+    const auto acquired = worker.store->acquire_session(worker.key, worker.abilities, id, {});
+    ASSERT_TRUE(acquired);
+    const std::array releases{
+        store::SessionRelease{.hold = {id, acquired->session.generation},
+                              .reason = store::SessionReason::drained,
+                              .save = store::SessionSave{.bytes = std::string(100'000, 's')}}};
+    ASSERT_TRUE(worker.store->release_sessions(worker.key, releases).front());
+    ASSERT_TRUE(worker.store->acquire_session(worker.key, worker.abilities, id, {}));
+  }
+}
+
+TEST(PostgresManyRows, WhatSessionsHaveSavedIsReadByWhoClaimsThemOnly) {
+  const TestSchema schema;
+  FaultScript counts;
+  TestWorker worker(schema.open({.faults = &counts}), "a", 3);
+  hold_with_state(worker, 1);
+  counts.clear();
+  // In a session that it holds, and in none.
+  worker.schedule("order-1", {"quiet-0", ""});
+  const auto fetched = worker.fetch();
+  ASSERT_EQ(fetched->activities.size(), 2U);
+  for (const auto& activity : fetched->activities) {
+    const std::array renewals{store::ActivityRenewal{.id = activity.id, .token = worker.token}};
+    ASSERT_TRUE(worker.store->renew_activities(worker.key, 1h, renewals).front());
+    ASSERT_TRUE(worker.finish(activity.id, worker.token));
+  }
+  const store::SessionHold hold{"quiet-0", worker.store->session("quiet-0")->generation};
+  const std::array renewals{store::SessionRenewal{.hold = hold}};
+  ASSERT_TRUE(worker.store->renew_sessions(worker.key, renewals).front());
+  ASSERT_TRUE(worker.store->sweep({.worker = worker.key}));
+  ASSERT_EQ(worker.store->sessions("", 10)->size(), 1U);
+  EXPECT_EQ(counts.passed("postgres.saved"), 0U);
+  // It stays as it was through all of that.
+  const std::array releases{
+      store::SessionRelease{.hold = hold, .reason = store::SessionReason::drained}};
+  ASSERT_TRUE(worker.store->release_sessions(worker.key, releases).front());
+  EXPECT_EQ(counts.passed("postgres.saved"), 0U);
+  worker.schedule("order-2", {"quiet-0"});
+  const auto claimed = worker.fetch();
+  ASSERT_EQ(claimed->activities.size(), 1U);
+  EXPECT_EQ(claimed->activities[0].session->saved, std::string(100'000, 's'));
+  EXPECT_EQ(counts.passed("postgres.saved"), 1U);
+}
+
+TEST(PostgresManyRows, NoStatementBringsWhatWasSavedAlong) {
+  for (const Statement& statement :
+       {sql::kSessions, sql::kSessionsNow, sql::kClaimableSessions, sql::kReadSessions, sql::kSessionsFor,
+        sql::kDueSessions, sql::kHeldElsewhere}) {
+    std::string text(statement.sql);
+    for (const std::string_view harmless : {"octet_length(s.saved)", "s.saved_version", "s.saved IS NOT NULL"}) {
+      for (auto at = text.find(harmless); at != std::string::npos; at = text.find(harmless)) {
+        text.erase(at, harmless.size());
+      }
+    }
+    EXPECT_EQ(text.find("saved"), std::string::npos) << statement.name;
+    EXPECT_EQ(text.find("s.*"), std::string::npos) << statement.name;
+  }
+}
+
+TEST(PostgresManyRows, AFetchLooksAtNoSessionThatHasNothingToDo) {
+  constexpr int kQuiet = 50;
+  const TestSchema schema;
+  TestWorker worker(schema.open(), "a", 2 * kQuiet);
+  hold_with_state(worker, kQuiet);
+  worker.schedule("order-1", {"new"});
+  const auto ns = static_cast<std::int32_t>(schema.number("SELECT id FROM namespaces"));
+  Parameters wanted(ns, worker.key);
+  wanted.add_all(worker.abilities.handlers).add(true).add_all(worker.abilities.queues.names);
+  wanted.add(BootTime::max()).add_all(worker.abilities.capabilities).add(false);
+  const auto plan = plan_of(schema, sql::kSessionsFor, wanted);
+  EXPECT_LE(rows_read(plan, "sessions"), 2) << text_of(plan);
+  EXPECT_LE(rows_read(plan, "activities"), 10) << text_of(plan);
 }
 
 TEST(PostgresManyRows, ADeliveryThatComesEarlyReadsNoneOfThoseBefore) {

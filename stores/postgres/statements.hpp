@@ -156,14 +156,29 @@ inline constexpr Statement kParked{"postgres.parked",
                                    "SELECT " HOLDFAST_INSTANCE_COLUMNS
                                    " FROM instances AS i WHERE i.ns = $1 AND i.status = 2 AND i.key > $2"
                                    " ORDER BY i.key LIMIT $3 FOR UPDATE"};
+// Lists come newest first. $2: before this key, $3 to $8: other filters, $9: so many.
+#define HOLDFAST_IS_LISTED                                                                     \
+  "l.key < $2 AND ($4::text = '' OR r.name = $4) AND ($5::text = '' OR r.version = $5)"        \
+  " AND starts_with(l.name, $6) AND ($7::bigint IS NULL OR l.created_at >= $7)"                \
+  " AND ($8::bigint IS NULL OR l.created_at < $8)"
+
+/// Each status has its place in an index, so those of one are found however many others there are. $10: the
+/// parent, if it matters; 0: none.
 inline constexpr Statement kListed{
     "postgres.listed",
     "SELECT " HOLDFAST_INSTANCE_COLUMNS
-    " FROM instances AS i JOIN routes AS r ON r.id = i.route WHERE i.ns = $1 AND i.key > $2"
-    " AND ($3::integer[] IS NULL OR i.status = ANY($3)) AND ($4::text = '' OR r.name = $4)"
-    " AND starts_with(i.name, $5) AND ($6::bigint IS NULL OR coalesce(i.parent, 0) = $6)"
-    " AND ($7::bigint IS NULL OR i.created_at >= $7) AND ($8::bigint IS NULL OR i.created_at < $8)"
-    " ORDER BY i.key LIMIT $9"};
+    " FROM (SELECT f.key FROM unnest($3::integer[]) AS s (status) CROSS JOIN LATERAL (SELECT l.key"
+    " FROM instances AS l LEFT JOIN routes AS r ON r.id = l.route WHERE l.ns = $1 AND l.status = s.status"
+    " AND ($10::bigint IS NULL OR coalesce(l.parent, 0) = $10) AND " HOLDFAST_IS_LISTED
+    " ORDER BY l.key DESC LIMIT $9) AS f ORDER BY f.key DESC LIMIT $9) AS w"
+    " JOIN instances AS i ON i.key = w.key"};
+/// Children of $10.
+inline constexpr Statement kListedChildren{
+    "postgres.listed_children",
+    "SELECT " HOLDFAST_INSTANCE_COLUMNS
+    " FROM (SELECT l.key FROM instances AS l LEFT JOIN routes AS r ON r.id = l.route WHERE l.parent = $10"
+    " AND l.ns + 0 = $1 AND l.status = ANY($3::integer[]) AND " HOLDFAST_IS_LISTED
+    " ORDER BY l.key DESC LIMIT $9) AS w JOIN instances AS i ON i.key = w.key"};
 inline constexpr Statement kInstanceNames{"postgres.instance_names",
                                           "SELECT key, name FROM instances WHERE ns + 0 = $1"
                                           " AND key = ANY($2::bigint[])"};
@@ -423,14 +438,29 @@ inline constexpr Statement kLetLapse{
     " FROM (SELECT key, execution, event FROM activities WHERE ns = $1 AND locked AND until <= $2"
     " AND session IS NULL ORDER BY until LIMIT 500 FOR UPDATE SKIP LOCKED) AS l"
     " WHERE a.key = l.key AND a.execution = l.execution AND a.event = l.event"};
+// What a fetch may take that is in no session: $2 to $4 say what the worker can run, $5 is the time.
+#define HOLDFAST_IS_FREE(a)                                                          \
+  "NOT " a ".locked AND " a ".session IS NULL AND " a ".ready_since <= $5 AND (" a   \
+  ".deadline IS NULL OR " a ".deadline > $5)"
+#define HOLDFAST_KINDS_OF_WORKER "k.ns = $1 AND k.name = ANY($2::text[]) AND ($3 OR k.queue = ANY($4::text[]))"
+
+/// At most $6, in the order of everybody. Rows are locked one by one until there are so many: the others stay
+/// free for those who come at the same time. $7 of each kind are looked at.
 inline constexpr Statement kFreeActivities{
     "postgres.free_activities",
     "SELECT " HOLDFAST_ACTIVITY_COLUMNS
-    " FROM kinds AS k CROSS JOIN LATERAL (SELECT * FROM activities AS l WHERE l.kind = k.id"
-    " AND NOT l.locked AND l.session IS NULL AND l.ready_since <= $5"
-    " AND (l.deadline IS NULL OR l.deadline > $5)"
-    " ORDER BY l.rank, l.ready_since, l.key, l.execution, l.event LIMIT $6 FOR UPDATE SKIP LOCKED) AS a"
-    " WHERE k.ns = $1 AND k.name = ANY($2::text[]) AND ($3 OR k.queue = ANY($4::text[]))"};
+    " FROM (SELECT f.* FROM kinds AS k CROSS JOIN LATERAL (SELECT l.rank, l.ready_since, l.key, l.execution,"
+    " l.event FROM activities AS l WHERE l.kind = k.id AND " HOLDFAST_IS_FREE("l")
+    " ORDER BY l.rank, l.ready_since, l.key, l.execution, l.event LIMIT $7) AS f"
+    " WHERE " HOLDFAST_KINDS_OF_WORKER " OFFSET 0) AS c"
+    " JOIN activities AS a ON a.key = c.key AND a.execution = c.execution AND a.event = c.event AND "
+    HOLDFAST_IS_FREE("a")
+    " ORDER BY c.rank, c.ready_since, c.key, c.execution, c.event LIMIT $6 FOR UPDATE OF a SKIP LOCKED"};
+/// Whether there is more, locked by others or not.
+inline constexpr Statement kAnyFree{
+    "postgres.any_free",
+    "SELECT EXISTS (SELECT 1 FROM kinds AS k CROSS JOIN LATERAL (SELECT 1 FROM activities AS l"
+    " WHERE l.kind = k.id AND " HOLDFAST_IS_FREE("l") " LIMIT 1) AS a WHERE " HOLDFAST_KINDS_OF_WORKER ")"};
 /// What is locked by one token: free ones, and the sessions of the others.
 inline constexpr Statement kFreeLockedBy{"postgres.free_locked_by",
                                          "SELECT " HOLDFAST_ACTIVITY_COLUMNS
@@ -441,28 +471,36 @@ inline constexpr Statement kSessionsLockedBy{
     "postgres.sessions_locked_by",
     "SELECT DISTINCT session FROM activities WHERE ns = $1 AND locked AND token = $2 AND until > $3"
     " AND session IS NOT NULL"};
-/// Sessions that have something to do: those that the worker owns, and, unless $8, those that somebody may
-/// claim and whose work is for it.
+/// Sessions that the worker holds, and, unless $8, those that it may claim, in the order of their first items
+/// that it may take: whether it holds it, since when the oldest of these items waits (null: there is none),
+/// and whether there are others that it can't run. Sessions without any item are never looked at, however many
+/// there are.
 inline constexpr Statement kSessionsFor{
     "postgres.sessions_for",
-    "SELECT s.id FROM sessions AS s WHERE s.ns = $1 AND s.worker = $2 AND s.ended IS NULL"
-    " AND EXISTS (SELECT 1 FROM activities AS a WHERE a.ns = $1 AND a.session = s.id"
-    " AND (CASE WHEN a.locked THEN a.until ELSE a.ready_since END) <= $6)"
-    " UNION ALL SELECT s.id FROM sessions AS s WHERE NOT $8 AND s.ns = $1 AND s.worker <> $2"
-    " AND s.ended IS NULL AND (s.worker = 0 OR (s.reclaim AND s.lease_until <= $6)) AND s.ttl_until > $6"
-    " AND s.requirements <@ $7::text[] AND EXISTS (SELECT 1 FROM activities AS a JOIN kinds AS k"
-    " ON k.id = a.kind WHERE a.ns = $1 AND a.session = s.id"
+    "WITH RECURSIVE busy (id) AS ((SELECT a.session FROM activities AS a WHERE a.ns = $1"
+    " AND a.session IS NOT NULL ORDER BY a.session LIMIT 1) UNION ALL SELECT (SELECT a.session"
+    " FROM activities AS a WHERE a.ns = $1 AND a.session > b.id ORDER BY a.session LIMIT 1)"
+    " FROM busy AS b WHERE b.id IS NOT NULL)"
+    " SELECT s.id, s.worker = $2 AND s.lease_until > $6, i.oldest, o.strange FROM busy AS b"
+    " JOIN sessions AS s ON s.ns = $1 AND s.id = b.id"
+    " LEFT JOIN LATERAL (SELECT a.rank, d.since, a.key, a.execution, a.event, min(d.since) OVER () AS oldest"
+    " FROM activities AS a JOIN kinds AS k ON k.id = a.kind AND k.name = ANY($3::text[])"
+    " AND ($4 OR k.queue = ANY($5::text[])) CROSS JOIN LATERAL (SELECT CASE WHEN a.locked THEN a.until"
+    " ELSE a.ready_since END, CASE WHEN NOT a.locked THEN a.deadline WHEN a.session_over IS NOT NULL"
+    " THEN a.until ELSE least(a.until + a.start_within, a.total_until) END) AS d (since, deadline)"
+    " WHERE a.ns = $1 AND a.session = s.id AND d.since <= $6 AND (d.deadline IS NULL OR d.deadline > $6)"
+    " AND s.requirements <@ $7::text[] AND (s.max_concurrent = 0 OR s.max_concurrent > (SELECT count(*)"
+    " FROM activities AS r WHERE r.ns = $1 AND r.session = s.id AND r.locked AND r.until > $6)"
+    " + (SELECT count(*) FROM cancels AS c WHERE c.ns = $1 AND c.session = s.id AND c.state <> 1"
+    " AND c.until > $6)) ORDER BY a.rank, d.since, a.key, a.execution, a.event LIMIT 1) AS i ON true"
+    " CROSS JOIN LATERAL (SELECT s.worker = $2 AND s.lease_until > $6 AND EXISTS (SELECT 1"
+    " FROM activities AS a WHERE a.ns = $1 AND a.session = s.id"
     " AND (CASE WHEN a.locked THEN a.until ELSE a.ready_since END) <= $6"
-    " AND k.name = ANY($3::text[]) AND ($4 OR k.queue = ANY($5::text[])))"};
-/// What kFreeActivities would find if nobody had locked anything.
-inline constexpr Statement kFreeIds{
-    "postgres.free_ids",
-    "SELECT a.key, a.execution, a.event FROM kinds AS k CROSS JOIN LATERAL (SELECT l.key, l.execution, "
-    "l.event"
-    " FROM activities AS l WHERE l.kind = k.id AND NOT l.locked AND l.session IS NULL AND l.ready_since <= $5"
-    " AND (l.deadline IS NULL OR l.deadline > $5)"
-    " ORDER BY l.rank, l.ready_since, l.key, l.execution, l.event LIMIT $6) AS a"
-    " WHERE k.ns = $1 AND k.name = ANY($2::text[]) AND ($3 OR k.queue = ANY($4::text[]))"};
+    " AND NOT EXISTS (SELECT 1 FROM kinds AS k WHERE k.id = a.kind AND k.name = ANY($3::text[])"
+    " AND ($4 OR k.queue = ANY($5::text[]))))) AS o (strange)"
+    " WHERE s.ended IS NULL AND ((s.worker = $2 AND s.lease_until > $6) OR (NOT $8 AND s.ttl_until > $6"
+    " AND (s.worker = 0 OR (s.reclaim AND s.lease_until <= $6)))) AND (i.oldest IS NOT NULL OR o.strange)"
+    " ORDER BY i.rank, i.since, i.key, i.execution, i.event"};
 /// When something that this worker could run is due: what backs off, and what sessions of others hold.
 inline constexpr Statement kNextFree{
     "postgres.next_free",
@@ -483,6 +521,10 @@ inline constexpr Statement kNextInSessions{
     " AND (a.at <= $5 OR s.requirements <@ $6::text[])"
     " AND ((s.worker = $7 AND s.lease_until > $5) OR s.reclaim OR s.worker = 0)"
     " AND (a.at > $5 OR (s.reclaim AND NOT $8))"};
+/// When an activity that was taken away, and counts in its session while its code runs, has ended for sure.
+inline constexpr Statement kNextRoom{"postgres.next_room",
+                                     "SELECT min(until) FROM cancels WHERE ns = $1 AND session IS NOT NULL"
+                                     " AND state <> 1 AND until > $2"};
 inline constexpr Statement kNextLapse{
     "postgres.next_lapse",
     "SELECT until FROM activities WHERE ns = $1 AND locked AND until > $2 ORDER BY until LIMIT 1"};
@@ -541,10 +583,12 @@ inline constexpr Statement kUpsertCancels{
 
 // ---- sessions ------------------------------------------------------------------------------------
 
+/// What was saved is not among them: it may be long, and is of interest to few.
 #define HOLDFAST_SESSION_COLUMNS                                                                        \
   "s.id, s.policy, s.ended, s.reason, s.note, s.owner, s.worker, s.generation, s.lease_until, s.lease," \
   " s.idle_timeout, s.last_owner, s.last_worker, s.planned, s.restarted, s.ran, s.last_activity,"       \
-  " s.changed, s.ttl_until, s.opener, s.opened_by, s.saved, s.saved_version, s.created_at, s.updated_at"
+  " s.changed, s.ttl_until, s.opener, s.opened_by, octet_length(s.saved), s.saved_version,"              \
+  " s.created_at, s.updated_at"
 
 /// $2 to $4: those of these activities. $5: those named. $6: those that have to do with instances which end.
 inline constexpr Statement kSessions{
@@ -562,9 +606,19 @@ inline constexpr Statement kSessionsNow{"postgres.sessions_now",
                                         "SELECT " HOLDFAST_SESSION_COLUMNS
                                         " FROM unnest($2::text[]) AS w JOIN sessions AS s ON s.ns = $1 AND "
                                         "s.id = w ORDER BY s.id FOR UPDATE OF s SKIP LOCKED"};
+/// Of those named the first $4 that may be claimed, and that nobody else has locked: only these are locked.
+inline constexpr Statement kClaimableSessions{
+    "postgres.claimable_sessions",
+    "SELECT " HOLDFAST_SESSION_COLUMNS
+    " FROM unnest($2::text[]) WITH ORDINALITY AS w (id, place) JOIN sessions AS s ON s.ns = $1 AND s.id = w.id"
+    " AND s.ended IS NULL AND s.ttl_until > $3 AND (s.worker = 0 OR (s.reclaim AND s.lease_until <= $3))"
+    " ORDER BY w.place LIMIT $4 FOR UPDATE OF s SKIP LOCKED"};
 inline constexpr Statement kReadSessions{
     "postgres.read_sessions", "SELECT " HOLDFAST_SESSION_COLUMNS
                               " FROM unnest($2::text[]) AS w JOIN sessions AS s ON s.ns = $1 AND s.id = w"};
+inline constexpr Statement kSaved{
+    "postgres.saved", "SELECT s.id, s.saved FROM unnest($2::text[]) AS w JOIN sessions AS s ON s.ns = $1 AND"
+                      " s.id = w WHERE s.saved IS NOT NULL"};
 inline constexpr Statement kReserveSessions{"postgres.reserve_sessions",
                                             "SELECT pg_advisory_xact_lock(-$1::integer, hashtext(n)) FROM "
                                             "unnest($2::text[]) AS n ORDER BY hashtext(n)"};
@@ -576,25 +630,32 @@ inline constexpr Statement kHeldElsewhere{
     "postgres.held_elsewhere",
     "SELECT count(*)::integer, min(lease_until) FROM sessions WHERE ns = $1 AND worker = $2 AND ended IS NULL"
     " AND lease_until > $3 AND id <> ALL($4::text[])"};
+/// The same of all workers.
+inline constexpr Statement kHeldByAll{
+    "postgres.held_by_all",
+    "SELECT worker, count(*)::integer, min(lease_until) FROM sessions WHERE ns = $1 AND worker <> 0"
+    " AND ended IS NULL AND lease_until > $2 GROUP BY worker"};
 inline constexpr Statement kOwnedByNode{
     "postgres.owned_by_node",
     "SELECT id FROM sessions WHERE ns = $1 AND worker <> 0 AND ended IS NULL AND owner = $2"};
 inline constexpr Statement kOpenedBy{"postgres.opened_by",
                                      "SELECT id, opener FROM sessions WHERE opener = ANY($1::bigint[])"
                                      " AND opener <> 0 AND ended IS NULL"};
+/// $31: what was saved stays.
 inline constexpr Statement kUpsertSessions{
     "postgres.upsert_sessions",
-    "INSERT INTO sessions (ns, id, policy, ended, reason, note, owner, worker, generation, lease_until,"
+    "INSERT INTO sessions AS s (ns, id, policy, ended, reason, note, owner, worker, generation, lease_until,"
     " lease, idle_timeout, last_owner, last_worker, planned, restarted, ran, last_activity, changed,"
     " ttl_until, opener, opened_by, saved, saved_version, created_at, updated_at, reclaim, on_record,"
-    " requirements)"
+    " max_concurrent, requirements)"
     " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,"
-    " $21, $22, $23, $24, $25, $26, $27, $28, $29)"
+    " $21, $22, $23, $24, $25, $26, $27, $28, $29, $30)"
     " ON CONFLICT (ns, id) DO UPDATE SET policy = $3, ended = $4, reason = $5, note = $6, owner = $7,"
     " worker = $8, generation = $9, lease_until = $10, lease = $11, idle_timeout = $12, last_owner = $13,"
     " last_worker = $14, planned = $15, restarted = $16, ran = $17, last_activity = $18, changed = $19,"
-    " ttl_until = $20, opener = $21, opened_by = $22, saved = $23, saved_version = $24, created_at = $25,"
-    " updated_at = $26, reclaim = $27, on_record = $28, requirements = $29"};
+    " ttl_until = $20, opener = $21, opened_by = $22,"
+    " saved = CASE WHEN $31 THEN s.saved ELSE $23 END, saved_version = $24, created_at = $25,"
+    " updated_at = $26, reclaim = $27, on_record = $28, max_concurrent = $29, requirements = $30"};
 inline constexpr Statement kDeleteSessions{"postgres.delete_sessions",
                                            "DELETE FROM sessions WHERE ns = $1 AND id = ANY($2::text[])"};
 inline constexpr Statement kInsertLog{
@@ -639,6 +700,9 @@ inline constexpr Statement kStaleWorkers{"postgres.stale_workers",
                                          " ORDER BY w.key FOR UPDATE"};
 inline constexpr Statement kAllWorkers{
     "postgres.all_workers", "SELECT " HOLDFAST_WORKER_COLUMNS " FROM workers AS w WHERE w.ns = $1"};
+inline constexpr Statement kCountLiveWorkers{
+    "postgres.count_live_workers",
+    "SELECT count(*) FROM workers WHERE ns = $1 AND NOT superseded AND NOT draining"};
 inline constexpr Statement kReserveNode{"postgres.reserve_node",
                                         "SELECT pg_advisory_xact_lock($1, hashtext('node ' || $2))"};
 inline constexpr Statement kInsertWorker{

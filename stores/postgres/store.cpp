@@ -290,8 +290,8 @@ StoreResult<void> PostgresStore::fail_session(WorkerKey worker, const store::Ses
       [&](WorkingSet& set) { set.need().sessions.insert(hold.id); });
 }
 
-StoreResult<store::SessionView> PostgresStore::session(std::string_view id) {
-  return read<store::SessionView>([=](WorkingSet& set) { return rules::session(set.tx(), id); });
+StoreResult<store::SessionView> PostgresStore::session(std::string_view id, store::Saved saved) {
+  return read<store::SessionView>([=](WorkingSet& set) { return rules::session(set.tx(), id, saved); });
 }
 
 StoreResult<std::vector<store::SessionView>> PostgresStore::sessions(std::string_view after,

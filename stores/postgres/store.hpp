@@ -69,7 +69,7 @@ class PostgresStore final : public Store {
   StoreResult<bool> close_session(std::string_view id, store::SessionReason reason) override;
   StoreResult<void> fail_session(WorkerKey worker, const store::SessionHold& hold,
                                  store::SessionReason reason) override;
-  StoreResult<store::SessionView> session(std::string_view id) override;
+  StoreResult<store::SessionView> session(std::string_view id, store::Saved saved) override;
   StoreResult<std::vector<store::SessionView>> sessions(std::string_view after, std::size_t limit) override;
   StoreResult<std::vector<store::SessionLogEntry>> session_log(std::string_view id, std::uint64_t after,
                                                                std::size_t limit) override;

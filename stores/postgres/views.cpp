@@ -7,6 +7,8 @@
 #include "stores/rules/sessions.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <set>
 
 namespace holdfast::postgres_store {
 
@@ -64,6 +66,8 @@ std::int64_t limit_of(std::size_t limit) {
 
 std::vector<store::WorkerView> view_workers(WorkingSet& set) {
   set.want_all_workers();
+  set.bring();
+  set.want_held_by_all();
   set.bring();
   return rules::workers(set.tx());
 }
@@ -129,7 +133,9 @@ std::vector<store::SessionView> view_sessions(WorkingSet& set, std::string_view 
   set.want_sessions(ids);
   if (set.asked()) set.bring();
   std::vector<store::SessionView> views;
-  for (const std::string& id : ids) views.push_back(view(set.tx(), set.tx().space.sessions.at(id)));
+  for (const std::string& id : ids) {
+    views.push_back(view(set.tx(), set.tx().space.sessions.at(id), store::Saved::size));
+  }
   return views;
 }
 
@@ -184,25 +190,33 @@ StoreResult<store::InstanceDetail> describe(WorkingSet& set, std::string_view id
 }
 
 store::InstancePage list(WorkingSet& set, const store::InstanceFilter& filter) {
-  Parameters wanted(set.ns(), filter.after);
-  if (filter.statuses.empty()) {
-    wanted.add(std::optional<std::int32_t>());
-  } else {
-    wanted.add_all(filter.statuses);
+  using store::InstanceStatus;
+  std::set<InstanceStatus> statuses = filter.statuses;
+  if (statuses.empty()) {
+    for (auto status = InstanceStatus::running; status <= InstanceStatus::terminated;
+         status = static_cast<InstanceStatus>(static_cast<int>(status) + 1)) {
+      statuses.insert(status);
+    }
   }
-  wanted.add(filter.orchestration).add(filter.prefix).add(filter.parent).add(filter.created_from);
-  wanted.add(filter.created_before).add(limit_of(filter.limit) + 1);
-  set.ask(sql::kListed, wanted, [&](const Answer& answer) { set.take_instances(answer); });
+  constexpr InstanceKey kNewest{static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())};
+  Parameters wanted(set.ns(), filter.after == InstanceKey{} ? kNewest : filter.after);
+  wanted.add_all(statuses).add(filter.orchestration).add(filter.version).add(filter.prefix);
+  wanted.add(filter.created_from).add(filter.created_before).add(limit_of(filter.limit) + 1);
+  wanted.add(filter.parent);
+  const bool of_parent = filter.parent && *filter.parent != InstanceKey{};
+  set.ask(of_parent ? sql::kListedChildren : sql::kListed, wanted,
+          [&](const Answer& answer) { set.take_instances(answer); });
   set.bring();
   set.want_custom_status(keys_in(set));
   set.bring();
   store::InstancePage page;
-  for (const auto& [key, instance] : set.tx().space.instances) {
+  const auto& instances = set.tx().space.instances;
+  for (auto next = instances.rbegin(); next != instances.rend(); ++next) {
     if (page.instances.size() == filter.limit) {
       if (!page.instances.empty()) page.next = page.instances.back().key;
       break;
     }
-    page.instances.push_back(instance.view);
+    page.instances.push_back(next->second.view);
   }
   return page;
 }
@@ -270,6 +284,10 @@ StoreResult<bool> prune_execution(WorkingSet& set, std::string_view instance, Ex
 store::StoreState state(WorkingSet& set) {
   set.want_everything();
   set.bring();
+  std::vector<std::string> sessions;
+  for (const auto& [id, session] : set.tx().space.sessions) sessions.push_back(id);
+  set.want_saved(sessions);
+  if (set.asked()) set.bring();
   store::StoreState state = rules::state(set.tx());
   state.session_log = view_session_log(set, "", 0, static_cast<std::size_t>(kAll));
   state.set_aside = view_set_aside(set, 0, static_cast<std::size_t>(kAll));

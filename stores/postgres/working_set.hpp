@@ -142,6 +142,14 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void want_sessions(const std::vector<std::string>& ids, const std::vector<store::ActivityId>& activities,
                      const std::vector<InstanceKey>& ending);
   void want_free_sessions(const std::vector<std::string>& ids);
+  /// The first `count` of those that may be claimed, and that nobody else has locked.
+  void want_claimable_sessions(const std::vector<std::string>& ids, std::size_t count);
+  /// How many sessions the worker holds, before any of them is in the space.
+  void want_held_elsewhere(WorkerKey worker);
+  /// The same of all workers in the space.
+  void want_held_by_all();
+  /// What was saved in those that are in the space.
+  void want_saved(const std::vector<std::string>& sessions);
   void want_stopping(const std::vector<std::string>& sessions);
   void want_names(const std::vector<std::string>& names);
   void want_instance_keys(std::size_t count);
@@ -202,6 +210,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void cancel(const store::ActivityId& id, LockToken token) override;
   void session(std::string_view id) override;
   rules::HeldElsewhere held_elsewhere(WorkerKey worker) override;
+  void saved(const std::string& session) override;
   void watchers(const std::string& session) override;
   void stopping(const std::string& session) override;
   void worker(WorkerKey key) override;
@@ -264,6 +273,8 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void forget_worker(WorkerKey key);
   /// Answers which are new.
   std::vector<std::string> take_sessions(const Answer& answer);
+  /// With all that belongs to them; with what was saved, too, if they are to be claimed.
+  void take_free_sessions(const Answer& answer, store::Saved saved);
   void take_watches(const Answer& answer);
   void take_early(const Answer& answer);
 
@@ -288,7 +299,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void write_cancels();
   void write_clients();
   void write_values();
-  void write_session(const rules::Session& session);
+  void write_session(const rules::Session& session, bool keeps_saved);
 
   Link& link_;
   Access access_;
@@ -314,7 +325,8 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   std::set<std::string, std::less<>> asked_watchers_{};
   std::set<std::string, std::less<>> asked_stopping_{};
   /// With how many sessions were in the space when it was asked for.
-  std::map<WorkerKey, std::pair<std::size_t, rules::HeldElsewhere>> held_elsewhere_{};
+  using HeldBy = std::pair<std::size_t, rules::HeldElsewhere>;
+  std::map<WorkerKey, HeldBy> held_elsewhere_{};
   std::set<WorkerKey> asked_workers_{};
   std::set<WorkerKey> locked_workers_{};
   std::map<WorkerKey, rules::Worker> read_workers_{};

@@ -48,8 +48,8 @@ bool same(const Activity& a, const Activity& b) {
 auto columns_of(const Session& s) {
   return std::tie(s.ended, s.reason, s.note, s.owner, s.worker, s.generation, s.lease_until, s.lease,
                   s.idle_timeout, s.last_owner, s.last_worker, s.planned, s.restarted, s.ran, s.last_activity,
-                  s.changed, s.ttl_until, s.opener, s.opened_by, s.saved, s.saved_version, s.created_at,
-                  s.updated_at, s.policy);
+                  s.changed, s.ttl_until, s.opener, s.opened_by, s.saved_version, s.created_at, s.updated_at,
+                  s.policy);
 }
 
 }  // namespace
@@ -302,17 +302,17 @@ void WorkingSet::write_activities() {
   if (!added.empty()) ask(sql::kInsertActivities, added.parameters(ns()));
 }
 
-void WorkingSet::write_session(const Session& s) {
+void WorkingSet::write_session(const Session& s, bool keeps_saved) {
   const std::string policy = store::to_bytes(s.policy);
-  const auto saved = s.saved ? std::optional(Bytes{*s.saved}) : std::nullopt;
+  const auto saved = s.saved && !keeps_saved ? std::optional(Bytes{*s.saved->bytes}) : std::nullopt;
   const bool reclaim = s.policy.when_lost == store::SessionPolicy::WhenLost::reclaim;
   const auto small = [](auto value) { return Small{static_cast<std::int16_t>(value)}; };
   Parameters all(ns(), s.id, Bytes{policy}, s.ended ? std::optional(small(*s.ended)) : std::nullopt,
                  small(s.reason), Bytes{s.note}, s.owner, s.worker, s.generation, s.lease_until, s.lease,
                  s.idle_timeout, s.last_owner, s.last_worker, s.planned, s.restarted, s.ran, s.last_activity,
                  s.changed, s.ttl_until, s.opener, s.opened_by, saved, s.saved_version, s.created_at,
-                 s.updated_at, reclaim, s.policy.on_record);
-  all.add_all(s.policy.requirements);
+                 s.updated_at, reclaim, s.policy.on_record, std::int64_t{s.policy.max_concurrent});
+  all.add_all(s.policy.requirements).add(keeps_saved);
   ask(sql::kUpsertSessions, all);
 }
 
@@ -324,9 +324,10 @@ void WorkingSet::write_sessions() {
   if (!removed.empty()) ask(sql::kDeleteSessions, Parameters(ns()).add_all(removed));
   for (const auto& [id, session] : space_.sessions) {
     const auto read = read_sessions_.find(id);
-    if (read == read_sessions_.end() || unreadable_sessions_.contains(id) ||
+    const bool keeps_saved = read != read_sessions_.end() && read->second.saved == session.saved;
+    if (!keeps_saved || unreadable_sessions_.contains(id) ||
         columns_of(read->second) != columns_of(session)) {
-      write_session(session);
+      write_session(session, keeps_saved);
     }
   }
   Rows<std::string, store::SessionLogEntry::Kind, store::SessionReason, std::string, std::string, Generation,

@@ -21,6 +21,10 @@ std::optional<StoreError> refusal(const Transaction& tx, WorkerKey worker, Call 
 
 bool is_live(const Worker& worker) { return !worker.superseded && !worker.draining; }
 
+bool is_present(const Transaction& tx, const Worker& worker) {
+  return is_live(worker) && tx.now - worker.seen < worker.info.stale_after;
+}
+
 bool can_run(const Abilities& abilities, const Activity& activity) {
   return abilities.handlers.contains(activity.name) && abilities.queues.serve(activity.queue);
 }
@@ -28,7 +32,7 @@ bool can_run(const Abilities& abilities, const Activity& activity) {
 std::uint32_t workers_for(const Transaction& tx, std::string_view queue, std::string_view name) {
   return static_cast<std::uint32_t>(std::ranges::count_if(tx.space.workers, [&](const auto& entry) {
     const Abilities& abilities = entry.second.info.abilities;
-    return is_live(entry.second) && abilities.handlers.contains(name) && abilities.queues.serve(queue);
+    return is_present(tx, entry.second) && abilities.handlers.contains(name) && abilities.queues.serve(queue);
   }));
 }
 

@@ -17,8 +17,11 @@ std::optional<StoreError> refusal(const Transaction& tx, WorkerKey worker, Call 
 
 /// A worker that may take new work.
 [[nodiscard]] bool is_live(const Worker& worker);
+/// One that may, and has given a sign of life in time: who looks at workers is not misled by those that died,
+/// and that no sweep has removed yet.
+[[nodiscard]] bool is_present(const Transaction& tx, const Worker& worker);
 [[nodiscard]] bool can_run(const Abilities& abilities, const Activity& activity);
-/// How many live workers in the space can run such activities.
+/// How many present workers in the space can run such activities.
 [[nodiscard]] std::uint32_t workers_for(const Transaction& tx, std::string_view queue, std::string_view name);
 [[nodiscard]] bool covers(const Abilities& abilities, const SessionPolicy& policy);
 

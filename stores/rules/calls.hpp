@@ -5,6 +5,7 @@
 #include "admission.hpp"
 #include "transaction.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -36,8 +37,15 @@ StoreResult<Committed> commit_turn(Transaction& tx, const CommitRequest& request
 
 // ---- fetch_activities.cpp ------------------------------------------------------------------------
 
+/// What a fetch could take, and is not in the space: it comes behind all that is.
+struct NotInSpace {
+  bool owned = false;           ///< ready items of sessions that the worker holds
+  std::size_t claimable = 0;    ///< sessions that it may claim, with ready items for it
+  BootTime claimable_since{};   ///< since when the oldest of their items waits
+};
 /// Of those in the space.
-StoreResult<FetchedActivities> fetch_activities(Transaction& tx, const ActivityRequest& request);
+StoreResult<FetchedActivities> fetch_activities(Transaction& tx, const ActivityRequest& request,
+                                                const NotInSpace& elsewhere = {});
 
 // ---- activity_calls.cpp --------------------------------------------------------------------------
 
@@ -58,7 +66,7 @@ StoreResult<void> release_session(Transaction& tx, WorkerKey worker, const Sessi
 StoreResult<bool> close_session(Transaction& tx, std::string_view id, SessionReason reason);
 StoreResult<void> fail_session(Transaction& tx, WorkerKey worker, const SessionHold& hold,
                                SessionReason reason);
-StoreResult<SessionView> session(Transaction& tx, std::string_view id);
+StoreResult<SessionView> session(Transaction& tx, std::string_view id, Saved saved);
 
 // ---- clients.cpp ---------------------------------------------------------------------------------
 

@@ -107,6 +107,7 @@ std::vector<ExecutionView> executions_of(const Instance& instance) {
 bool matches(const InstanceView& view, const InstanceFilter& filter) {
   return (filter.statuses.empty() || filter.statuses.contains(view.status)) &&
          (filter.orchestration.empty() || filter.orchestration == view.code.name) &&
+         (filter.version.empty() || filter.version == view.code.version) &&
          view.instance.starts_with(filter.prefix) && (!filter.parent || *filter.parent == view.parent) &&
          (!filter.created_from || view.created_at >= *filter.created_from) &&
          (!filter.created_before || view.created_at < *filter.created_before);

@@ -15,10 +15,11 @@ namespace {
 
 class Fetch {
  public:
-  Fetch(Transaction& tx, const ActivityRequest& request)
+  Fetch(Transaction& tx, const ActivityRequest& request, const NotInSpace& elsewhere)
       : tx_(tx),
         request_(request),
         abilities_(*request.abilities),
+        elsewhere_(elsewhere),
         owned_only_(request.owned_only || find_worker(tx, request.worker)->draining) {}
 
   FetchedActivities run() {
@@ -28,6 +29,7 @@ class Fetch {
       // Beyond that, only what waits for a session is of interest, and only to a worker at its limit.
       if (fetched_.left_behind && !at_limit()) break;
     }
+    note_elsewhere();
     note_due();
     note_hand_overs();
     return std::move(fetched_);
@@ -41,7 +43,7 @@ class Fetch {
       note_lapse(activity);
       note_room(activity);
     } else if (admission == Admission::by_claim && at_limit()) {
-      note_waiting(activity);
+      note_waiting(activity.ready_since);
     } else if (admission == Admission::by_claim && claims_ >= share()) {
       // The others get a chance, and then this worker may ask again.
       fetched_.next_due = {};
@@ -87,8 +89,23 @@ class Fetch {
     const auto workers = static_cast<std::size_t>(
         std::ranges::count_if(tx_.space.workers, [](const auto& entry) { return is_live(entry.second); }));
     const std::size_t among = std::max<std::size_t>(workers, 1);
-    share_ = (claimable.size() + among - 1) / among;
+    share_ = (claimable.size() + elsewhere_.claimable + among - 1) / among;
     return *share_;
+  }
+
+  /// Items that are not in the space come behind those that are: what holds for the last of these holds for
+  /// them.
+  void note_elsewhere() {
+    const bool full = fetched_.activities.size() == request_.max;
+    if (elsewhere_.owned && full) fetched_.left_behind = true;
+    if (owned_only_ || elsewhere_.claimable == 0) return;
+    if (at_limit()) {
+      note_waiting(elsewhere_.claimable_since);
+    } else if (claims_ >= share()) {
+      fetched_.next_due = {};
+    } else if (full) {
+      fetched_.left_behind = true;
+    }
   }
 
   /// An item of a session that another worker holds may be taken when that lease is over.
@@ -108,9 +125,9 @@ class Fetch {
     for (const BootTime end : stopping_in(tx_, *session)) due_at(end);
   }
 
-  void note_waiting(const Activity& activity) {
+  void note_waiting(BootTime since) {
     if (abilities_.session_limit == 0) return;
-    const Duration waits = tx_.now - activity.ready_since;
+    const Duration waits = tx_.now - since;
     fetched_.wants_capacity = std::max(fetched_.wants_capacity.value_or(Duration{}), waits);
     // There is room once a lease of its own is over.
     due_at(tx_.rows.held_elsewhere(request_.worker).first_end);
@@ -171,6 +188,7 @@ class Fetch {
   Transaction& tx_;
   const ActivityRequest& request_;
   const Abilities& abilities_;
+  const NotInSpace elsewhere_;
   const bool owned_only_;
   FetchedActivities fetched_{};
   std::size_t claims_ = 0;
@@ -190,10 +208,11 @@ void put_back_unanswered(Transaction& tx, LockToken token) {
 
 }  // namespace
 
-StoreResult<FetchedActivities> fetch_activities(Transaction& tx, const ActivityRequest& request) {
+StoreResult<FetchedActivities> fetch_activities(Transaction& tx, const ActivityRequest& request,
+                                                const NotInSpace& elsewhere) {
   if (auto refused = refusal(tx, request.worker, Call::takes_work)) return Unexpected(*refused);
   if (request.repeated) put_back_unanswered(tx, request.token);
-  return Fetch(tx, request).run();
+  return Fetch(tx, request, elsewhere).run();
 }
 
 }  // namespace holdfast::rules

@@ -90,6 +90,13 @@ struct Activity {
   }
 };
 
+/// What an owner has saved for the next one.
+struct SavedState {
+  std::uint64_t size = 0;
+  std::optional<std::string> bytes{};  ///< there once they were asked for, see Source::saved()
+  friend bool operator==(const SavedState&, const SavedState&) = default;
+};
+
 struct Session {
   std::string id{};
   SessionPolicy policy{};
@@ -112,7 +119,7 @@ struct Session {
   BootTime ttl_until = kNever;
   InstanceKey opener{};  ///< 0: nobody
   std::string opened_by{};
-  std::optional<std::string> saved{};
+  std::optional<SavedState> saved{};
   std::uint64_t saved_version = 0;
   CalendarTime created_at{};
   CalendarTime updated_at{};

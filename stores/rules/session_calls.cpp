@@ -14,7 +14,9 @@ using WhenLost = SessionPolicy::WhenLost;
 // ---- acquiring -----------------------------------------------------------------------------------
 
 Acquired answer_with(const Transaction& tx, const Session& session, Acquired::Kind kind) {
-  return {.kind = kind, .session = view(tx, session)};
+  const bool owned = kind == Acquired::Kind::created || kind == Acquired::Kind::reused ||
+                     kind == Acquired::Kind::reacquired;
+  return {.kind = kind, .session = view(tx, session, owned ? Saved::bytes : Saved::size)};
 }
 
 /// Why this worker may not claim any session with that policy, if so.
@@ -161,10 +163,10 @@ StoreResult<void> fail_session(Transaction& tx, WorkerKey worker, const SessionH
   return {};
 }
 
-StoreResult<SessionView> session(Transaction& tx, std::string_view id) {
+StoreResult<SessionView> session(Transaction& tx, std::string_view id, Saved saved) {
   const Session* const session = find_session(tx, id);
   if (session == nullptr) return no_session(id);
-  return view(tx, *session);
+  return view(tx, *session, saved);
 }
 
 }  // namespace holdfast::rules

@@ -68,6 +68,12 @@ CancelReason reason_of(const Session& session) {
                                                   : CancelReason::session_lost;
 }
 
+std::optional<std::string> saved_in(const Transaction& tx, const Session& session) {
+  if (!session.saved) return std::nullopt;
+  tx.rows.saved(session.id);
+  return session.saved->bytes;
+}
+
 std::uint32_t sessions_held(const Transaction& tx, WorkerKey worker) {
   const std::uint32_t elsewhere = tx.rows.held_elsewhere(worker).count;
   const auto found = tx.space.owned.find(worker);
@@ -198,7 +204,7 @@ Claim claim(Transaction& tx, Session& session, const Worker& worker, const Abili
                               : session.restarted                   ? SessionReason::owner_restarted
                               : session.planned && !same_owner      ? session.reason
                                                                     : reason,
-                    .saved = session.saved};
+                    .saved = saved_in(tx, session)};
   const bool hands_over = !found.same_owner && (session.planned || session.saved);
   const Kind kind = session.generation == Generation{} ? Kind::claimed
                     : hands_over                       ? Kind::moved
@@ -234,7 +240,7 @@ void extend(Transaction& tx, Session& session) {
 }
 
 void save(Transaction& tx, Session& session, const SessionSave& save) {
-  session.saved = save.bytes;
+  session.saved = SavedState{.size = save.bytes.size(), .bytes = save.bytes};
   ++session.saved_version;
   session.changed = tx.now;
   session.updated_at = tx.calendar;

@@ -28,6 +28,8 @@ namespace holdfast::rules {
 [[nodiscard]] SessionState state_of(const Transaction& tx, const Session& session);
 /// Why the activities of a session that has ended don't run.
 [[nodiscard]] CancelReason reason_of(const Session& session);
+/// The bytes that its last owner has saved.
+[[nodiscard]] std::optional<std::string> saved_in(const Transaction& tx, const Session& session);
 /// How many sessions the worker holds.
 [[nodiscard]] std::uint32_t sessions_held(const Transaction& tx, WorkerKey worker);
 

@@ -61,6 +61,8 @@ class Source {
   virtual void session(std::string_view /*id*/) {}
   /// Sessions that the worker holds and that are not in the space.
   virtual HeldElsewhere held_elsewhere(WorkerKey) { return {}; }
+  /// The bytes that were saved in a session, which is in the space.
+  virtual void saved(const std::string& /*session*/) {}
   virtual void watchers(const std::string& /*session*/) {}
   /// Activities of the session that were taken away, and may still run.
   virtual void stopping(const std::string& /*session*/) {}

@@ -20,14 +20,14 @@ std::vector<NewTimer> timers_of(const Instance& instance) {
 template <class Predicate>
 std::uint32_t count_workers(const Transaction& tx, Predicate predicate) {
   return static_cast<std::uint32_t>(std::ranges::count_if(tx.space.workers, [&](const auto& entry) {
-    return is_live(entry.second) && predicate(entry.second.info);
+    return is_present(tx, entry.second) && predicate(entry.second.info);
   }));
 }
 
 bool is_orphaned(const Transaction& tx, const Session& session) {
   if (state_of(tx, session) != SessionState::lapsed) return false;
   const Worker* const owner = find_worker(tx, session.worker);
-  return owner == nullptr || tx.now - owner->seen >= SweepRequest{}.worker_stale_after;
+  return owner == nullptr || tx.now - owner->seen >= owner->info.stale_after;
 }
 
 }  // namespace
@@ -36,6 +36,7 @@ WorkerView view(const Transaction& tx, const Worker& worker) {
   return {.key = worker.key,
           .info = worker.info,
           .draining = worker.draining,
+          .superseded = worker.superseded,
           .sessions_owned = sessions_held(tx, worker.key),
           .joined_at = worker.joined_at,
           .last_seen = tx.now - worker.seen};
@@ -64,7 +65,7 @@ CancelRecord view(const Transaction& tx, const Cancel& cancel) {
   return record;
 }
 
-SessionView view(const Transaction& tx, const Session& session) {
+SessionView view(const Transaction& tx, const Session& session, Saved saved) {
   SessionView view{.id = session.id,
                    .state = state_of(tx, session),
                    .orphaned = is_orphaned(tx, session),
@@ -79,11 +80,12 @@ SessionView view(const Transaction& tx, const Session& session) {
                    .opened_by = session.opened_by,
                    .queued = session.queued.size(),
                    .in_flight = session.in_flight.size(),
-                   .saved = session.saved,
                    .saved_version = session.saved_version,
                    .created_at = session.created_at,
                    .updated_at = session.updated_at};
   if (session.ttl_until != kNever) view.ttl_left = left(session.ttl_until, tx.now);
+  if (session.saved) view.saved_size = session.saved->size;
+  if (saved == Saved::bytes) view.saved = saved_in(tx, session);
   return view;
 }
 
@@ -165,7 +167,9 @@ StoreState state(Transaction& tx) {
   StoreState state{.session_log = tx.space.session_log, .set_aside = tx.space.set_aside};
   for (const auto& [key, instance] : tx.space.instances) state.instances.push_back(row(tx, instance));
   for (const auto& [id, activity] : tx.space.activities) state.activities.push_back(row(tx, activity));
-  for (const auto& [id, session] : tx.space.sessions) state.sessions.push_back(view(tx, session));
+  for (const auto& [id, session] : tx.space.sessions) {
+    state.sessions.push_back(view(tx, session, Saved::bytes));
+  }
   for (const auto& [key, worker] : tx.space.workers) state.workers.push_back(view(tx, worker));
   for (const auto& [key, cancel] : tx.space.cancels) state.cancels.push_back(view(tx, cancel));
   for (const auto& [instance, messages] : tx.space.early) {

@@ -23,6 +23,7 @@ class Query {
       statement_ = connection.prepare(sql_);
     return statement_;
   }
+  [[nodiscard]] std::string_view sql() const noexcept { return sql_; }
 
  private:
   std::string_view point_;

@@ -76,7 +76,7 @@ CREATE TABLE instances (
 );
 CREATE UNIQUE INDEX instances_by_name ON instances (ns, name);
 CREATE INDEX instances_by_parent ON instances (parent) WHERE parent IS NOT NULL;
-CREATE INDEX instances_parked ON instances (ns) WHERE status = 2;
+CREATE INDEX instances_by_status ON instances (ns, status);  -- and by key
 
 -- What instances show of themselves. Apart, because it may be long and is not read by turns.
 CREATE TABLE custom_status (

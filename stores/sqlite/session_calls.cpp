@@ -1,5 +1,6 @@
 // Sessions are acquired, kept, given up, ended and looked at.
 #include "sessions.hpp"
+#include "workers.hpp"
 
 #include <holdfast/store/instances.hpp>
 
@@ -20,7 +21,9 @@ Unexpected<StoreError> no_session(std::string_view id) {
 // ---- acquiring ----------------------------------------------------------------------------------
 
 Acquired answer_with(Transaction& tx, const Session& session, Acquired::Kind kind) {
-  return {.kind = kind, .session = view_session(tx, session)};
+  using Kind = store::Acquired::Kind;
+  const bool owned = kind == Kind::created || kind == Kind::reused || kind == Kind::reacquired;
+  return {.kind = kind, .session = view_session(tx, session, owned ? store::Saved::bytes : store::Saved::size)};
 }
 
 /// Why this worker may not claim any session with that policy, if so.
@@ -178,14 +181,12 @@ StoreResult<void> fail_session(Transaction& tx, WorkerKey worker, const store::S
 namespace {
 
 bool is_orphaned(Transaction& tx, const Session& session) {
-  if (state_of(tx, session) != SessionState::lapsed) return false;
-  Cursor row = tx.rows(tx.sql.worker_seen, session.worker);
-  return !row.next() || tx.now - row->int64(0) >= store::SweepRequest{}.worker_stale_after.count();
+  return state_of(tx, session) == SessionState::lapsed && is_stale(tx, session.worker);
 }
 
 }  // namespace
 
-store::SessionView view_session(Transaction& tx, const Session& session) {
+store::SessionView view_session(Transaction& tx, const Session& session, store::Saved saved) {
   store::SessionView view{
       .id = session.id,
       .state = state_of(tx, session),
@@ -201,25 +202,28 @@ store::SessionView view_session(Transaction& tx, const Session& session) {
       .opened_by = session.opened_by,
       .queued = queued_in(tx, session),
       .in_flight = in_flight_in(tx, session),
-      .saved = session.saved,
       .saved_version = session.saved_version,
       .created_at = session.created_at,
       .updated_at = session.updated_at};
   if (session.ttl_until != kNoTime) view.ttl_left = left_until(session.ttl_until, tx.now);
+  if (session.saved) view.saved_size = session.saved->size();
+  if (saved == store::Saved::bytes) view.saved = session.saved;
   return view;
 }
 
-StoreResult<store::SessionView> view_session(Transaction& tx, std::string_view id) {
+StoreResult<store::SessionView> view_session(Transaction& tx, std::string_view id, store::Saved saved) {
   const Session* const session = find_session(tx, id);
   if (session == nullptr) return no_session(id);
-  return view_session(tx, *session);
+  return view_session(tx, *session, saved);
 }
 
 StoreResult<std::vector<store::SessionView>> view_sessions(Transaction& tx, std::string_view after,
-                                                           std::size_t limit) {
+                                                           std::size_t limit, store::Saved saved) {
   std::vector<store::SessionView> views;
-  for (Cursor row = tx.rows(tx.sql.sessions_after, tx.ns, after, limit); row.next();) {
-    views.push_back(view_session(tx, read_session(row)));
+  const bool with_bytes = saved == store::Saved::bytes;
+  for (Cursor row = tx.rows(tx.sql.sessions_after, tx.ns, after, limit, with_bytes); row.next();) {
+    store::SessionView& view = views.emplace_back(view_session(tx, read_session(row), saved));
+    if (!row->is_null(28)) view.saved_size = row->uint64(28);
   }
   return views;
 }

@@ -32,16 +32,17 @@ struct Statements {
   Query worker_state{"sqlite.worker_state",
                      "SELECT superseded, draining, node FROM workers WHERE key = ?1 AND ns = ?2"};
 
-  Query worker_seen{"sqlite.worker_seen", "SELECT seen FROM workers WHERE key = ?1"};
+  Query worker_seen{"sqlite.worker_seen", "SELECT seen, info FROM workers WHERE key = ?1"};
   Query live_workers{
       "sqlite.live_workers",
-      "SELECT info, key FROM workers WHERE ns = ?1 AND superseded = 0 AND draining = 0 ORDER BY key"};
+      "SELECT info, key, seen FROM workers WHERE ns = ?1 AND superseded = 0 AND draining = 0 ORDER BY key"};
   Query count_live_workers{"sqlite.count_live_workers",
                            "SELECT count(*) FROM workers WHERE ns = ?1 AND superseded = 0 AND draining = 0"};
   Query refresh_worker{"sqlite.refresh_worker", "UPDATE workers SET draining = ?2, seen = ?3 WHERE key = ?1"};
   Query delete_worker{"sqlite.delete_worker", "DELETE FROM workers WHERE key = ?1 AND ns = ?2"};
   Query workers{"sqlite.workers",
-                "SELECT key, info, draining, joined_at, seen FROM workers WHERE ns = ?1 ORDER BY key"};
+                "SELECT key, info, draining, joined_at, seen, superseded FROM workers WHERE ns = ?1"
+                " ORDER BY key"};
   Query supersede{"sqlite.supersede", "UPDATE workers SET superseded = 1 WHERE ns = ?1 AND node = ?2"};
   Query insert_worker{"sqlite.insert_worker",
                       "INSERT INTO workers (key, ns, node, info, draining, superseded, joined_at, seen)"
@@ -283,8 +284,9 @@ struct Statements {
       "sqlite.sessions_after",
       "SELECT number, id, begun, open, policy, ended, reason, note, owner, worker, generation,"
       " lease_until, lease, idle_timeout, last_owner, last_worker, planned, restarted, ran,"
-      " last_activity, changed, ttl_until, opener, opened_by, saved, saved_version, created_at,"
-      " updated_at FROM sessions WHERE ns = ?1 AND id > ?2 AND begun ORDER BY id LIMIT ?3"};
+      " last_activity, changed, ttl_until, opener, opened_by, CASE WHEN ?4 THEN saved END, saved_version,"
+      " created_at, updated_at, length(saved)"
+      " FROM sessions WHERE ns = ?1 AND id > ?2 AND begun ORDER BY id LIMIT ?3"};
   Query insert_session{"sqlite.insert_session",
                        "INSERT INTO sessions (ns, id, begun, open, policy, reason, note, owner, generation,"
                        " lease_until, lease, idle_timeout, last_owner, last_worker, planned, restarted, ran,"
@@ -458,12 +460,16 @@ struct Statements {
       " i.created_at, i.updated_at, i.cancel_requested_at, c.bytes, c.version"
       " FROM instances AS i LEFT JOIN custom_status AS c ON c.key = i.key"
       " WHERE i.ns = ?1 AND i.name = ?2"};
-  Query views_after{
-      "sqlite.views_after",
-      "SELECT i.key, i.name, i.route, i.execution, i.status, i.output, i.parked_because, i.parent,"
-      " i.created_at, i.updated_at, i.cancel_requested_at, c.bytes, c.version"
-      " FROM instances AS i LEFT JOIN custom_status AS c ON c.key = i.key"
-      " WHERE i.key > ?1 AND i.ns = ?2 ORDER BY i.key"};
+  // The newest first; what filters look at, and nothing that is long.
+  Query listed{"sqlite.listed",
+               "SELECT key, name, route, status, parent, created_at FROM instances"
+               " WHERE key < ?2 AND +ns = ?1 ORDER BY key DESC"};
+  Query listed_by_status{"sqlite.listed_by_status",
+                         "SELECT key, name, route, status, parent, created_at FROM instances"
+                         " WHERE ns = ?1 AND status = ?3 AND key < ?2 ORDER BY key DESC"};
+  Query listed_by_parent{"sqlite.listed_by_parent",
+                         "SELECT key, name, route, status, parent, created_at FROM instances"
+                         " WHERE parent = ?3 AND key < ?2 AND +ns = ?1 ORDER BY key DESC"};
   Query open_children{
       "sqlite.open_children",
       "SELECT i.key, i.name, i.route, i.execution, i.status, i.output, i.parked_because, i.parent,"

@@ -296,14 +296,14 @@ StoreResult<void> SqliteStore::fail_session(WorkerKey worker, const store::Sessi
   return write<void>([&](Transaction& tx) { return sqlite_store::fail_session(tx, worker, hold, reason); });
 }
 
-StoreResult<store::SessionView> SqliteStore::session(std::string_view id) {
-  return read<store::SessionView>([=](Transaction& tx) { return view_session(tx, id); });
+StoreResult<store::SessionView> SqliteStore::session(std::string_view id, store::Saved saved) {
+  return read<store::SessionView>([=](Transaction& tx) { return view_session(tx, id, saved); });
 }
 
 StoreResult<std::vector<store::SessionView>> SqliteStore::sessions(std::string_view after,
                                                                    std::size_t limit) {
   return read<std::vector<store::SessionView>>(
-      [=](Transaction& tx) { return view_sessions(tx, after, limit); });
+      [=](Transaction& tx) { return view_sessions(tx, after, limit, store::Saved::size); });
 }
 
 StoreResult<std::vector<store::SessionLogEntry>> SqliteStore::session_log(std::string_view id,

@@ -6,14 +6,13 @@
 #include "workers.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 #include <map>
 #include <utility>
 
 namespace holdfast::sqlite_store {
 namespace {
-
-// A page stops after this many rows that don't match, so that no call takes long.
-constexpr std::size_t kMaxLookedAt = 10'000;
 
 store::InstanceView read_view(Transaction& tx, const Cursor& row) {
   const Route& route = tx.route(row->int64(2));
@@ -34,12 +33,49 @@ store::InstanceView read_view(Transaction& tx, const Cursor& row) {
   return view;
 }
 
-bool matches(const store::InstanceView& view, const store::InstanceFilter& filter) {
-  return (filter.statuses.empty() || filter.statuses.contains(view.status)) &&
-         (filter.orchestration.empty() || filter.orchestration == view.code.name) &&
-         view.instance.starts_with(filter.prefix) && (!filter.parent || *filter.parent == view.parent) &&
-         (!filter.created_from || view.created_at >= *filter.created_from) &&
-         (!filter.created_before || view.created_at < *filter.created_before);
+bool matches(Transaction& tx, const Cursor& row, const store::InstanceFilter& filter) {
+  if (!row->text(1).starts_with(filter.prefix)) return false;
+  if (!filter.orchestration.empty() || !filter.version.empty()) {
+    const store::CodeVersion& code = tx.route(row->int64(2)).code;
+    if (!filter.orchestration.empty() && filter.orchestration != code.name) return false;
+    if (!filter.version.empty() && filter.version != code.version) return false;
+  }
+  const CalendarTime created_at = calendar_from_row(row->int64(5));
+  return (filter.statuses.empty() ||
+          filter.statuses.contains(static_cast<store::InstanceStatus>(row->integer(3)))) &&
+         (!filter.parent || *filter.parent == row->number<InstanceKey>(4)) &&
+         (!filter.created_from || created_at >= *filter.created_from) &&
+         (!filter.created_before || created_at < *filter.created_before);
+}
+
+/// The first `limit` of these rows that match.
+void add_matching(Transaction& tx, Cursor row, const store::InstanceFilter& filter, std::size_t limit,
+                  std::vector<InstanceKey>& keys) {
+  for (std::size_t count = 0; count < limit && row.next();) {
+    if (!matches(tx, row, filter)) continue;
+    keys.push_back(row->number<InstanceKey>(0));
+    ++count;
+  }
+}
+
+/// Those that match, newest first, and no less than the first `limit` of them.
+std::vector<InstanceKey> listed_keys(Transaction& tx, const store::InstanceFilter& filter,
+                                     std::size_t limit) {
+  constexpr std::int64_t kNewest = std::numeric_limits<std::int64_t>::max();
+  const std::int64_t before =
+      filter.after == InstanceKey{} ? kNewest : static_cast<std::int64_t>(filter.after.value);
+  std::vector<InstanceKey> keys;
+  if (filter.parent && *filter.parent != InstanceKey{}) {
+    add_matching(tx, tx.rows(tx.sql.listed_by_parent, tx.ns, before, *filter.parent), filter, limit, keys);
+  } else if (filter.statuses.empty()) {
+    add_matching(tx, tx.rows(tx.sql.listed, tx.ns, before), filter, limit, keys);
+  } else {
+    for (const store::InstanceStatus status : filter.statuses) {
+      add_matching(tx, tx.rows(tx.sql.listed_by_status, tx.ns, before, to_row(status)), filter, limit, keys);
+    }
+    std::ranges::sort(keys, std::greater());
+  }
+  return keys;
 }
 
 /// A lock is live by the time that it ends, whether somebody has seen its end or not.
@@ -101,7 +137,7 @@ StoreResult<store::InstanceDetail> describe(Transaction& tx, std::string_view na
   if (instance->held && instance->held->until > tx.now) {
     detail.locked_by = tx.node_of(instance->held->worker);
   }
-  const std::vector<LiveWorker> workers = live_workers(tx);
+  const std::vector<LiveWorker> workers = present_workers(tx);
   const auto count = [&](const auto& predicate) {
     return static_cast<std::uint32_t>(std::ranges::count_if(workers, predicate));
   };
@@ -127,20 +163,14 @@ StoreResult<store::InstanceDetail> describe(Transaction& tx, std::string_view na
 
 StoreResult<store::InstancePage> list(Transaction& tx, const store::InstanceFilter& filter) {
   store::InstancePage page;
-  std::size_t looked_at = 0;
-  for (Cursor row = tx.rows(tx.sql.views_after, filter.after, tx.ns); row.next();) {
-    store::InstanceView view = read_view(tx, row);
-    if (!matches(view, filter)) {
-      if (++looked_at < kMaxLookedAt) continue;
-      page.next = view.key;
-      break;
-    }
-    if (page.instances.size() == filter.limit) {
-      if (!page.instances.empty()) page.next = page.instances.back().key;
-      break;
-    }
-    page.instances.push_back(std::move(view));
+  if (filter.limit == 0) return page;
+  const std::size_t limit = std::min<std::size_t>(filter.limit, std::numeric_limits<std::uint32_t>::max());
+  std::vector<InstanceKey> keys = listed_keys(tx, filter, limit + 1);
+  if (keys.size() > limit) {
+    keys.resize(limit);
+    page.next = keys.back();
   }
+  for (const InstanceKey key : keys) page.instances.push_back(*view_instance(tx, key));
   return page;
 }
 
@@ -232,7 +262,7 @@ StoreResult<std::vector<store::CancelRecord>> cancel_records(Transaction& tx, Wo
 
 StoreResult<std::vector<store::QueueDepth>> queue_depths(Transaction& tx) {
   std::map<std::pair<std::string, std::string>, store::QueueDepth> depths;
-  const std::vector<LiveWorker> workers = live_workers(tx);
+  const std::vector<LiveWorker> workers = present_workers(tx);
   const auto depth_of = [&](std::int64_t number) -> store::QueueDepth& {
     const Kind& kind = tx.kind(number);
     const auto [entry, is_new] = depths.try_emplace({kind.queue, kind.name});

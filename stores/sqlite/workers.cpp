@@ -60,6 +60,7 @@ StoreResult<std::vector<store::WorkerView>> view_workers(Transaction& tx) {
     views.push_back({.key = key,
                      .info = read_info(row->blob(1)).value_or(store::WorkerInfo{.node = tx.node_of(key)}),
                      .draining = row->truth(2),
+                     .superseded = row->truth(5),
                      .sessions_owned = sessions_held(tx, key),
                      .joined_at = calendar_from_row(row->int64(3)),
                      .last_seen = Duration(tx.now - row->int64(4))});
@@ -71,9 +72,27 @@ std::vector<LiveWorker> live_workers(Transaction& tx) {
   std::vector<LiveWorker> workers;
   for (Cursor row = tx.rows(tx.sql.live_workers, tx.ns); row.next();) {
     std::optional<store::WorkerInfo> info = read_info(row->blob(0));
-    if (info) workers.push_back({.key = row->number<WorkerKey>(1), .info = *std::move(info)});
+    if (info) {
+      workers.push_back(
+          {.key = row->number<WorkerKey>(1), .info = *std::move(info), .seen = row->int64(2)});
+    }
   }
   return workers;
+}
+
+std::vector<LiveWorker> present_workers(Transaction& tx) {
+  std::vector<LiveWorker> workers = live_workers(tx);
+  std::erase_if(workers, [&](const LiveWorker& worker) {
+    return Duration(tx.now - worker.seen) >= worker.info.stale_after;
+  });
+  return workers;
+}
+
+bool is_stale(Transaction& tx, WorkerKey worker) {
+  Cursor row = tx.rows(tx.sql.worker_seen, worker);
+  if (!row.next()) return true;
+  const store::WorkerInfo info = read_info(row->blob(1)).value_or(store::WorkerInfo{});
+  return Duration(tx.now - row->int64(0)) >= info.stale_after;
 }
 
 std::size_t count_live_workers(Transaction& tx) {

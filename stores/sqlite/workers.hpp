@@ -18,9 +18,15 @@ StoreResult<std::vector<store::WorkerView>> view_workers(Transaction& tx);
 struct LiveWorker {
   WorkerKey key{};
   store::WorkerInfo info{};
+  LeaseTime seen = 0;
 };
 /// Those that may take new work.
 std::vector<LiveWorker> live_workers(Transaction& tx);
+/// Those of them that have given a sign of life in time: who looks at workers is not misled by those that
+/// died, and that no sweep has removed yet.
+std::vector<LiveWorker> present_workers(Transaction& tx);
+/// Whether a worker counts as dead by its last sign of life, or is not registered.
+bool is_stale(Transaction& tx, WorkerKey worker);
 std::size_t count_live_workers(Transaction& tx);
 
 }  // namespace holdfast::sqlite_store

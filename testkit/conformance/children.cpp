@@ -88,7 +88,7 @@ STORE_TEST(Children, OfOneParentAreListed) {
   const Worker a = join("a");
   Turn parent = a.begin("parent");
   a.commit(parent.starts_child("child-1").starts_detached("detached-1").starts_child("child-2"));
-  EXPECT_EQ(list({.parent = parent.key()}), (Texts{"child-1", "child-2"}));
+  EXPECT_EQ(list({.parent = parent.key()}), (Texts{"child-2", "child-1"}));
 }
 
 STORE_TEST(Children, AMessageOfTheSameTurnReachesTheNewInstance) {

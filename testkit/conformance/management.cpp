@@ -87,9 +87,9 @@ STORE_TEST(Views, DescribeTellsWhatAnInstanceWaitsFor) {
   EXPECT_EQ(detail.activities[1].session, "truck");
 }
 
-STORE_TEST(Views, ListIsOrderedByAge) {
+STORE_TEST(Views, ListBeginsWithTheNewest) {
   for (const char* id : {"c", "a", "b"}) start(id);
-  EXPECT_EQ(list(), (Texts{"c", "a", "b"}));
+  EXPECT_EQ(list(), (Texts{"b", "a", "c"}));
 }
 
 STORE_TEST(Views, ListComesInPages) {
@@ -98,29 +98,50 @@ STORE_TEST(Views, ListComesInPages) {
   InstanceFilter filter{.limit = 3};
   for (int pages = 0; pages < 10; ++pages) {
     const InstancePage page = must(store().list(filter));
-    EXPECT_LE(page.instances.size(), 3U);
+    EXPECT_EQ(page.instances.size(), page.next ? 3U : 1U) << "a page is full, or the last";
     for (const InstanceView& view : page.instances) all.push_back(view.instance);
     if (!page.next) break;
     filter.after = *page.next;
   }
-  EXPECT_EQ(all, (Texts{"order-1", "order-2", "order-3", "order-4", "order-5", "order-6", "order-7"}));
+  EXPECT_EQ(all, (Texts{"order-7", "order-6", "order-5", "order-4", "order-3", "order-2", "order-1"}));
 }
 
 STORE_TEST(Views, PagesOfAFilteredListMissNothing) {
   const Worker a = join("a");
   for (int i = 1; i <= 20; ++i) {
     Turn turn = a.begin("order-" + std::to_string(i));
-    a.commit(i % 7 == 0 ? turn.ends() : turn);
+    a.commit(i % 7 == 0   ? turn.ends()
+             : i % 5 == 0 ? turn.ends(InstanceStatus::failed)
+                          : turn);
   }
-  Texts all;
-  InstanceFilter filter{.statuses = {InstanceStatus::completed}, .limit = 1};
-  for (int pages = 0; pages < 30; ++pages) {
-    const InstancePage page = must(store().list(filter));
-    for (const InstanceView& view : page.instances) all.push_back(view.instance);
-    if (!page.next) break;
-    filter.after = *page.next;
+  using Statuses = std::set<InstanceStatus>;
+  const Statuses one{InstanceStatus::completed};
+  const Statuses two{InstanceStatus::completed, InstanceStatus::failed};
+  for (const std::size_t limit : {1U, 2U, 3U, 100U}) {
+    for (const Statuses& statuses : {one, two}) {
+      Texts all;
+      InstanceFilter filter{.statuses = statuses, .limit = limit};
+      for (bool more = true; more;) {
+        const InstancePage page = must(store().list(filter));
+        for (const InstanceView& view : page.instances) all.push_back(view.instance);
+        more = page.next.has_value();
+        if (more) {
+          EXPECT_EQ(page.instances.size(), limit) << "a page is full, or the last";
+        }
+        filter.after = page.next.value_or(InstanceKey{});
+      }
+      const Texts both{"order-20", "order-15", "order-14", "order-10", "order-7", "order-5"};
+      EXPECT_EQ(all, statuses == one ? (Texts{"order-14", "order-7"}) : both) << limit;
+    }
   }
-  EXPECT_EQ(all, (Texts{"order-7", "order-14"}));
+}
+
+STORE_TEST(Views, APageOfNothingHasNoNext) {
+  start("order-1");
+  const InstancePage page = must(store().list({.limit = 0}));
+  EXPECT_TRUE(page.instances.empty());
+  EXPECT_FALSE(page.next);
+  EXPECT_FALSE(must(store().list({.limit = 1})).next) << "nothing comes after the last";
 }
 
 STORE_TEST(Views, ListFiltersByStatus) {
@@ -130,7 +151,7 @@ STORE_TEST(Views, ListFiltersByStatus) {
   a.commit(a.begin("completed").ends());
   a.commit(a.begin("failed").ends(InstanceStatus::failed));
   EXPECT_EQ(list({.statuses = {InstanceStatus::completed, InstanceStatus::failed}}),
-            (Texts{"completed", "failed"}));
+            (Texts{"failed", "completed"}));
   EXPECT_EQ(list({.statuses = {InstanceStatus::suspended}}), Texts{"suspended"});
   EXPECT_EQ(list({.statuses = {InstanceStatus::terminated}}), Texts{});
 }
@@ -144,13 +165,41 @@ STORE_TEST(Views, ListFiltersByOrchestration) {
   EXPECT_EQ(list({.orchestration = "chil"}), Texts{});
 }
 
+STORE_TEST(Views, ListFiltersByVersion) {
+  for (const char* version : {"1", "2"}) {
+    StartRequest request = start_of(std::string("order-") + version);
+    request.code.version = version;
+    start(request);
+  }
+  EXPECT_EQ(list({.version = "1"}), Texts{"order-1"});
+  EXPECT_EQ(list({.orchestration = "order", .version = "2"}), Texts{"order-2"});
+  EXPECT_EQ(list({.orchestration = "child", .version = "2"}), Texts{});
+  EXPECT_EQ(list({.version = "3"}), Texts{});
+}
+
+STORE_TEST(Views, ListFiltersByParent) {
+  const Worker a = join("a");
+  a.commit(a.begin("parent").starts_child("child-1").starts_child("child-2").starts_child("child-3"));
+  start("other");
+  const InstanceKey parent = find("parent").key;
+  EXPECT_EQ(list({.parent = parent}), (Texts{"child-3", "child-2", "child-1"}));
+  EXPECT_EQ(list({.statuses = {InstanceStatus::running}, .parent = parent}),
+            (Texts{"child-3", "child-2", "child-1"}));
+  EXPECT_EQ(list({.statuses = {InstanceStatus::completed}, .parent = parent}), Texts{});
+  EXPECT_EQ(list({.parent = find("child-1").key}), Texts{});
+  EXPECT_EQ(list({.parent = InstanceKey{}}), (Texts{"other", "parent"})) << "those without a parent";
+  const InstancePage page = must(store().list({.parent = parent, .limit = 2}));
+  ASSERT_TRUE(page.next);
+  EXPECT_EQ(list({.parent = parent, .after = *page.next, .limit = 2}), Texts{"child-1"});
+}
+
 STORE_TEST(Views, ListFiltersByPrefixByteForByte) {
   for (const char* id : {"order-1", "Order-2", "order_3", "order%4", "orderX5", "\xc3\xb6rder"}) start(id);
   EXPECT_EQ(list({.prefix = "order-"}), Texts{"order-1"});
   EXPECT_EQ(list({.prefix = "order_"}), Texts{"order_3"});
   EXPECT_EQ(list({.prefix = "order%"}), Texts{"order%4"});
   EXPECT_EQ(list({.prefix = "\xc3\xb6"}), Texts{"\xc3\xb6rder"});
-  EXPECT_EQ(list({.prefix = "order"}), (Texts{"order-1", "order_3", "order%4", "orderX5"}));
+  EXPECT_EQ(list({.prefix = "order"}), (Texts{"orderX5", "order%4", "order_3", "order-1"}));
   EXPECT_EQ(list({.prefix = "order-1-and-more"}), Texts{});
 }
 
@@ -160,7 +209,7 @@ STORE_TEST(Views, ListFiltersByTimeOfStart) {
     start("order-" + std::to_string(i));
     pass(1h);
   }
-  EXPECT_EQ(list({.created_from = begin + 1h, .created_before = begin + 3h}), (Texts{"order-1", "order-2"}));
+  EXPECT_EQ(list({.created_from = begin + 1h, .created_before = begin + 3h}), (Texts{"order-2", "order-1"}));
   EXPECT_EQ(list({.created_from = begin + 3h}), Texts{"order-3"});
   EXPECT_EQ(list({.created_before = begin}), Texts{});
 }

@@ -25,6 +25,36 @@ STORE_TEST(SessionViews, AreListedById) {
   EXPECT_EQ(ids, (Texts{"a", "b", "c", "d"}));
 }
 
+// It may be long, and few who look at sessions want to see it.
+STORE_TEST(SessionViews, BringWhatWasSavedOnlyWhereItIsAskedFor) {
+  const Worker a = join("a");
+  const SessionHold hold{"gpu", a.acquire("gpu").session.generation};
+  EXPECT_EQ(session("gpu").saved_size, std::nullopt);
+  must(a.release(hold, SessionReason::drained, "state"));
+  const auto listed = must(store().sessions("", 10));
+  ASSERT_EQ(listed.size(), 1U);
+  EXPECT_EQ(listed[0].saved, std::nullopt);
+  EXPECT_EQ(listed[0].saved_size, 5U);
+  const SessionView brief = must(store().session("gpu"));
+  EXPECT_EQ(brief.saved, std::nullopt);
+  EXPECT_EQ(brief.saved_size, 5U);
+  const SessionView full = must(store().session("gpu", Saved::bytes));
+  EXPECT_EQ(full.saved, "state");
+  EXPECT_EQ(full.saved_size, 5U);
+  EXPECT_EQ(join("b").acquire("gpu").session.saved, "state") << "who owns it needs it";
+  EXPECT_EQ(a.acquire("gpu").session.saved, std::nullopt) << "who does not, does not";
+}
+
+STORE_TEST(SessionViews, ShowAnEmptyStateAsSaved) {
+  const Worker a = join("a");
+  must(a.release({"gpu", a.acquire("gpu").session.generation}, SessionReason::drained, "state"));
+  const Worker b = join("b");
+  must(b.release({"gpu", b.acquire("gpu").session.generation}, SessionReason::drained, ""));
+  EXPECT_EQ(session("gpu").saved, "");
+  EXPECT_EQ(session("gpu").saved_size, 0U);
+  EXPECT_EQ(a.acquire("gpu").session.saved, "");
+}
+
 STORE_TEST(SessionViews, TheLogTellsTheWholeStory) {
   const Worker a = join("a");
   const Worker b = join("b");

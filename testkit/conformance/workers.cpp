@@ -41,6 +41,54 @@ STORE_TEST(Workers, RefreshingShowsThatItLives) {
   EXPECT_TRUE(views[0].draining);
 }
 
+// It was killed, and nobody is there who would remove it.
+STORE_TEST(Workers, ADeadOneIsNotTakenForAliveUntilItIsSwept) {
+  const Worker a = join("a");
+  a.commit(a.begin("order-1").schedules("charge"));
+  start("order-2");
+  const auto alive = [&] { return workers_of(*this)[0].is_alive(); };
+  const auto serving = [&] {
+    const auto depths = must(store().queue_depths());
+    return std::array{depths.at(0).workers, describe("order-1").activities.at(0).workers,
+                      describe("order-2").workers};
+  };
+  using Counts = std::array<std::uint32_t, 3>;
+  pass(a.info.stale_after - 1ms);
+  EXPECT_TRUE(alive());
+  EXPECT_EQ(serving(), (Counts{1, 1, 1}));
+  pass(1ms);
+  EXPECT_FALSE(alive());
+  EXPECT_EQ(serving(), (Counts{0, 0, 0}));
+  must(store().refresh(a.key, false));
+  EXPECT_TRUE(alive()) << "it was only late";
+  EXPECT_EQ(serving(), (Counts{1, 1, 1}));
+}
+
+STORE_TEST(Workers, EachSaysHowLongItMayBeSilent) {
+  WorkerInfo info = worker_info("patient");
+  info.stale_after = 1h;
+  join(info);
+  info = worker_info("quick");
+  info.stale_after = 1s;
+  join(info);
+  pass(2min);
+  const auto views = workers_of(*this);
+  ASSERT_EQ(views.size(), 2U);
+  EXPECT_TRUE(views[0].is_alive());
+  EXPECT_FALSE(views[1].is_alive());
+}
+
+STORE_TEST(Workers, ASupersededOneIsNotAlive) {
+  join("a");
+  join("a");
+  const auto views = workers_of(*this);
+  ASSERT_EQ(views.size(), 2U);
+  EXPECT_TRUE(views[0].superseded);
+  EXPECT_FALSE(views[0].is_alive());
+  EXPECT_FALSE(views[1].superseded);
+  EXPECT_TRUE(views[1].is_alive());
+}
+
 STORE_TEST(Workers, AWorkerThatLeavesIsGone) {
   const Worker a = join("a");
   join("b");

@@ -142,7 +142,7 @@ InstanceRow World::row(const std::string& instance, Where where) const {
 std::vector<ActivityRow> World::activities(Where where) const { return state(where).activities; }
 
 SessionView World::session(const std::string& id, Where where) const {
-  return must(store().session(id), where);
+  return must(store().session(id, store::Saved::bytes), where);
 }
 
 void World::expect_state(const std::string& expected, Where where) const {

@@ -301,8 +301,8 @@ StoreResult<void> FaultyStore::fail_session(WorkerKey worker, const store::Sessi
                                             store::SessionReason reason) {
   return one("fail session", [&] { return inner_->fail_session(worker, hold, reason); });
 }
-StoreResult<store::SessionView> FaultyStore::session(std::string_view id) {
-  return one("session", [&] { return inner_->session(id); });
+StoreResult<store::SessionView> FaultyStore::session(std::string_view id, store::Saved saved) {
+  return one("session", [&] { return inner_->session(id, saved); });
 }
 StoreResult<std::vector<store::SessionView>> FaultyStore::sessions(std::string_view after,
                                                                    std::size_t limit) {

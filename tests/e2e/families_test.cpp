@@ -39,6 +39,33 @@ TEST_P(FamiliesTest, ResultsAndFailuresReachTheParent) {
             "42, bad of orchestration fails-1");
 }
 
+TEST_P(FamiliesTest, ListsBeginWithTheNewestAndFilterByParentAndVersion) {
+  const auto rt = runtime([](Runtime& r) {
+    r.orchestration("doubles", doubles);
+    r.orchestration("fails", fails);
+    r.orchestration("parent", parent);
+  });
+  const Client& client = rt->client();
+  const auto ids = [&](const ListFilter& filter) {
+    std::vector<std::string> all;
+    for (const RunInfo& run : client.list(filter).runs) all.push_back(run.id);
+    return all;
+  };
+  using Ids = std::vector<std::string>;
+  rt->client().start("parent", {.id = "p"}).wait<std::string>(kSoon);
+  rt->client().start("doubles", {.id = "d"}, 1).wait<int>(kSoon);
+  ASSERT_EQ(ids({}).size(), 4U);
+  EXPECT_EQ(ids({}).front(), "d");
+  EXPECT_EQ(ids({}).back(), "p");
+  ASSERT_EQ(ids({.parent = "p"}).size(), 2U);
+  EXPECT_EQ(ids({.parent = "p"}).front(), "fails-1");
+  EXPECT_EQ(ids({.statuses = {Status::failed}, .parent = "p"}), Ids{"fails-1"});
+  EXPECT_EQ(ids({.parent = "nobody"}), Ids{});
+  const std::string version = client.run("d").info().version;
+  EXPECT_EQ(ids({.orchestration = "doubles", .version = version, .prefix = "d"}), Ids{"d"});
+  EXPECT_EQ(ids({.version = version + "0"}), Ids{});
+}
+
 // What fails inside of a child is the cause of the child's failure.
 Task<std::string> broken_child(Context& ctx) {
   co_return co_await ctx.activity<std::string>("break", {.retry = {.max_attempts = 1}});

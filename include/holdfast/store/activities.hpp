@@ -175,7 +175,7 @@ struct ActivityView {
   friend bool operator==(const ActivityView&, const ActivityView&) = default;
 };
 
-/// Queued work of one kind. `workers` = 0: nobody alive can serve it.
+/// Queued work of one kind. `workers` = 0: nobody alive can serve it, by the last sign of life of each.
 struct QueueDepth {
   std::string queue{};
   std::string name{};

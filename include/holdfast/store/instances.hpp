@@ -92,15 +92,17 @@ struct InstanceDetail {
 struct InstanceFilter {
   std::set<InstanceStatus> statuses{};  ///< empty: any
   std::string orchestration{};          ///< empty: any
+  std::string version{};                ///< of the code; empty: any
   std::string prefix{};                 ///< of the instance's id
   std::optional<InstanceKey> parent{};
   std::optional<CalendarTime> created_from{};
   std::optional<CalendarTime> created_before{};
-  InstanceKey after{};  ///< where the page before ended
+  InstanceKey after{};  ///< the last one of the page before
   std::size_t limit = 100;
 };
 
-/// Ordered by key, that is by age. A page may be short of its limit; there is more while `next` is set.
+/// By key, the highest first: that is the newest. A page that is short of its limit is the last one; there is
+/// more if, and only if, `next` is set.
 struct InstancePage {
   std::vector<InstanceView> instances{};
   std::optional<InstanceKey> next{};

@@ -83,6 +83,12 @@ struct SessionSave {
   friend bool operator==(const SessionSave&, const SessionSave&) = default;
 };
 
+/// What a view of a session tells of the state that was saved in it, which may be long.
+enum class Saved : std::uint8_t {
+  size,   ///< how long it is
+  bytes,  ///< that, and all of it
+};
+
 struct SessionView {
   std::string id{};
   SessionState state = SessionState::unclaimed;
@@ -99,7 +105,8 @@ struct SessionView {
   std::string opened_by{};   ///< instance id, may be empty
   std::uint64_t queued = 0;  ///< ready or backing off
   std::uint64_t in_flight = 0;
-  std::optional<std::string> saved{};
+  std::optional<std::uint64_t> saved_size{};  ///< none: nothing was saved
+  std::optional<std::string> saved{};         ///< only where its bytes were asked for
   std::uint64_t saved_version = 0;
   CalendarTime created_at{};
   CalendarTime updated_at{};
@@ -147,7 +154,7 @@ struct Acquired {
     reacquire_not_allowed,
   };
   Kind kind = Kind::created;
-  SessionView session{};
+  SessionView session{};  ///< of one that the caller owns now: with the bytes that were saved
   bool same_owner = false;  ///< when reacquired: the last owner was this worker, with no other in between
   std::string previous_owner{};  ///< when reacquired: the node that held it before, if any
   friend bool operator==(const Acquired&, const Acquired&) = default;

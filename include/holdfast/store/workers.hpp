@@ -61,6 +61,7 @@ struct WorkerInfo {
   std::uint32_t slots = 0;
   Abilities abilities{};
   Code code{};
+  Duration stale_after = std::chrono::seconds(60);  ///< without a sign of life for so long it counts as dead
   friend bool operator==(const WorkerInfo&, const WorkerInfo&) = default;
 };
 
@@ -69,9 +70,12 @@ struct WorkerView {
   WorkerKey key{};  ///< also its incarnation: grows with every join to the store
   WorkerInfo info{};
   bool draining = false;
+  bool superseded = false;  ///< a newer incarnation of its node has joined
   std::uint32_t sessions_owned = 0;
   CalendarTime joined_at{};
   Duration last_seen{};  ///< how long ago
+  /// By its last sign of life, whether somebody has swept or not.
+  [[nodiscard]] bool is_alive() const { return !superseded && last_seen < info.stale_after; }
   friend bool operator==(const WorkerView&, const WorkerView&) = default;
 };
 

@@ -87,8 +87,8 @@ CREATE TABLE instances (
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 1);
 CREATE UNIQUE INDEX instances_by_name ON instances (ns, name);
 CREATE INDEX instances_due ON instances (route, due_at, key) WHERE due_at IS NOT NULL;
-CREATE INDEX instances_by_parent ON instances (parent) WHERE parent IS NOT NULL;
-CREATE INDEX instances_parked ON instances (ns) WHERE status = 2;
+CREATE INDEX instances_by_parent ON instances (parent, key) WHERE parent IS NOT NULL;
+CREATE INDEX instances_by_status ON instances (ns, status, key);
 
 CREATE TABLE custom_status (
   key bigint PRIMARY KEY,
@@ -286,6 +286,7 @@ CREATE TABLE sessions (
   reason smallint NOT NULL,
   reclaim boolean NOT NULL,     -- of its policy
   on_record boolean NOT NULL,   -- likewise
+  max_concurrent bigint NOT NULL, -- likewise; 0: no limit
   planned boolean NOT NULL,     -- the last owner gave it up itself
   restarted boolean NOT NULL,   -- it was taken from an older incarnation of its owner's node
   ran boolean NOT NULL,         -- an activity was handed out in this generation

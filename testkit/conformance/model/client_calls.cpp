@@ -11,7 +11,7 @@ namespace holdfast::testing::model {
 
 namespace {
 
-// All pages, one after the other: stores may cut them differently.
+// All pages, one after the other.
 StoreResult<std::vector<store::InstanceView>> list_all(Store& store, store::InstanceFilter filter) {
   std::vector<store::InstanceView> all;
   for (;;) {
@@ -136,6 +136,7 @@ void Comparison::look_at_lists(On on) {
       store::InstanceFilter{.statuses = {InstanceStatus::running}, .limit = 1},
       store::InstanceFilter{.statuses = {InstanceStatus::failed, InstanceStatus::parked}},
       store::InstanceFilter{.orchestration = "flow"},
+      store::InstanceFilter{.version = "1", .limit = 3},
       store::InstanceFilter{.prefix = "b"},
       store::InstanceFilter{.parent = parent},
       store::InstanceFilter{.parent = InstanceKey{}, .created_from = start + 5s},
@@ -159,7 +160,7 @@ void Comparison::look_at_workers(On on) {
 
 void Comparison::look_at_sessions(On on) {
   for (const Sid id : kSids) {
-    ask(on, "session " + name(id), [&](Store& store) { return store.session(name(id)); });
+    ask(on, "session " + name(id), [&](Store& store) { return store.session(name(id), store::Saved::bytes); });
     ask(on, "session_log of " + name(id), [&](Store& store) { return store.session_log(name(id), 0, 100); });
   }
   ask(on, "sessions", [](Store& store) { return store.sessions("", 100); });

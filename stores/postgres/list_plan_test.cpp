@@ -1,0 +1,65 @@
+// How instances are found that a list wants, among many that it does not.
+#include "calls_test.hpp"
+#include "plan_test.hpp"
+#include "statements.hpp"
+
+#include <optional>
+#include <set>
+
+namespace holdfast::postgres_store {
+namespace {
+
+using store::InstanceStatus;
+
+/// One instance that runs, among many that have ended, which are children of one other.
+class PostgresList : public testing::Test {
+ protected:
+  static constexpr int kEnded = 2000;
+
+  void SetUp() override {
+    ASSERT_TRUE(start(*store_, start_of("first")));
+    schema_.run(
+        "INSERT INTO instances (key, ns, route, execution, status, locked, woken, delivery, until, worker, seen,"
+        " not_before, created_at, updated_at, name, parent) SELECT nextval('instance_keys'), i.ns, i.route, 1, 3,"
+        " false, false, 0, 0, 0, 0, 0, 0, 0, 'ended-' || n, i.key FROM instances AS i, generate_series(1, " +
+        std::to_string(kEnded) + ") AS n");
+    ns_ = static_cast<std::int32_t>(schema_.number("SELECT id FROM namespaces"));
+  }
+
+  [[nodiscard]] Parameters wanted(const std::set<InstanceStatus>& statuses, int limit,
+                                  std::optional<InstanceKey> parent = {}) const {
+    Parameters all(ns_, std::numeric_limits<std::int64_t>::max());
+    all.add_all(statuses).add(std::string()).add(std::string()).add(std::string());
+    all.add(std::optional<CalendarTime>()).add(std::optional<CalendarTime>());
+    return all.add(std::int64_t{limit}).add(parent);
+  }
+
+  TestSchema schema_{};
+  std::shared_ptr<Store> store_ = schema_.open();
+  std::int32_t ns_ = 0;
+};
+
+TEST_F(PostgresList, FindsTheOneThatRunsAmongManyThatHaveEnded) {
+  const auto plan = plan_of(schema_, sql::kListed, wanted({InstanceStatus::running}, 101));
+  EXPECT_NE(text_of(plan).find("instances_by_status"), std::string::npos) << text_of(plan);
+  EXPECT_LE(rows_read(plan, "instances"), 2) << text_of(plan);
+  const auto page = store_->list({.statuses = {InstanceStatus::running}});
+  ASSERT_EQ(page->instances.size(), 1U);
+  EXPECT_EQ(page->instances[0].instance, "first");
+  EXPECT_FALSE(page->next);
+}
+
+TEST_F(PostgresList, ReadsNoMoreThanAPageOfEachStatus) {
+  constexpr int kLimit = 10;
+  const auto all =
+      plan_of(schema_, sql::kListed, wanted({InstanceStatus::running, InstanceStatus::completed}, kLimit));
+  EXPECT_LE(rows_read(all, "instances"), 3 * kLimit) << text_of(all);
+  const InstanceKey parent = store_->find("first")->key;
+  const auto children = plan_of(schema_, sql::kListedChildren,
+                                wanted({InstanceStatus::running, InstanceStatus::completed}, kLimit, parent));
+  EXPECT_NE(text_of(children).find("instances_by_parent"), std::string::npos) << text_of(children);
+  EXPECT_LE(rows_read(children, "instances"), 2 * kLimit) << text_of(children);
+}
+
+}  // namespace
+}  // namespace holdfast::postgres_store
