@@ -244,6 +244,7 @@ std::vector<std::string> WorkingSet::take_sessions(const Answer& answer) {
     session.saved_version = row.next<std::uint64_t>();
     session.created_at = row.next<CalendarTime>();
     session.updated_at = row.next<CalendarTime>();
+    session.held_since = row.next<Generation>();
     if (read_sessions_.contains(session.id)) continue;
     asked_sessions_.insert(session.id);
     read_sessions_.emplace(session.id, session);

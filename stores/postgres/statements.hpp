@@ -541,10 +541,11 @@ inline constexpr Statement kUpsertCancels{
 
 // ---- sessions ------------------------------------------------------------------------------------
 
-#define HOLDFAST_SESSION_COLUMNS                                                                        \
-  "s.id, s.policy, s.ended, s.reason, s.note, s.owner, s.worker, s.generation, s.lease_until, s.lease," \
-  " s.idle_timeout, s.last_owner, s.last_worker, s.planned, s.restarted, s.ran, s.last_activity,"       \
-  " s.changed, s.ttl_until, s.opener, s.opened_by, s.saved, s.saved_version, s.created_at, s.updated_at"
+#define HOLDFAST_SESSION_COLUMNS                                                                          \
+  "s.id, s.policy, s.ended, s.reason, s.note, s.owner, s.worker, s.generation, s.lease_until, s.lease,"   \
+  " s.idle_timeout, s.last_owner, s.last_worker, s.planned, s.restarted, s.ran, s.last_activity,"         \
+  " s.changed, s.ttl_until, s.opener, s.opened_by, s.saved, s.saved_version, s.created_at, s.updated_at," \
+  " s.held_since"
 
 /// $2 to $4: those of these activities. $5: those named. $6: those that have to do with instances which end.
 inline constexpr Statement kSessions{
@@ -587,14 +588,14 @@ inline constexpr Statement kUpsertSessions{
     "INSERT INTO sessions (ns, id, policy, ended, reason, note, owner, worker, generation, lease_until,"
     " lease, idle_timeout, last_owner, last_worker, planned, restarted, ran, last_activity, changed,"
     " ttl_until, opener, opened_by, saved, saved_version, created_at, updated_at, reclaim, on_record,"
-    " requirements)"
+    " held_since, requirements)"
     " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,"
-    " $21, $22, $23, $24, $25, $26, $27, $28, $29)"
+    " $21, $22, $23, $24, $25, $26, $27, $28, $29, $30)"
     " ON CONFLICT (ns, id) DO UPDATE SET policy = $3, ended = $4, reason = $5, note = $6, owner = $7,"
     " worker = $8, generation = $9, lease_until = $10, lease = $11, idle_timeout = $12, last_owner = $13,"
     " last_worker = $14, planned = $15, restarted = $16, ran = $17, last_activity = $18, changed = $19,"
     " ttl_until = $20, opener = $21, opened_by = $22, saved = $23, saved_version = $24, created_at = $25,"
-    " updated_at = $26, reclaim = $27, on_record = $28, requirements = $29"};
+    " updated_at = $26, reclaim = $27, on_record = $28, held_since = $29, requirements = $30"};
 inline constexpr Statement kDeleteSessions{"postgres.delete_sessions",
                                            "DELETE FROM sessions WHERE ns = $1 AND id = ANY($2::text[])"};
 inline constexpr Statement kInsertLog{
@@ -633,10 +634,6 @@ inline constexpr Statement kLockWorker{"postgres.lock_worker",
 inline constexpr Statement kNode{"postgres.node", "SELECT " HOLDFAST_WORKER_COLUMNS
                                                   " FROM workers AS w WHERE w.ns = $1 AND w.node = $2"
                                                   " ORDER BY w.key FOR UPDATE"};
-inline constexpr Statement kStaleWorkers{"postgres.stale_workers",
-                                         "SELECT " HOLDFAST_WORKER_COLUMNS
-                                         " FROM workers AS w WHERE w.ns = $1 AND w.seen <= $2"
-                                         " ORDER BY w.key FOR UPDATE"};
 inline constexpr Statement kAllWorkers{
     "postgres.all_workers", "SELECT " HOLDFAST_WORKER_COLUMNS " FROM workers AS w WHERE w.ns = $1"};
 inline constexpr Statement kReserveNode{"postgres.reserve_node",
@@ -728,13 +725,13 @@ inline constexpr Statement kNextOverdue{
     " ELSE least(until + start_within, total_until) END)) FROM activities"
     " WHERE ns = $1 AND locked AND (session_over IS NOT NULL OR start_within IS NOT NULL"
     " OR total_until IS NOT NULL)"};
-/// $2: now, $3 and $4: what was left or has ended since is kept, with saved state and on record. What has
-/// items stays.
+/// $2: now, $3 and $4: what was left or has ended since is kept, with saved state and on record. $6: workers
+/// that stay registered, and with them what they own. What has items stays.
 inline constexpr Statement kDueSessions{
     "postgres.due_sessions",
     "SELECT s.id FROM sessions AS s WHERE s.ns = $1 AND ((s.ended IS NULL AND (s.ttl_until <= $2"
     " OR (s.worker <> 0 AND NOT s.reclaim AND s.lease_until <= $2)))"
-    " OR ((CASE WHEN s.ended IS NOT NULL THEN s.changed <= $4"
+    " OR ((CASE WHEN s.ended IS NOT NULL THEN s.changed <= $4 WHEN s.worker = ANY($6::bigint[]) THEN false"
     " WHEN s.on_record THEN s.worker <> 0 AND s.lease_until <= $4"
     " ELSE (CASE WHEN s.worker <> 0 THEN s.lease_until ELSE s.changed END)"
     " <= (CASE WHEN s.saved IS NOT NULL THEN $3::bigint ELSE $2::bigint END) END)"

@@ -21,14 +21,15 @@ class Due {
   Due(WorkingSet& set, const SweepRequest& request) : set_(set), request_(request) {}
 
   void bring() {
-    set_.want_stale_workers(before(set_.tx().now, request_.worker_stale_after));
+    set_.want_all_workers();
+    set_.bring();
+    lock_late_workers();
     set_.ask(sql::kLetLapse, Parameters(set_.ns(), set_.tx().now));
     set_.ask(sql::kOverdue, Parameters(set_.ns(), static_cast<std::int64_t>(request_.max + 1)),
              [&](const Answer& answer) { take_overdue(answer); });
     ask_sessions();
     set_.ask(sql::kLapsedInSessions, Parameters(set_.ns(), set_.tx().now),
              [&](const Answer& answer) { take_ids(answer); });
-    set_.want_all_workers();
     set_.bring();
     set_.want_sessions(sessions_);
     set_.want_instances(instances_);
@@ -39,6 +40,16 @@ class Due {
   [[nodiscard]] BootTime next() const { return next_; }
 
  private:
+  /// Those that may be removed.
+  void lock_late_workers() {
+    std::vector<WorkerKey> late;
+    for (const auto& [key, worker] : set_.tx().space.workers) {
+      const bool is_late = after(worker.seen, request_.worker_stale_after) <= set_.tx().now;
+      (is_late ? late : on_time_).push_back(key);
+    }
+    for (const WorkerKey key : late) set_.want_locked_worker(key);
+  }
+
   void take_ids(const Answer& answer) {
     for (int i = 0; i < answer.rows(); ++i) sessions_.emplace_back(answer.bytes(i, 0));
   }
@@ -61,7 +72,7 @@ class Due {
     // Each may be expired, lost or removed.
     const std::int64_t most = static_cast<std::int64_t>(3 * request_.max + 1);
     Parameters limited = times;
-    set_.ask(sql::kDueSessions, limited.add(most), [this, most, now](const Answer& answer) {
+    set_.ask(sql::kDueSessions, limited.add(most).add_all(on_time_), [this, most, now](const Answer& answer) {
       take_ids(answer);
       if (answer.rows() == most) next_ = now;
     });
@@ -76,6 +87,7 @@ class Due {
 
   WorkingSet& set_;
   const SweepRequest& request_;
+  std::vector<WorkerKey> on_time_{};
   std::vector<store::ActivityId> activities_{};
   std::vector<InstanceKey> instances_{};
   std::vector<std::string> sessions_{};

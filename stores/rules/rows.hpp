@@ -99,6 +99,7 @@ struct Session {
   std::string owner{};      ///< node; after the end: who owned it then
   WorkerKey worker{};       ///< 0: unclaimed
   Generation generation{};  ///< 0: never claimed
+  Generation held_since{};  ///< when its last owner began to hold it, nobody else in between
   BootTime lease_until{};
   Duration lease{};               ///< as stamped by the last claim
   Duration idle_timeout = never;  ///< likewise

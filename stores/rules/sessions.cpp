@@ -181,7 +181,7 @@ void revive(Session& session) {
   session.note.clear();
   session.saved.reset();
   session.owner.clear();
-  session.worker = {};
+  session.worker = session.last_worker = {};
 }
 
 // ---- owners --------------------------------------------------------------------------------------
@@ -207,6 +207,7 @@ Claim claim(Transaction& tx, Session& session, const Worker& worker, const Abili
 
   disown(tx, session);
   session.generation = tx.numbers.next_generation();
+  if (!same_owner) session.held_since = session.generation;
   session.owner = session.last_owner = worker.info.node;
   session.worker = session.last_worker = worker.key;
   session.lease = session.policy.lease.value_or(abilities.session_lease);

@@ -127,15 +127,17 @@ class Sweep {
     return certain_at(lapse.late, is_known, session.lease);
   }
 
-  /// When the record of a session that is of no more use may go.
+  /// When the record of a session that is of no more use may go. One whose owner is registered is of use,
+  /// however long its lease is over: that worker has it in memory, and may be late because everybody is,
+  /// after an outage of the store.
   [[nodiscard]] BootTime removable_at(const Session& session) const {
     if (!session.queued.empty() || !session.in_flight.empty()) return kNever;
     if (session.ended) return after(session.changed, request_.session_record_retention);
     const bool owned = session.worker != WorkerKey{};
+    if (owned && tx_.space.workers.contains(session.worker)) return kNever;
     const BootTime left_at = owned ? session.lease_until : session.changed;
     if (session.policy.on_record) {
-      const bool orphaned = owned && !tx_.space.workers.contains(session.worker);
-      return orphaned ? after(left_at, request_.session_record_retention) : kNever;
+      return owned ? after(left_at, request_.session_record_retention) : kNever;
     }
     if (owned && session.policy.when_lost == WhenLost::fail) return kNever;  // it is lost first
     return session.saved ? after(left_at, request_.session_state_retention) : left_at;

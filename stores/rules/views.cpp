@@ -73,6 +73,7 @@ SessionView view(const Transaction& tx, const Session& session) {
                    .owner = session.owner,
                    .worker = session.worker,
                    .generation = session.generation,
+                   .held_since = session.held_since,
                    .policy = session.policy,
                    .lease_left = is_held(tx, session) ? left(session.lease_until, tx.now) : Duration{},
                    .quiet_for = tx.now - session.last_activity,

@@ -33,6 +33,7 @@ struct Session {
   std::string owner{};  ///< node; after the end: who owned it then
   WorkerKey worker{};   ///< 0: unclaimed
   Generation generation{};
+  Generation held_since{};
   LeaseTime lease_until = 0;
   Duration lease{};
   Duration idle_timeout = never;

@@ -195,6 +195,7 @@ store::SessionView view_session(Transaction& tx, const Session& session) {
       .owner = session.owner,
       .worker = session.worker,
       .generation = session.generation,
+      .held_since = session.held_since,
       .policy = session.policy,
       .lease_left = is_held(tx, session) ? left_until(session.lease_until, tx.now) : Duration{},
       .quiet_for = Duration(tx.now - session.last_activity),

@@ -53,6 +53,7 @@ Session read_session(const Cursor& row) {
   session.saved_version = row->uint64(25);
   session.created_at = calendar_from_row(row->int64(26));
   session.updated_at = calendar_from_row(row->int64(27));
+  session.held_since = row->number<Generation>(28);
   return session;
 }
 
@@ -66,7 +67,7 @@ void save_session(Transaction& tx, const Session& s) {
   tx.run(tx.sql.save_session, s.number, s.open, Blob{policy}, ended, to_row(s.reason), s.note, s.owner,
          worker, s.generation, s.lease_until, s.lease.count(), s.idle_timeout.count(), s.last_owner,
          s.last_worker, s.planned, s.restarted, s.ran, s.last_activity, s.changed, ttl, opener, s.opened_by,
-         saved, s.saved_version, to_row(s.created_at), to_row(s.updated_at));
+         saved, s.saved_version, to_row(s.created_at), to_row(s.updated_at), s.held_since);
 }
 
 namespace {
@@ -329,7 +330,7 @@ void revive(Session& session) {
   session.note.clear();
   session.saved.reset();
   session.owner.clear();
-  session.worker = {};
+  session.worker = session.last_worker = {};
 }
 
 // ---- owners -------------------------------------------------------------------------------------
@@ -355,6 +356,7 @@ Claim claim(Transaction& tx, Session& session, WorkerKey worker, const store::Ab
   const std::string& from = found.previous_owner;
 
   session.generation = Generation{++tx.counters().generations};
+  if (!same_owner) session.held_since = session.generation;
   session.owner = session.last_owner = node;
   session.worker = session.last_worker = worker;
   session.lease = session.policy.lease.value_or(abilities.session_lease);

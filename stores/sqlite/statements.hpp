@@ -273,18 +273,19 @@ struct Statements {
       "SELECT number, id, begun, open, policy, ended, reason, note, owner, worker, generation,"
       " lease_until, lease, idle_timeout, last_owner, last_worker, planned, restarted, ran,"
       " last_activity, changed, ttl_until, opener, opened_by, saved, saved_version, created_at,"
-      " updated_at FROM sessions WHERE ns = ?1 AND id = ?2"};
+      " updated_at, held_since FROM sessions WHERE ns = ?1 AND id = ?2"};
   Query session_by_number{"sqlite.session_by_number",
                           "SELECT number, id, begun, open, policy, ended, reason, note, owner, worker,"
                           " generation, lease_until, lease, idle_timeout, last_owner, last_worker, planned,"
                           " restarted, ran, last_activity, changed, ttl_until, opener, opened_by, saved,"
-                          " saved_version, created_at, updated_at FROM sessions WHERE number = ?1"};
+                          " saved_version, created_at, updated_at, held_since FROM sessions"
+                          " WHERE number = ?1"};
   Query sessions_after{
       "sqlite.sessions_after",
       "SELECT number, id, begun, open, policy, ended, reason, note, owner, worker, generation,"
       " lease_until, lease, idle_timeout, last_owner, last_worker, planned, restarted, ran,"
       " last_activity, changed, ttl_until, opener, opened_by, saved, saved_version, created_at,"
-      " updated_at FROM sessions WHERE ns = ?1 AND id > ?2 AND begun ORDER BY id LIMIT ?3"};
+      " updated_at, held_since FROM sessions WHERE ns = ?1 AND id > ?2 AND begun ORDER BY id LIMIT ?3"};
   Query insert_session{"sqlite.insert_session",
                        "INSERT INTO sessions (ns, id, begun, open, policy, reason, note, owner, generation,"
                        " lease_until, lease, idle_timeout, last_owner, last_worker, planned, restarted, ran,"
@@ -297,8 +298,8 @@ struct Statements {
       " owner = ?7, worker = ?8, generation = ?9, lease_until = ?10, lease = ?11,"
       " idle_timeout = ?12, last_owner = ?13, last_worker = ?14, planned = ?15, restarted = ?16,"
       " ran = ?17, last_activity = ?18, changed = ?19, ttl_until = ?20, opener = ?21,"
-      " opened_by = ?22, saved = ?23, saved_version = ?24, created_at = ?25, updated_at = ?26"
-      " WHERE number = ?1"};
+      " opened_by = ?22, saved = ?23, saved_version = ?24, created_at = ?25, updated_at = ?26,"
+      " held_since = ?27 WHERE number = ?1"};
   Query delete_session{"sqlite.delete_session", "DELETE FROM sessions WHERE number = ?1"};
   Query extend_session{"sqlite.extend_session",
                        "UPDATE sessions SET lease_until = ?2, last_activity = ?3 WHERE number = ?1"};

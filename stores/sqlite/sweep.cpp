@@ -6,6 +6,7 @@
 #include "workers.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -147,23 +148,22 @@ class Sweep {
     return certain_at(lapse.late, is_known, session.lease);
   }
 
-  /// When the record of a session that is of no more use may go, if nothing belongs to it.
+  /// When the record of a session that is of no more use may go, if nothing belongs to it. One whose owner is
+  /// registered is of use, however long its lease is over: that worker has it in memory, and may be late
+  /// because everybody is, after an outage of the store.
   LeaseTime removable_at(const Session& session) {
     if (session.ended) return later(session.changed, request_.session_record_retention);
     const bool owned = session.worker != WorkerKey{};
+    if (owned && is_registered(session.worker)) return kNoTime;
     const LeaseTime left_at = owned ? session.lease_until : session.changed;
     if (session.policy.on_record) {
-      const bool orphaned = owned && !is_registered(session.worker);
-      return orphaned ? later(left_at, request_.session_record_retention) : kNoTime;
+      return owned ? later(left_at, request_.session_record_retention) : kNoTime;
     }
     if (owned && session.policy.when_lost == WhenLost::fail) return kNoTime;  // it is lost first
     return session.saved ? later(left_at, request_.session_state_retention) : left_at;
   }
 
-  bool is_registered(WorkerKey worker) {
-    Cursor row = tx_.rows(tx_.sql.worker_seen, worker);
-    return row.next();
-  }
+  bool is_registered(WorkerKey worker) const { return registered_.contains(worker); }
 
   void remove_if_due(const Session& session) {
     // Most are not: whether anything belongs to them need not be known.
@@ -186,9 +186,11 @@ class Sweep {
         tx_.run(tx_.sql.delete_worker, key, tx_.ns);
         tx_.memo.workers.erase(key.value);
         ++swept_.workers_removed;
-      } else if (const auto known = lapses_.workers.find(key); known != lapses_.workers.end()) {
-        if (known->second.heard == seen) silent.insert(*known);
+        continue;
       }
+      registered_.insert(key);
+      const auto known = lapses_.workers.find(key);
+      if (known != lapses_.workers.end() && known->second.heard == seen) silent.insert(*known);
     }
     lapses_.workers = std::move(silent);
   }
@@ -234,6 +236,7 @@ class Sweep {
   Transaction& tx_;
   const store::SweepRequest& request_;
   Lapses& lapses_;
+  std::set<WorkerKey> registered_{};  // once those that are gone were removed
   store::Swept swept_{};
   LeaseTime next_ = kNoTime;
 };

@@ -28,9 +28,33 @@ STORE_TEST(SessionSweeps, SpareThoseWithWork) {
   for (const char* id : {"queued", "backs off", "runs"}) {
     EXPECT_EQ(session(id).state, SessionState::lapsed);
   }
+  must(store().leave(a.key));
+  EXPECT_EQ(sweep().sessions_removed, 0U);
   must(a.finish(running));
   EXPECT_EQ(sweep().sessions_removed, 1U);
   EXPECT_EQ(answer(store().session("runs")), "not_found");
+}
+
+// It has them in memory, and may be late because everybody is, after an outage of the store.
+STORE_TEST(SessionSweeps, SpareThoseOfAnOwnerThatIsRegisteredHoweverLateItIs) {
+  const Worker a = join("a");
+  const Worker b = join("b");
+  const Generation first = a.acquire("quiet").session.generation;
+  a.commit(a.begin("order-1").schedules(of_session("saved")));
+  const Work work = a.fetch_activity();
+  must(a.answer_with(
+      {.id = work.id(), .token = work.token, .result = Finished{"x"}, .save = SessionSave{"state"}}));
+  pass(48h);
+  EXPECT_EQ(sweep().sessions_removed, 0U);
+  EXPECT_EQ(session("quiet").state, SessionState::lapsed);
+  const Acquired again = a.acquire("quiet");
+  EXPECT_EQ(again.kind, Acquired::Kind::reacquired);
+  EXPECT_TRUE(again.same_owner);
+  EXPECT_EQ(again.session.held_since, first);
+  EXPECT_EQ(a.acquire("saved").session.saved, "state");
+  pass(48h);
+  must(store().leave(a.key));
+  EXPECT_EQ(sweep({.worker = b.key, .worker_stale_after = 1000h}).sessions_removed, 2U);
 }
 
 STORE_TEST(SessionSweeps, RemoveReleasedOnesThatNobodyNeeds) {
@@ -63,6 +87,7 @@ STORE_TEST(SessionSweeps, KeepSavedStateOfOneWhoseOwnerIsGone) {
   const Work work = a.fetch_activity();
   must(a.answer_with(
       {.id = work.id(), .token = work.token, .result = Finished{"x"}, .save = SessionSave{"state"}}));
+  must(store().leave(a.key));
   pass(a.info.abilities.session_lease + 24h - 1us);
   EXPECT_EQ(sweep().sessions_removed, 0U);
   pass(1us);

@@ -110,7 +110,29 @@ void SessionWitness::complain_of_broken_promise(std::string_view id, WorkerKey w
           " had asked for it and was told that it holds it");
 }
 
+// The record of a session that has not ended goes only when its owner is gone: it may have it in memory.
+void SessionWitness::judge_sweeps(const store::StoreState& state) {
+  using Kind = store::SessionLogEntry::Kind;
+  const auto has_ended = [&](const store::SessionLogEntry& swept) {
+    return std::ranges::any_of(state.session_log, [&](const store::SessionLogEntry& entry) {
+      const bool is_end = entry.kind == Kind::closed || entry.kind == Kind::expired ||
+                          entry.kind == Kind::lost || entry.kind == Kind::aborted;
+      return is_end && entry.session == swept.session && entry.generation == swept.generation;
+    });
+  };
+  for (const store::SessionLogEntry& entry : state.session_log) {
+    if (entry.number <= last_log_entry_) continue;
+    last_log_entry_ = entry.number;
+    if (entry.kind != Kind::swept || entry.previous_owner.empty() || has_ended(entry)) continue;
+    const WorkerKey owner = owners_[entry.generation];
+    if (std::ranges::find(state.workers, owner, &store::WorkerView::key) != state.workers.end())
+      broken_("the record of session '" + entry.session + "' was swept away, and worker " + to_string(owner) +
+              ", which had it, is registered");
+  }
+}
+
 void SessionWitness::inspect(const store::StoreState& state) {
+  judge_sweeps(state);
   std::map<WorkerKey, std::uint32_t> held;
   // What ran when its session ended, and whose lock is over since, goes with the next sweep.
   std::map<std::string, std::uint64_t> lapsed;

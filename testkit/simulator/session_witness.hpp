@@ -61,6 +61,7 @@ class SessionWitness {
   void claim(WorkerKey worker, const store::SessionHold& hold, Duration lease);
   /// Whether the log says that the session left its holder of this generation.
   [[nodiscard]] bool has_left(std::string_view id, Generation generation) const;
+  void judge_sweeps(const store::StoreState& state);
   void complain_of_broken_promise(std::string_view id, WorkerKey worker);
   [[nodiscard]] const std::string& node_of(WorkerKey worker) { return nodes_[worker]; }
 
@@ -74,6 +75,7 @@ class SessionWitness {
   std::map<std::string, Holder> holders_;
   std::map<Generation, WorkerKey> owners_;
   Generation newest_generation_{};
+  std::uint64_t last_log_entry_ = 0;  // that was looked at
 };
 
 }  // namespace holdfast::simulator

@@ -47,6 +47,32 @@ TEST_F(SessionWitnessTest, HasNothingToSayOfClaimsOneAfterTheOther) {
   EXPECT_TRUE(complaints_.empty()) << complaints_.front();
 }
 
+TEST_F(SessionWitnessTest, SeesThatARecordWasSweptAwayWhoseOwnerIsRegistered) {
+  using Kind = store::SessionLogEntry::Kind;
+  claim(kFirst, 1);
+  store::StoreState state{.workers = {{.key = kFirst}}};
+  state.session_log = {
+      {.number = 1, .session = "s", .kind = Kind::swept, .previous_owner = "a", .generation = Generation{1}}};
+  witness_.inspect(state);
+  EXPECT_TRUE(complained("swept away"));
+  witness_.inspect(state);
+  EXPECT_EQ(complaints_.size(), 1U);
+}
+
+TEST_F(SessionWitnessTest, SeesNothingWrongInASweepOfWhatHasEndedOrWhoseOwnerIsGone) {
+  using Kind = store::SessionLogEntry::Kind;
+  claim(kFirst, 1);
+  claim(kSecond, 2);
+  complaints_.clear();
+  store::StoreState state{.workers = {{.key = kFirst}}};
+  state.session_log = {
+      {.number = 1, .session = "s", .kind = Kind::closed, .generation = Generation{1}},
+      {.number = 2, .session = "s", .kind = Kind::swept, .previous_owner = "a", .generation = Generation{1}},
+      {.number = 3, .session = "s", .kind = Kind::swept, .previous_owner = "b", .generation = Generation{2}}};
+  witness_.inspect(state);
+  EXPECT_TRUE(complaints_.empty()) << complaints_.front();
+}
+
 TEST_F(SessionWitnessTest, SeesThatAWorkerWasTakenForGoneThatWasNeverSilent) {
   const StoreResult<void> not_found = Unexpected(StoreError{.kind = StoreError::Kind::not_found});
   witness_.workers_agree_on(60s);

@@ -78,6 +78,44 @@ TEST_P(SessionsLate, AnActivityThatWasCutOffIsRunByTheNextOwner) {
   death.end();
 }
 
+Task<std::vector<int>> counts_in(Context& ctx, std::string session) {
+  std::vector<int> counts;
+  counts.push_back(co_await ctx.activity<int>("count", {.session = session}));
+  co_await ctx.event<int>("go on");
+  counts.push_back(co_await ctx.activity<int>("count", {.session = session}));
+  co_return counts;
+}
+
+// Nothing of it is saved, and others are there who sweep.
+TEST_P(SessionsLate, AWorkerThatReachesTheStoreAgainHasItsQuietSessionsInMemory) {
+  RuntimeOptions sweeping = named("b", quick(log));
+  sweeping.session_limit = 0;
+  sweeping.worker_stale_after = 30s;
+  const auto b = runtime(sweeping, [&](Runtime& rt) { rt.orchestration("counts_in", counts_in); });
+  Death death;
+  RuntimeOptions options = named("a", quick(log));
+  options.session_lease = 300ms;
+  Runtime a(store(&death), options);
+  std::atomic<int> made{0};
+  const auto counters = a.session_state<int>("counter", {.make = [&](const SessionStart&) {
+                                               ++made;
+                                               return 0;
+                                             }});
+  a.activity("count", [counters](ActivityContext& ctx) { return ++counters.in(ctx); });
+  a.start();
+  const auto run = client().start("counts_in", "c", "s1");
+  ASSERT_TRUE(eventually([&] { return waits_for(run.describe(), RunWait::Kind::event, "go on"); }));
+  const Generation before = client().describe_session("s1").generation;
+  death.begin();
+  pass(600ms);
+  store()->sweep({}).value();
+  death.end();
+  ASSERT_TRUE(eventually([&] { return client().describe_session("s1").generation > before; })) << log->all();
+  run.raise("go on", 1);
+  EXPECT_EQ(run.wait<std::vector<int>>(kSoon), (std::vector<int>{1, 2}));
+  EXPECT_EQ(made, 1);
+}
+
 // The lease of the activity is far longer than that of its session.
 TEST_P(SessionsLate, AnActivityOfADeadWorkerDoesNotKeepTheNextOwnerFromLeaving) {
   const auto turns = turns_only();

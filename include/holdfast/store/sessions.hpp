@@ -90,6 +90,9 @@ struct SessionView {
   std::string owner{};  ///< node; after the end: who held it then
   WorkerKey worker{};
   Generation generation{};
+  /// The generation in which its last owner began to hold it: since then nobody else has. What that worker
+  /// keeps in memory from there on is still true.
+  Generation held_since{};
   SessionPolicy policy{};
   Duration lease_left{};  ///< 0 when over
   std::optional<Duration> ttl_left{};
