@@ -60,7 +60,8 @@ struct RuntimeOptions {
   std::size_t max_abandoned = 64;
   /// A turn that takes longer is reported, its instance is parked, and its thread is replaced.
   Duration turn_time_limit = std::chrono::seconds(10);
-  /// Other workers take it for gone when it gave no sign of life for this long.
+  /// Other workers take it for gone when it gave no sign of life for this long, and they have seen that for
+  /// half as long. Its sessions are free then, whatever is left of their leases.
   Duration worker_stale_after = std::chrono::seconds(60);
 
   /// Work that was handed out so often without an answer fails as poison. From half of it on it is run by

@@ -45,7 +45,8 @@ StoreResult<void> Node::register_worker() {
                                .pid = static_cast<std::uint64_t>(getpid()),
                                .slots = static_cast<std::uint32_t>(worker_.slots),
                                .abilities = worker_.abilities,
-                               .code = worker_.code};
+                               .code = worker_.code,
+                               .stale_after = worker_.options.worker_stale_after};
   const BootTime asked = worker_.now();
   auto key = worker_.store->join(info);
   join_in_doubt_ = !key && key.error().kind == StoreError::Kind::unavailable;

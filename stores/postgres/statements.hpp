@@ -730,7 +730,8 @@ inline constexpr Statement kNextOverdue{
 inline constexpr Statement kDueSessions{
     "postgres.due_sessions",
     "SELECT s.id FROM sessions AS s WHERE s.ns = $1 AND ((s.ended IS NULL AND (s.ttl_until <= $2"
-    " OR (s.worker <> 0 AND NOT s.reclaim AND s.lease_until <= $2)))"
+    " OR (s.worker <> 0 AND NOT s.reclaim AND s.lease_until <= $2)"
+    " OR (s.worker <> 0 AND s.reclaim AND s.lease_until > $2 AND s.worker <> ALL($6::bigint[]))))"
     " OR ((CASE WHEN s.ended IS NOT NULL THEN s.changed <= $4 WHEN s.worker = ANY($6::bigint[]) THEN false"
     " WHEN s.on_record THEN s.worker <> 0 AND s.lease_until <= $4"
     " ELSE (CASE WHEN s.worker <> 0 THEN s.lease_until ELSE s.changed END)"

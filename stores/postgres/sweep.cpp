@@ -44,7 +44,7 @@ class Due {
   void lock_late_workers() {
     std::vector<WorkerKey> late;
     for (const auto& [key, worker] : set_.tx().space.workers) {
-      const bool is_late = after(worker.seen, request_.worker_stale_after) <= set_.tx().now;
+      const bool is_late = rules::stale_at(worker, request_) <= set_.tx().now;
       (is_late ? late : on_time_).push_back(key);
     }
     for (const WorkerKey key : late) set_.want_locked_worker(key);

@@ -234,6 +234,11 @@ void extend(Transaction& tx, Session& session) {
   if (session.policy.when_lost == SessionPolicy::WhenLost::fail) tx.sweep_by(session.lease_until);
 }
 
+void end_lease(Transaction& tx, Session& session) {
+  session.lease_until = tx.now;
+  if (!session.queued.empty()) tx.news.work |= kActivities;
+}
+
 void save(Transaction& tx, Session& session, const SessionSave& save) {
   session.saved = save.bytes;
   ++session.saved_version;

@@ -52,6 +52,8 @@ Claim claim(Transaction& tx, Session& session, const Worker& worker, const Abili
             SessionReason reason);
 /// The lease begins anew; it never outlasts the session's time to live.
 void extend(Transaction& tx, Session& session);
+/// Its owner is gone: whoever waits for it may claim it.
+void end_lease(Transaction& tx, Session& session);
 void save(Transaction& tx, Session& session, const SessionSave& save);
 /// Its owner gives it up.
 void release(Transaction& tx, Session& session, SessionReason reason);

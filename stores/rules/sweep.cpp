@@ -13,6 +13,10 @@ namespace {
 
 using WhenLost = SessionPolicy::WhenLost;
 
+Duration stale_after(const Worker& worker, const SweepRequest& request) {
+  return worker.info.stale_after.value_or(request.worker_stale_after);
+}
+
 class Sweep {
  public:
   Sweep(Transaction& tx, const SweepRequest& request, Lapses& lapses)
@@ -106,9 +110,19 @@ class Sweep {
       } else if (is_due(lost_at(session), swept_.sessions_lost)) {
         lose(tx_, session, SessionReason::owner_lost);
         ++swept_.sessions_lost;
+      } else if (is_held_by_nobody(session) && is_due(tx_.now, leases_ended_)) {
+        end_lease(tx_, session);
+        ++leases_ended_;
       }
     }
     std::erase_if(lapses_.sessions, [&](const auto& entry) { return !is_lapsed(entry.first); });
+  }
+
+  /// Whoever held it is not registered any more: it was silent for so long that it has stopped its work in
+  /// sessions, or it has left.
+  [[nodiscard]] bool is_held_by_nobody(const Session& session) const {
+    return session.policy.when_lost == WhenLost::reclaim && is_held(tx_, session) &&
+           !tx_.space.workers.contains(session.worker);
   }
 
   [[nodiscard]] bool is_lapsed(const std::string& id) const {
@@ -169,13 +183,12 @@ class Sweep {
   /// When a worker counts as gone, or is to be looked at for that. Who sweeps is not.
   BootTime gone_at(const Worker& worker) {
     if (worker.key == request_.worker) return kNever;
-    const Duration limit = request_.worker_stale_after;
-    if (const BootTime stale = after(worker.seen, limit); stale > tx_.now) return stale;
+    if (const BootTime stale = stale_at(worker, request_); stale > tx_.now) return stale;
     const auto [entry, is_new] = lapses_.workers.try_emplace(worker.key);
     Silence& silence = entry->second;
     const bool is_known = !is_new && silence.heard == worker.seen;
     silence.heard = worker.seen;
-    return certain_at(silence.late, is_known, limit);
+    return certain_at(silence.late, is_known, stale_after(worker, request_));
   }
 
   void drop_early() {
@@ -225,10 +238,15 @@ class Sweep {
   const SweepRequest& request_;
   Lapses& lapses_;
   Swept swept_{};
+  std::uint64_t leases_ended_ = 0;
   BootTime next_ = kNever;
 };
 
 }  // namespace
+
+BootTime stale_at(const Worker& worker, const SweepRequest& request) {
+  return after(worker.seen, stale_after(worker, request));
+}
 
 Swept sweep(Transaction& tx, const SweepRequest& request, Lapses& lapses) {
   return Sweep(tx, request, lapses).run();

@@ -27,7 +27,7 @@ std::uint32_t count_workers(const Transaction& tx, Predicate predicate) {
 bool is_orphaned(const Transaction& tx, const Session& session) {
   if (state_of(tx, session) != SessionState::lapsed) return false;
   const Worker* const owner = find_worker(tx, session.worker);
-  return owner == nullptr || tx.now - owner->seen >= SweepRequest{}.worker_stale_after;
+  return owner == nullptr || stale_at(*owner, SweepRequest{}) <= tx.now;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Sessions are acquired, kept, given up, ended and looked at.
 #include "sessions.hpp"
+#include "workers.hpp"
 
 #include <holdfast/store/instances.hpp>
 
@@ -179,8 +180,9 @@ namespace {
 
 bool is_orphaned(Transaction& tx, const Session& session) {
   if (state_of(tx, session) != SessionState::lapsed) return false;
-  Cursor row = tx.rows(tx.sql.worker_seen, session.worker);
-  return !row.next() || tx.now - row->int64(0) >= store::SweepRequest{}.worker_stale_after.count();
+  const std::optional<SignOfLife> owner = sign_of_life(tx, session.worker);
+  if (!owner) return true;
+  return later(owner->seen, owner->stale_after.value_or(store::SweepRequest{}.worker_stale_after)) <= tx.now;
 }
 
 }  // namespace

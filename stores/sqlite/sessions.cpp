@@ -386,6 +386,13 @@ void extend(Transaction& tx, Session& session) {
   if (session.policy.when_lost == WhenLost::fail) tx.sweep_by(session.lease_until);
 }
 
+void end_lease(Transaction& tx, Session& session) {
+  session.lease_until = tx.now;
+  tx.counters().session_horizon = tx.now;
+  save_session(tx, session);
+  if (queued_in(tx, session) > 0) tx.wake(store::kActivities);
+}
+
 void keep_state(Transaction& tx, Session& session, const store::SessionSave& save) {
   session.saved = save.bytes;
   ++session.saved_version;

@@ -81,6 +81,8 @@ Claim claim(Transaction& tx, Session& session, WorkerKey worker, const store::Ab
             store::SessionReason reason);
 /// The lease begins anew; it never outlasts the session's time to live. To be saved by the caller.
 void extend(Transaction& tx, Session& session);
+/// Its owner is gone: whoever waits for it may claim it.
+void end_lease(Transaction& tx, Session& session);
 /// To be saved by the caller.
 void keep_state(Transaction& tx, Session& session, const store::SessionSave& save);
 /// Its owner gives it up.

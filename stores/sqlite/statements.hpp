@@ -32,7 +32,7 @@ struct Statements {
   Query worker_state{"sqlite.worker_state",
                      "SELECT superseded, draining, node FROM workers WHERE key = ?1 AND ns = ?2"};
 
-  Query worker_seen{"sqlite.worker_seen", "SELECT seen FROM workers WHERE key = ?1"};
+  Query worker_seen{"sqlite.worker_seen", "SELECT seen, info FROM workers WHERE key = ?1"};
   Query live_workers{
       "sqlite.live_workers",
       "SELECT info, key FROM workers WHERE ns = ?1 AND superseded = 0 AND draining = 0 ORDER BY key"};

@@ -129,7 +129,17 @@ class Sweep {
     } else if (is_due(lost_at(session), swept_.sessions_lost)) {
       lose(tx_, session, store::SessionReason::owner_lost);
       ++swept_.sessions_lost;
+    } else if (is_held_by_nobody(session) && is_due(tx_.now, leases_ended_)) {
+      end_lease(tx_, session);
+      ++leases_ended_;
     }
+  }
+
+  /// Whoever held it is not registered any more: it was silent for so long that it has stopped its work in
+  /// sessions, or it has left.
+  bool is_held_by_nobody(const Session& session) const {
+    return session.policy.when_lost == WhenLost::reclaim && is_held(tx_, session) &&
+           !is_registered(session.worker);
   }
 
   bool is_lapsed(const std::string& id) {
@@ -176,13 +186,10 @@ class Sweep {
   // ---- the rest -------------------------------------------------------------------------------
 
   void remove_workers() {
-    std::vector<std::pair<WorkerKey, LeaseTime>> workers;
-    for (Cursor row = tx_.rows(tx_.sql.workers, tx_.ns); row.next();) {
-      workers.emplace_back(row->number<WorkerKey>(0), row->int64(4));
-    }
     std::map<WorkerKey, Silence> silent;
-    for (const auto& [key, seen] : workers) {
-      if (is_due(gone_at(key, seen), swept_.workers_removed)) {
+    for (const auto& [key, seen, stale_after] : signs_of_life(tx_)) {
+      if (is_due(gone_at(key, seen, stale_after.value_or(request_.worker_stale_after)),
+                 swept_.workers_removed)) {
         tx_.run(tx_.sql.delete_worker, key, tx_.ns);
         tx_.memo.workers.erase(key.value);
         ++swept_.workers_removed;
@@ -196,9 +203,8 @@ class Sweep {
   }
 
   /// When a worker counts as gone, or is to be looked at for that. Who sweeps is not.
-  LeaseTime gone_at(WorkerKey worker, LeaseTime heard) {
+  LeaseTime gone_at(WorkerKey worker, LeaseTime heard, Duration limit) {
     if (worker == request_.worker) return kNoTime;
-    const Duration limit = request_.worker_stale_after;
     if (const LeaseTime stale = later(heard, limit); stale > tx_.now) return stale;
     const auto [entry, is_new] = lapses_.workers.try_emplace(worker);
     Silence& silence = entry->second;
@@ -238,6 +244,7 @@ class Sweep {
   Lapses& lapses_;
   std::set<WorkerKey> registered_{};  // once those that are gone were removed
   store::Swept swept_{};
+  std::uint64_t leases_ended_ = 0;
   LeaseTime next_ = kNoTime;
 };
 

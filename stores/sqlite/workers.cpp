@@ -67,6 +67,24 @@ StoreResult<std::vector<store::WorkerView>> view_workers(Transaction& tx) {
   return views;
 }
 
+std::vector<SignOfLife> signs_of_life(Transaction& tx) {
+  std::vector<SignOfLife> signs;
+  for (Cursor row = tx.rows(tx.sql.workers, tx.ns); row.next();) {
+    signs.push_back({.worker = row->number<WorkerKey>(0),
+                     .seen = row->int64(4),
+                     .stale_after = read_info(row->blob(1)).value_or(store::WorkerInfo{}).stale_after});
+  }
+  return signs;
+}
+
+std::optional<SignOfLife> sign_of_life(Transaction& tx, WorkerKey worker) {
+  Cursor row = tx.rows(tx.sql.worker_seen, worker);
+  if (!row.next()) return std::nullopt;
+  return SignOfLife{.worker = worker,
+                    .seen = row->int64(0),
+                    .stale_after = read_info(row->blob(1)).value_or(store::WorkerInfo{}).stale_after};
+}
+
 std::vector<LiveWorker> live_workers(Transaction& tx) {
   std::vector<LiveWorker> workers;
   for (Cursor row = tx.rows(tx.sql.live_workers, tx.ns); row.next();) {

@@ -138,6 +138,70 @@ STORE_TEST(SessionSweeps, AnOwnerWithoutASignOfLifeLeavesOrphans) {
   EXPECT_FALSE(session("gpu").orphaned);
 }
 
+// It has stopped its work in sessions by then, however much of their leases is left.
+STORE_TEST(SessionSweeps, AnOwnerThatIsGoneHoldsNothingThatOthersMayHave) {
+  const Worker a = join("a");
+  const Worker b = join("b");
+  a.acquire("gpu", {.lease = 1h, .on_record = true});
+  SessionPolicy lost_with_it = fails();
+  lost_with_it.lease = 1h;
+  a.acquire("fails", lost_with_it);
+  a.commit(a.begin("order-1").schedules(of_session("gpu")));
+  const SweepRequest by_b{.worker = b.key};
+  for (const Duration time : {59s, 1s, 29s}) {
+    pass(time);
+    EXPECT_EQ(sweep(by_b).workers_removed, 0U);
+    EXPECT_EQ(names(b.fetch_activities()), Texts{});
+    EXPECT_EQ(b.acquire("gpu").kind, Acquired::Kind::owned_by_another);
+  }
+  pass(1s);
+  const auto ears = store().listen(kActivities, {});
+  EXPECT_EQ(sweep(by_b).workers_removed, 1U);
+  EXPECT_TRUE(hears(*this, *ears, kActivities));
+  EXPECT_TRUE(session("gpu").orphaned);
+  EXPECT_EQ(session("fails").state, SessionState::active);
+  const Work work = b.fetch_activity();
+  EXPECT_EQ(work->session->previous_owner, "a");
+  EXPECT_EQ(work->session->reason, SessionReason::lapsed);
+}
+
+STORE_TEST(SessionSweeps, AnOwnerThatHasLeftHoldsNothingThatOthersMayHave) {
+  const Worker a = join("a");
+  const Worker b = join("b");
+  a.acquire("gpu", {.lease = 1h, .on_record = true});
+  must(store().leave(a.key));
+  EXPECT_EQ(b.acquire("gpu").kind, Acquired::Kind::owned_by_another);
+  sweep({.worker = b.key});
+  EXPECT_EQ(b.acquire("gpu").kind, Acquired::Kind::reacquired);
+}
+
+// How long a worker may be silent is its own setting: it stops its work in sessions by that.
+STORE_TEST(SessionSweeps, AWorkerSaysItselfAfterWhichTimeItCountsAsGone) {
+  WorkerInfo hasty = worker_info("hasty");
+  hasty.stale_after = 10s;
+  WorkerInfo slow = worker_info("slow");
+  slow.stale_after = 1h;
+  const Worker a = join(hasty);
+  const Worker b = join(slow);
+  const Worker c = join("c");
+  const SessionPolicy policy{.lease = 5s, .on_record = true};
+  a.acquire("hasty", policy);
+  b.acquire("slow", policy);
+  pass(10s - 1us);
+  EXPECT_FALSE(session("hasty").orphaned);
+  EXPECT_EQ(sweep({.worker = c.key}).next_due, 1us);
+  pass(1us);
+  EXPECT_TRUE(session("hasty").orphaned);
+  EXPECT_EQ(sweep({.worker = c.key}).workers_removed, 0U);
+  pass(5s);
+  EXPECT_EQ(sweep({.worker = c.key}).workers_removed, 1U);
+  pass(30min);
+  sweep({.worker = c.key});
+  pass(31s);
+  EXPECT_EQ(sweep({.worker = c.key}).workers_removed, 0U);
+  EXPECT_FALSE(session("slow").orphaned);
+}
+
 STORE_TEST(SessionSweeps, OneThatIsHeldIsNoOrphan) {
   const Worker a = join("a");
   a.acquire("gpu", {.lease = 1h, .on_record = true});

@@ -58,7 +58,8 @@ void SessionWitness::claim(WorkerKey worker, const store::SessionHold& hold, Dur
     broken_("generation " + to_string(hold.generation) + " of " + who + " has two owners");
   Holder& holder = holders_[hold.id];
   const bool taken_back = node_of(holder.worker) == node_of(worker);
-  if (holder.until > now && holder.worker != worker && !taken_back && !has_left(hold.id, holder.generation))
+  if (holder.until > now && holder.worker != worker && !taken_back && is_registered_(holder.worker) &&
+      !has_left(hold.id, holder.generation))
     broken_(who + " was claimed by worker " + to_string(worker) + " while worker " +
             to_string(holder.worker) + " holds it");
   holder = {worker, hold.generation, after(now, lease)};

@@ -34,8 +34,10 @@ class SessionWitnessTest : public ::testing::Test {
   ManualClock clock_;
   std::vector<std::string> complaints_;
   std::vector<store::SessionLogEntry> log_;
+  WorkerKey gone_{};
   SessionWitness witness_{clock_, [this](std::string what) { complaints_.push_back(std::move(what)); },
-                          [this](std::string_view) { return log_; }};
+                          [this](std::string_view) { return log_; },
+                          [this](WorkerKey worker) { return worker != gone_; }};
 };
 
 TEST_F(SessionWitnessTest, HasNothingToSayOfClaimsOneAfterTheOther) {
@@ -44,6 +46,13 @@ TEST_F(SessionWitnessTest, HasNothingToSayOfClaimsOneAfterTheOther) {
   clock_.advance(31s);
   claim(kSecond, 2);
   work(kSecond, 2);
+  EXPECT_TRUE(complaints_.empty()) << complaints_.front();
+}
+
+TEST_F(SessionWitnessTest, HasNothingToSayOfAClaimAfterTheHolderWasRemoved) {
+  claim(kFirst, 1);
+  gone_ = kFirst;
+  claim(kSecond, 2);
   EXPECT_TRUE(complaints_.empty()) << complaints_.front();
 }
 

@@ -121,7 +121,7 @@ struct SetAsideRow {
 
 struct SweepRequest {
   WorkerKey worker{};
-  Duration worker_stale_after = std::chrono::seconds(60);
+  Duration worker_stale_after = std::chrono::seconds(60);  ///< of workers that don't say it themselves
   Duration session_state_retention = std::chrono::hours(24);
   Duration session_record_retention = std::chrono::hours(24);
   Duration request_retention = std::chrono::hours(24);  ///< of requests that took effect

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -61,6 +62,9 @@ struct WorkerInfo {
   std::uint32_t slots = 0;
   Abilities abilities{};
   Code code{};
+  /// After so long without a sign of life it counts as gone, and it begins nothing of its sessions by then.
+  /// Unset: as whoever sweeps says.
+  std::optional<Duration> stale_after{};
   friend bool operator==(const WorkerInfo&, const WorkerInfo&) = default;
 };
 
