@@ -88,6 +88,9 @@ struct RuntimeOptions {
   std::uint32_t session_limit = 10;
   Duration session_lease = std::chrono::seconds(30);
   Duration session_idle_timeout = std::chrono::minutes(5);
+  /// When it is started again under the same `node_id`, how long its former sessions are kept for it while
+  /// others wait for them; never longer than their leases would have lasted.
+  Duration session_take_back = std::chrono::seconds(5);
   /// How long the saved state of a session is kept that nobody holds; and how long the record of one that was
   /// opened, or given a policy, after its end.
   Duration session_state_retention = std::chrono::hours(24);

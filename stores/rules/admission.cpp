@@ -45,7 +45,7 @@ Admission admit(const Transaction& tx, WorkerKey worker, const Abilities& abilit
   const Session* const session = find_session(tx, *activity.session);
   if (session == nullptr || !covers(abilities, session->policy)) return Admission::no;
   const bool held = is_held_by(tx, *session, worker);
-  if (!held && !is_claimable(tx, *session)) return Admission::no;
+  if (!held && (!is_claimable(tx, *session) || is_kept_from(tx, *session, worker))) return Admission::no;
   if (is_full(tx, *session)) return Admission::no;
   return held ? Admission::yes : Admission::by_claim;
 }

@@ -25,6 +25,11 @@ bool is_claimable(const Transaction& tx, const Session& session) {
   return session.worker == WorkerKey{} || session.policy.when_lost == SessionPolicy::WhenLost::reclaim;
 }
 
+bool is_kept_from(const Transaction& tx, const Session& session, WorkerKey worker) {
+  return session.restarted && session.lease_until > tx.now && is_claimable(tx, session) &&
+         node_of(tx, worker) != session.last_owner;
+}
+
 bool is_full(const Transaction& tx, const Session& session) {
   const std::size_t limit = session.policy.max_concurrent;
   if (limit == 0) return false;
@@ -124,12 +129,12 @@ void disown(Transaction& tx, Session& session) {
   if (found->second.empty()) tx.space.owned.erase(found);
 }
 
-/// Nobody owns it any more, and whoever waits for it may claim it.
-void make_unclaimed(Transaction& tx, Session& session) {
+/// Nobody owns it any more, and whoever waits for it may claim it; or only the node that held it, until then.
+void make_unclaimed(Transaction& tx, Session& session, BootTime kept_until = {}) {
   disown(tx, session);
   session.owner.clear();
   session.worker = {};
-  session.lease_until = {};
+  session.lease_until = kept_until;
   if (!session.queued.empty()) tx.news.work |= kActivities;
 }
 
@@ -255,7 +260,7 @@ void release(Transaction& tx, Session& session, SessionReason reason) {
   make_unclaimed(tx, session);
 }
 
-void owner_restarted(Transaction& tx, Session& session) {
+void owner_restarted(Transaction& tx, Session& session, const Worker& joined) {
   if (session.policy.when_lost == SessionPolicy::WhenLost::fail) {
     lose(tx, session, SessionReason::owner_restarted);
     return;
@@ -263,7 +268,7 @@ void owner_restarted(Transaction& tx, Session& session) {
   changed(tx, session, SessionReason::owner_restarted);
   write_log(tx, session, SessionLogEntry::Kind::released, SessionReason::owner_restarted, "", session.owner);
   session.restarted = true;
-  make_unclaimed(tx, session);
+  make_unclaimed(tx, session, std::min(after(tx.now, joined.info.take_back_within), session.lease_until));
 }
 
 // ---- ends ----------------------------------------------------------------------------------------

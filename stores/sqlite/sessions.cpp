@@ -141,6 +141,11 @@ bool is_claimable(const Transaction& tx, const Session& session) {
   return session.worker == WorkerKey{} || session.policy.when_lost == WhenLost::reclaim;
 }
 
+bool is_kept_from(Transaction& tx, const Session& session, WorkerKey worker) {
+  return session.restarted && session.lease_until > tx.now && is_claimable(tx, session) &&
+         tx.node_of(worker) != session.last_owner;
+}
+
 bool is_full(Transaction& tx, const Session& session) {
   const std::uint64_t limit = session.policy.max_concurrent;
   if (limit == 0) return false;
@@ -266,11 +271,11 @@ void set_open(Transaction& tx, Session& session, bool open) {
   tx.run(open ? tx.sql.items_to_kinds : tx.sql.items_to_session, session.number);
 }
 
-/// Nobody owns it any more, and whoever waits for it may claim it.
-void make_unclaimed(Transaction& tx, Session& session) {
+/// Nobody owns it any more, and whoever waits for it may claim it; or only the node that held it, until then.
+void make_unclaimed(Transaction& tx, Session& session, LeaseTime kept_until = 0) {
   session.owner.clear();
   session.worker = {};
-  session.lease_until = 0;
+  session.lease_until = kept_until;
   set_open(tx, session, true);
   if (queued_in(tx, session) > 0) tx.wake(store::kActivities);
   save_session(tx, session);
@@ -410,7 +415,7 @@ void release(Transaction& tx, Session& session, SessionReason reason) {
   make_unclaimed(tx, session);
 }
 
-void owner_restarted(Transaction& tx, Session& session) {
+void owner_restarted(Transaction& tx, Session& session, const store::WorkerInfo& joined) {
   if (session.policy.when_lost == WhenLost::fail) {
     lose(tx, session, SessionReason::owner_restarted);
     return;
@@ -418,7 +423,7 @@ void owner_restarted(Transaction& tx, Session& session) {
   note_change(tx, session, SessionReason::owner_restarted);
   write_log(tx, session, SessionLogEntry::Kind::released, SessionReason::owner_restarted, {}, session.owner);
   session.restarted = true;
-  make_unclaimed(tx, session);
+  make_unclaimed(tx, session, std::min(later(tx.now, joined.take_back_within), session.lease_until));
 }
 
 // ---- ends ---------------------------------------------------------------------------------------

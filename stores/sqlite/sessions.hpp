@@ -38,6 +38,8 @@ bool is_held(const Transaction& tx, const Session& session);
 bool is_held_by(const Transaction& tx, const Session& session, WorkerKey worker);
 /// Somebody who meets its requirements may claim it.
 bool is_claimable(const Transaction& tx, const Session& session);
+/// It is claimable, and kept for another node: the one that held it, which was started again.
+bool is_kept_from(Transaction& tx, const Session& session, WorkerKey worker);
 /// No more of its activities may run at once.
 bool is_full(Transaction& tx, const Session& session);
 /// Those of its activities that were taken away, and whose code may still run, end no later than these times.
@@ -88,7 +90,7 @@ void keep_state(Transaction& tx, Session& session, const store::SessionSave& sav
 /// Its owner gives it up.
 void release(Transaction& tx, Session& session, store::SessionReason reason);
 /// A newer incarnation of its owner's node has joined.
-void owner_restarted(Transaction& tx, Session& session);
+void owner_restarted(Transaction& tx, Session& session, const store::WorkerInfo& joined);
 
 /// Ends it: queued items fail, what is in flight may finish.
 void close_session(Transaction& tx, Session& session, store::SessionReason reason);

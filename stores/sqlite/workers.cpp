@@ -31,7 +31,7 @@ StoreResult<WorkerKey> join(Transaction& tx, const store::WorkerInfo& info) {
   }
   for (const std::int64_t number : owned) {
     Session& session = session_of(tx, number);
-    if (!session.ended) owner_restarted(tx, session);
+    if (!session.ended) owner_restarted(tx, session, info);
   }
   tx.wake(store::kActivities);  // it may have the handler for work that its owner lacks
   return key;

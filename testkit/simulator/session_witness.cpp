@@ -9,6 +9,7 @@ void SessionWitness::joined(const store::WorkerInfo& info, WorkerKey key) {
   WorkerKey& newest = newest_[info.node];
   if (key <= newest) broken_("node '" + info.node + "' got an incarnation that is not newer than its last");
   newest = key;
+  returns_[info.node] = after(clock_.boot_now(), info.take_back_within);
   signs_of_life_[key] = {.last_try = clock_.boot_now()};
 }
 
@@ -62,7 +63,21 @@ void SessionWitness::claim(WorkerKey worker, const store::SessionHold& hold, Dur
       !has_left(hold.id, holder.generation))
     broken_(who + " was claimed by worker " + to_string(worker) + " while worker " +
             to_string(holder.worker) + " holds it");
+  if (!taken_back && is_kept_for_its_node(hold.id, holder))
+    broken_(who + " was claimed by worker " + to_string(worker) + " while it is kept for node '" +
+            node_of(holder.worker) + "', which was started again");
   holder = {worker, hold.generation, after(now, lease)};
+}
+
+// For a while, and never longer than the lease that its former self had, unless that was ended with it.
+bool SessionWitness::is_kept_for_its_node(std::string_view id, const Holder& holder) {
+  const BootTime now = clock_.boot_now();
+  if (std::min(returns_[node_of(holder.worker)], holder.until) <= now) return false;
+  if (!is_registered_(holder.worker)) return false;
+  return std::ranges::any_of(read_log_(id), [&](const store::SessionLogEntry& entry) {
+    return entry.generation == holder.generation && entry.reason == store::SessionReason::owner_restarted &&
+           entry.kind == store::SessionLogEntry::Kind::released;
+  });
 }
 
 bool SessionWitness::has_left(std::string_view id, Generation generation) const {

@@ -68,6 +68,7 @@ class SessionWitness {
   /// Whether the log says that the session left its holder of this generation.
   [[nodiscard]] bool has_left(std::string_view id, Generation generation) const;
   void judge_sweeps(const store::StoreState& state);
+  [[nodiscard]] bool is_kept_for_its_node(std::string_view id, const Holder& holder);
   void complain_of_broken_promise(std::string_view id, WorkerKey worker);
   [[nodiscard]] const std::string& node_of(WorkerKey worker) { return nodes_[worker]; }
 
@@ -77,6 +78,7 @@ class SessionWitness {
   IsRegistered is_registered_;
   std::map<WorkerKey, std::string> nodes_;
   std::map<std::string, WorkerKey> newest_;  // incarnation of each node
+  std::map<std::string, BootTime> returns_;  // until when what a node held is kept for it
   std::map<WorkerKey, SignsOfLife> signs_of_life_;
   Duration stale_after_ = never;
   std::map<std::string, Holder> holders_;

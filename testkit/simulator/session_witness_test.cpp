@@ -56,6 +56,30 @@ TEST_F(SessionWitnessTest, HasNothingToSayOfAClaimAfterTheHolderWasRemoved) {
   EXPECT_TRUE(complaints_.empty()) << complaints_.front();
 }
 
+TEST_F(SessionWitnessTest, SeesThatASessionWasTakenFromANodeThatWasStartedAgain) {
+  claim(kFirst, 1);
+  witness_.joined({.node = "a", .take_back_within = 5s}, WorkerKey{3});
+  log_ = {{.session = "s",
+           .kind = store::SessionLogEntry::Kind::released,
+           .reason = store::SessionReason::owner_restarted,
+           .generation = Generation{1}}};
+  clock_.advance(4s);
+  claim(kSecond, 2);
+  EXPECT_TRUE(complained("kept for node 'a'"));
+}
+
+TEST_F(SessionWitnessTest, HasNothingToSayOfASessionThatANodeDidNotTakeBackInTime) {
+  claim(kFirst, 1);
+  witness_.joined({.node = "a", .take_back_within = 5s}, WorkerKey{3});
+  log_ = {{.session = "s",
+           .kind = store::SessionLogEntry::Kind::released,
+           .reason = store::SessionReason::owner_restarted,
+           .generation = Generation{1}}};
+  clock_.advance(5s);
+  claim(kSecond, 2);
+  EXPECT_TRUE(complaints_.empty()) << complaints_.front();
+}
+
 TEST_F(SessionWitnessTest, SeesThatARecordWasSweptAwayWhoseOwnerIsRegistered) {
   using Kind = store::SessionLogEntry::Kind;
   claim(kFirst, 1);

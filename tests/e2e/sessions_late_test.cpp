@@ -171,6 +171,28 @@ TEST_P(SessionsLate, AWorkerWithoutANameWaitsForTheLeaseOfItsFormerSelf) {
   death.end();
 }
 
+// Another worker waits for the session, and asks the store while the one that was started again is slow.
+TEST_P(SessionsLate, AWorkerThatIsStartedAgainHasItsSessionsBackAlsoWhenOthersAreFaster) {
+  const auto turns = turns_only();
+  Death death;
+  RuntimeOptions options = named("a", quick(log));
+  options.session_lease = options.session_take_back = 1h;
+  Runtime before(store(&death), options);
+  add_conversations(before, "a");
+  before.start();
+  client().start("converse", "c1", "s1", 1).wait<std::vector<Said>>(kSoon);
+  death.begin();
+  const auto b = worker("b", quick(log));
+  const auto run = client().start("converse", "c2", "s1", 1);
+  Slow slow(point("memory.fetch_activities", "sqlite.next_queue_lane", "postgres.sessions_for"), 300ms);
+  Runtime after(store(&slow), options);
+  add_conversations(after, "a");
+  after.start();
+  EXPECT_EQ(run.wait<std::vector<Said>>(kSoon)[0].node, "a") << log->all();
+  slow.on = false;
+  death.end();
+}
+
 TEST_P(SessionsLate, ALongActivityKeepsItsSessionAgainstOthersPastItsLease) {
   const auto turns = turns_only();
   RuntimeOptions options = quick(log);

@@ -137,11 +137,11 @@ struct SessionLogEntry {
 struct Acquired {
   enum class Kind : std::uint8_t {
     created,
-    reused,      ///< the caller owned it already; its lease begins anew
-    reacquired,  ///< it was unclaimed, lapsed, or failed under `reclaim`
-    closed,      ///< it has ended, by close or by its time to live
-    missing,     ///< there is none, and the policy says not to create it
-    owned_by_another,
+    reused,            ///< the caller owned it already; its lease begins anew
+    reacquired,        ///< it was unclaimed, lapsed, or failed under `reclaim`
+    closed,            ///< it has ended, by close or by its time to live
+    missing,           ///< there is none, and the policy says not to create it
+    owned_by_another,  ///< or kept for the node that held it, which was started again
     requirements_not_met,
     limit_exceeded,
     reacquire_not_allowed,

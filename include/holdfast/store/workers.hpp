@@ -65,6 +65,8 @@ struct WorkerInfo {
   /// After so long without a sign of life it counts as gone, and it begins nothing of its sessions by then.
   /// Unset: as whoever sweeps says.
   std::optional<Duration> stale_after{};
+  /// How long sessions that it takes back from older incarnations of its node are kept for it.
+  Duration take_back_within{};
   friend bool operator==(const WorkerInfo&, const WorkerInfo&) = default;
 };
 
