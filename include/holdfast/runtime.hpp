@@ -92,9 +92,12 @@ struct RuntimeOptions {
   /// others wait for them; never longer than their leases would have lasted.
   Duration session_take_back = std::chrono::seconds(5);
   /// How long the saved state of a session is kept that nobody holds; and how long the record of one that was
-  /// opened, or given a policy, after its end.
+  /// opened, or given a policy, after its end, or, when it has no time to live and nobody who opened it
+  /// lives, after somebody held it last.
   Duration session_state_retention = std::chrono::hours(24);
   Duration session_record_retention = std::chrono::hours(24);
+  /// How long a line of the session log is kept.
+  Duration session_log_retention = std::chrono::hours(7 * 24);
   /// How long the id of a client's request is known after it took effect, or after the instance that it
   /// started is gone: repeated within it, the request answers the same and does nothing.
   Duration request_retention = std::chrono::hours(24);

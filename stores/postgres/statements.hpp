@@ -733,7 +733,10 @@ inline constexpr Statement kDueSessions{
     " OR (s.worker <> 0 AND NOT s.reclaim AND s.lease_until <= $2)"
     " OR (s.worker <> 0 AND s.reclaim AND s.lease_until > $2 AND s.worker <> ALL($6::bigint[]))))"
     " OR ((CASE WHEN s.ended IS NOT NULL THEN s.changed <= $4 WHEN s.worker = ANY($6::bigint[]) THEN false"
-    " WHEN s.on_record THEN s.worker <> 0 AND s.lease_until <= $4"
+    " WHEN s.on_record THEN (s.worker <> 0 OR (s.ttl_until = 9223372036854775807 AND NOT EXISTS (SELECT 1"
+    " FROM instances AS i WHERE i.key = s.opener AND i.status < 3)))"
+    " AND (CASE WHEN s.worker <> 0 THEN s.lease_until ELSE s.changed END)"
+    " <= (CASE WHEN s.saved IS NOT NULL THEN least($3::bigint, $4::bigint) ELSE $4::bigint END)"
     " ELSE (CASE WHEN s.worker <> 0 THEN s.lease_until ELSE s.changed END)"
     " <= (CASE WHEN s.saved IS NOT NULL THEN $3::bigint ELSE $2::bigint END) END)"
     " AND NOT EXISTS (SELECT 1 FROM activities AS a WHERE a.ns = $1 AND a.session = s.id)))"
@@ -747,8 +750,17 @@ inline constexpr Statement kNextSession{
     " FILTER (WHERE ended IS NULL AND NOT on_record AND saved IS NOT NULL"
     " AND (CASE WHEN worker <> 0 THEN lease_until ELSE changed END) > $3),"
     " min(changed) FILTER (WHERE ended IS NOT NULL AND changed > $4),"
-    " min(lease_until) FILTER (WHERE ended IS NULL AND on_record AND worker <> 0 AND lease_until > $4)"
+    " min(CASE WHEN worker <> 0 THEN lease_until ELSE changed END)"
+    " FILTER (WHERE ended IS NULL AND on_record AND saved IS NULL"
+    " AND (CASE WHEN worker <> 0 THEN lease_until ELSE changed END) > $4),"
+    " min(CASE WHEN worker <> 0 THEN lease_until ELSE changed END)"
+    " FILTER (WHERE ended IS NULL AND on_record AND saved IS NOT NULL"
+    " AND (CASE WHEN worker <> 0 THEN lease_until ELSE changed END) > least($3, $4))"
     " FROM sessions WHERE ns = $1"};
+inline constexpr Statement kTrimLog{
+    "postgres.trim_log",
+    "DELETE FROM session_log WHERE number IN (SELECT number FROM session_log WHERE ns = $1 ORDER BY number"
+    " LIMIT $3) AND at <= $2"};
 inline constexpr Statement kLapsedInSessions{
     "postgres.lapsed_in_sessions",
     "SELECT DISTINCT session FROM activities WHERE ns = $1 AND locked AND until <= $2"

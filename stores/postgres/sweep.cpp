@@ -21,6 +21,7 @@ class Due {
   Due(WorkingSet& set, const SweepRequest& request) : set_(set), request_(request) {}
 
   void bring() {
+    trim_log();  // first: what this sweep writes stays
     set_.want_all_workers();
     set_.bring();
     lock_late_workers();
@@ -36,10 +37,22 @@ class Due {
     set_.want_activities(activities_);
     if (set_.asked()) set_.bring();
   }
+  /// Lines of the session log.
+  [[nodiscard]] std::uint64_t trimmed() const { return trimmed_; }
   /// When something may have to be done with a session that was not brought.
   [[nodiscard]] BootTime next() const { return next_; }
 
  private:
+  void trim_log() {
+    if (request_.session_log_retention == never) return;
+    const CalendarTime until = set_.tx().calendar - request_.session_log_retention;
+    const auto max = static_cast<std::int64_t>(request_.max);
+    set_.ask(sql::kTrimLog, Parameters(set_.ns(), until, max), [this](const Answer& answer) {
+      trimmed_ = answer.changed();
+      if (trimmed_ == request_.max) next_ = set_.tx().now;
+    });
+  }
+
   /// Those that may be removed.
   void lock_late_workers() {
     std::vector<WorkerKey> late;
@@ -78,7 +91,8 @@ class Due {
     });
     set_.ask(sql::kNextSession, times, [this, state, record](const Answer& answer) {
       Row row(answer, 0);
-      for (const Duration kept : {Duration::zero(), Duration::zero(), state, record, record}) {
+      for (const Duration kept :
+           {Duration::zero(), Duration::zero(), state, record, record, std::max(state, record)}) {
         const auto from = row.next<std::optional<BootTime>>();
         if (from) next_ = std::min(next_, after(*from, kept));
       }
@@ -91,6 +105,7 @@ class Due {
   std::vector<store::ActivityId> activities_{};
   std::vector<InstanceKey> instances_{};
   std::vector<std::string> sessions_{};
+  std::uint64_t trimmed_ = 0;
   BootTime next_ = rules::kNever;
 };
 
@@ -133,6 +148,7 @@ Swept sweep(WorkingSet& set, const SweepRequest& request, rules::Lapses& lapses)
   Due due(set, request);
   due.bring();
   Swept swept = rules::sweep(set.tx(), request, lapses);
+  swept.remains_removed += due.trimmed();
   const BootTime by_rules = std::min(set.tx().space.next_sweep, due.next());
   set.write_back();
   Remains remains(set, request);

@@ -105,15 +105,27 @@ void write_log(Transaction& tx, const Session& session, SessionLogEntry::Kind ki
                                   .quiet_for = tx.now - session.last_activity});
 }
 
+void tell(Transaction& tx, Instance& watcher, const std::string& session, const SessionNews& news) {
+  deliver(tx, watcher,
+          Message{.kind = MessageKind::news, .address = {Address::Kind::session, session}, .body = news});
+}
+
 void tell_watchers(Transaction& tx, const Session& session, const SessionNews& news) {
   tx.rows.watchers(session.id);
   const auto found = tx.space.watchers.find(session.id);
   if (found == tx.space.watchers.end()) return;
-  for (const InstanceKey key : found->second) {
-    deliver(
-        tx, *find_instance(tx, key),
-        Message{.kind = MessageKind::news, .address = {Address::Kind::session, session.id}, .body = news});
-  }
+  for (const InstanceKey key : found->second) tell(tx, *find_instance(tx, key), session.id, news);
+}
+
+/// What there is to say of a session that has ended, or whose record goes.
+SessionNews end_of(const Session& session, SessionReason reason) {
+  using Kind = SessionNews::Kind;
+  return {.kind = session.ended == SessionState::closed   ? Kind::closed
+                  : session.ended == SessionState::failed ? Kind::lost
+                                                          : Kind::expired,
+          .from = session.owner,
+          .reason = std::string(to_string(reason)),
+          .generation = session.generation};
 }
 
 void changed(Transaction& tx, Session& session, SessionReason reason) {
@@ -299,15 +311,10 @@ void fail_queued(Transaction& tx, Session& session) {
   }
 }
 
-void fail_all(Transaction& tx, Session& session, const std::string& why) {
+void fail_all(Transaction& tx, Session& session) {
   const CancelReason reason = reason_of(session);
   fail_items(tx, session.queued, reason);
   fail_items(tx, session.in_flight, reason);
-  tell_watchers(tx, session,
-                {.kind = SessionNews::Kind::lost,
-                 .from = session.owner,
-                 .reason = why,
-                 .generation = session.generation});
 }
 
 }  // namespace
@@ -315,36 +322,46 @@ void fail_all(Transaction& tx, Session& session, const std::string& why) {
 void close(Transaction& tx, Session& session, SessionReason reason) {
   end(tx, session, SessionState::closed, reason, SessionLogEntry::Kind::closed);
   fail_queued(tx, session);
+  tell_watchers(tx, session, end_of(session, reason));
 }
 
 void expire(Transaction& tx, Session& session) {
   end(tx, session, SessionState::expired, SessionReason::ttl, SessionLogEntry::Kind::expired);
   fail_queued(tx, session);
+  tell_watchers(tx, session, end_of(session, SessionReason::ttl));
 }
 
 void lose(Transaction& tx, Session& session, SessionReason reason) {
   end(tx, session, SessionState::failed, reason, SessionLogEntry::Kind::lost);
-  fail_all(tx, session, std::string(to_string(reason)));
+  fail_all(tx, session);
+  tell_watchers(tx, session, end_of(session, reason));
 }
 
 void abort(Transaction& tx, Session& session, const std::string& note) {
   end(tx, session, SessionState::failed, SessionReason::aborted, SessionLogEntry::Kind::aborted);
   session.note = note;
-  fail_all(tx, session, std::string(to_string(SessionReason::aborted)));
+  fail_all(tx, session);
+  tell_watchers(tx, session, end_of(session, SessionReason::aborted));
 }
 
 void remove(Transaction& tx, Session& session) {
   disown(tx, session);
   write_log(tx, session, SessionLogEntry::Kind::swept, SessionReason::swept, "", session.owner);
+  if (!session.ended) tell_watchers(tx, session, end_of(session, SessionReason::swept));
   const auto found = tx.space.sessions.find(session.id);
   tx.space.sessions.erase(found);
 }
 
 // ---- watching ------------------------------------------------------------------------------------
 
-void watch(Transaction& tx, Instance& instance, const std::string& session) {
-  instance.watched.insert(session);
-  tx.space.watchers[session].insert(instance.view.key);
+// Who comes when it has ended hears of that: there will be nothing else to hear of.
+void watch(Transaction& tx, Instance& instance, const std::string& id) {
+  const Session* const session = find_session(tx, id);
+  const bool has_ended = session != nullptr && session->ended;
+  if (has_ended) tx.rows.watchers(id);
+  const bool is_new = instance.watched.insert(id).second;
+  tx.space.watchers[id].insert(instance.view.key);
+  if (has_ended && is_new) tell(tx, instance, id, end_of(*session, session->reason));
 }
 
 void unwatch(Transaction& tx, Instance& instance, const std::string& session) {

@@ -71,7 +71,7 @@ void abort(Transaction& tx, Session& session, const std::string& note);
 /// Removes the record.
 void remove(Transaction& tx, Session& session);
 
-void watch(Transaction& tx, Instance& instance, const std::string& session);
+void watch(Transaction& tx, Instance& instance, const std::string& id);
 void unwatch(Transaction& tx, Instance& instance, const std::string& session);
 
 }  // namespace holdfast::rules

@@ -23,6 +23,7 @@ class Sweep {
       : tx_(tx), request_(request), lapses_(lapses) {}
 
   Swept run() {
+    trim_session_log();  // first: what this sweep writes stays
     fail_overdue_activities();
     remove_workers();  // before sessions: those that they owned are orphaned from now on
     end_sessions();
@@ -151,10 +152,20 @@ class Sweep {
     if (owned && tx_.space.workers.contains(session.worker)) return kNever;
     const BootTime left_at = owned ? session.lease_until : session.changed;
     if (session.policy.on_record) {
-      return owned ? after(left_at, request_.session_record_retention) : kNever;
+      if (!owned && (session.ttl_until != kNever || opener_lives(session))) return kNever;
+      const Duration kept = request_.session_record_retention;
+      return after(left_at, session.saved ? std::max(kept, request_.session_state_retention) : kept);
     }
     if (owned && session.policy.when_lost == WhenLost::fail) return kNever;  // it is lost first
     return session.saved ? after(left_at, request_.session_state_retention) : left_at;
+  }
+
+  /// Then it may need the session again; or closes it with its end.
+  [[nodiscard]] bool opener_lives(const Session& session) const {
+    if (session.opener == InstanceKey{}) return false;
+    if (!session.policy.outlives_opener) return true;
+    const Instance* const opener = find_instance(tx_, session.opener);
+    return opener != nullptr && !has_ended(opener->view.status);
   }
 
   void remove_sessions() {
@@ -200,6 +211,20 @@ class Sweep {
       });
     }
     std::erase_if(tx_.space.early, [](const auto& entry) { return entry.second.empty(); });
+  }
+
+  /// From its beginning, so that what is left of a session's story is its end.
+  void trim_session_log() {
+    if (request_.session_log_retention == never) return;
+    auto& log = tx_.space.session_log;
+    const CalendarTime until = tx_.calendar - request_.session_log_retention;
+    const auto slice = log.begin() + static_cast<std::ptrdiff_t>(std::min(log.size(), request_.max));
+    const auto kept =
+        std::remove_if(log.begin(), slice, [&](const SessionLogEntry& entry) { return entry.at <= until; });
+    const auto dropped = static_cast<std::size_t>(slice - kept);
+    log.erase(kept, slice);
+    swept_.remains_removed += dropped;
+    if (dropped == request_.max) due_at(tx_.now);
   }
 
   /// The oldest first: the order in which they are forgotten must not depend on the store.

@@ -242,6 +242,14 @@ void write_log(Transaction& tx, const Session& session, SessionLogEntry::Kind ki
          owner, previous_owner, session.generation, to_row(tx.calendar_now), tx.now - session.last_activity);
 }
 
+void tell(Transaction& tx, InstanceKey watcher, const std::string& session, std::string_view body) {
+  deliver(tx, watcher,
+          {.kind = store::MessageKind::news,
+           .address_kind = Address::Kind::session,
+           .address = session,
+           .body = std::string(body)});
+}
+
 void tell_watchers(Transaction& tx, const Session& session, const SessionNews& news) {
   std::vector<InstanceKey> watchers;
   for (Cursor row = tx.rows(tx.sql.watchers, tx.ns, session.id); row.next();) {
@@ -249,13 +257,18 @@ void tell_watchers(Transaction& tx, const Session& session, const SessionNews& n
   }
   if (watchers.empty()) return;
   const std::string body = store::encode_body(news);
-  for (const InstanceKey key : watchers) {
-    deliver(tx, key,
-            {.kind = store::MessageKind::news,
-             .address_kind = Address::Kind::session,
-             .address = session.id,
-             .body = body});
-  }
+  for (const InstanceKey key : watchers) tell(tx, key, session.id, body);
+}
+
+/// What there is to say of a session that has ended, or whose record goes.
+SessionNews end_of(const Session& session, SessionReason reason) {
+  using Kind = SessionNews::Kind;
+  return {.kind = session.ended == SessionState::closed   ? Kind::closed
+                  : session.ended == SessionState::failed ? Kind::lost
+                                                          : Kind::expired,
+          .from = session.owner,
+          .reason = std::string(to_string(reason)),
+          .generation = session.generation};
 }
 
 void note_change(Transaction& tx, Session& session, SessionReason reason) {
@@ -453,15 +466,10 @@ void fail_queued(Transaction& tx, const Session& session) {
   }
 }
 
-void fail_all(Transaction& tx, const Session& session, SessionReason why) {
+void fail_all(Transaction& tx, const Session& session) {
   unpack_session(tx, session.number);
   fail_items(tx, tx.sql.queued_in_session, session);
   fail_items(tx, tx.sql.running_in_session, session);
-  tell_watchers(tx, session,
-                {.kind = SessionNews::Kind::lost,
-                 .from = session.owner,
-                 .reason = std::string(to_string(why)),
-                 .generation = session.generation});
 }
 
 }  // namespace
@@ -469,39 +477,52 @@ void fail_all(Transaction& tx, const Session& session, SessionReason why) {
 void close_session(Transaction& tx, Session& session, SessionReason reason) {
   end(tx, session, SessionState::closed, reason, SessionLogEntry::Kind::closed);
   fail_queued(tx, session);
+  tell_watchers(tx, session, end_of(session, reason));
 }
 
 void expire(Transaction& tx, Session& session) {
   end(tx, session, SessionState::expired, SessionReason::ttl, SessionLogEntry::Kind::expired);
   fail_queued(tx, session);
+  tell_watchers(tx, session, end_of(session, SessionReason::ttl));
 }
 
 void lose(Transaction& tx, Session& session, SessionReason reason) {
   end(tx, session, SessionState::failed, reason, SessionLogEntry::Kind::lost);
-  fail_all(tx, session, reason);
+  fail_all(tx, session);
+  tell_watchers(tx, session, end_of(session, reason));
 }
 
 void abort_session(Transaction& tx, Session& session, std::string_view note) {
   session.note = note;
   end(tx, session, SessionState::failed, SessionReason::aborted, SessionLogEntry::Kind::aborted);
-  fail_all(tx, session, SessionReason::aborted);
+  fail_all(tx, session);
+  tell_watchers(tx, session, end_of(session, SessionReason::aborted));
 }
 
 void remove_session(Transaction& tx, const Session& session) {
   write_log(tx, session, SessionLogEntry::Kind::swept, SessionReason::swept, {}, session.owner);
+  if (!session.ended) tell_watchers(tx, session, end_of(session, SessionReason::swept));
   const std::int64_t number = session.number;
   tx.run(tx.sql.delete_session, number);
   tx.memo.sessions.remove(number);
 }
 
+// Who comes when it has ended hears of that: there will be nothing else to hear of.
+void watch(Transaction& tx, InstanceKey key, const std::string& id) {
+  const bool is_new = tx.change(tx.sql.watch, tx.ns, id, key) == 1;
+  const Session* const session = is_new ? find_session(tx, id) : nullptr;
+  if (session == nullptr || !session->ended) return;
+  tell(tx, key, id, store::encode_body(SessionNews(end_of(*session, session->reason))));
+}
+
 void leave_sessions(Transaction& tx, InstanceKey key) {
+  tx.run(tx.sql.unwatch_all, key);
   std::vector<std::int64_t> opened;
   for (Cursor row = tx.rows(tx.sql.sessions_of_opener, key); row.next();) opened.push_back(row->int64(0));
   for (const std::int64_t number : opened) {
     Session& session = session_of(tx, number);
     if (!session.policy.outlives_opener) close_session(tx, session, SessionReason::opener_ended);
   }
-  tx.run(tx.sql.unwatch_all, key);
 }
 
 Duration let_sessions_lapse(Transaction& tx) {

@@ -101,6 +101,8 @@ void abort_session(Transaction& tx, Session& session, std::string_view note);
 /// Removes the record.
 void remove_session(Transaction& tx, const Session& session);
 
+/// An instance gets its news from now on.
+void watch(Transaction& tx, InstanceKey key, const std::string& id);
 /// An instance has ended or goes away: what it opened is closed, and it watches nothing any more.
 void leave_sessions(Transaction& tx, InstanceKey key);
 

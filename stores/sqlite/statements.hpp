@@ -419,6 +419,10 @@ struct Statements {
       "SELECT until, start_within, total_until, session_over IS NOT NULL FROM running"
       " WHERE kind >> 32 = ?1 AND (start_within IS NOT NULL OR total_until IS NOT NULL"
       " OR session_over IS NOT NULL)"};
+  Query trim_session_log{"sqlite.trim_session_log",
+                         "DELETE FROM session_log WHERE number IN (SELECT number FROM session_log"
+                         " WHERE ns = ?1 ORDER BY number LIMIT ?3) AND at <= ?2"};
+  Query instance_lives{"sqlite.instance_lives", "SELECT 1 FROM instances WHERE key = ?1 AND status < 3"};
   Query session_numbers{"sqlite.session_numbers",
                         "SELECT number FROM sessions WHERE ns = ?1 AND begun ORDER BY id"};
   Query delete_empty_places{"sqlite.delete_empty_places",

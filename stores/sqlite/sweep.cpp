@@ -19,6 +19,7 @@ class Sweep {
       : tx_(tx), request_(request), lapses_(lapses) {}
 
   store::Swept run() {
+    trim_session_log();  // first: what this sweep writes stays
     fail_overdue_activities();
     remove_workers();  // before sessions: those that they owned are orphaned from now on
     look_at_sessions();
@@ -167,10 +168,20 @@ class Sweep {
     if (owned && is_registered(session.worker)) return kNoTime;
     const LeaseTime left_at = owned ? session.lease_until : session.changed;
     if (session.policy.on_record) {
-      return owned ? later(left_at, request_.session_record_retention) : kNoTime;
+      if (!owned && (session.ttl_until != kNoTime || opener_lives(session))) return kNoTime;
+      const Duration kept = request_.session_record_retention;
+      return later(left_at, session.saved ? std::max(kept, request_.session_state_retention) : kept);
     }
     if (owned && session.policy.when_lost == WhenLost::fail) return kNoTime;  // it is lost first
     return session.saved ? later(left_at, request_.session_state_retention) : left_at;
+  }
+
+  /// Then it may need the session again; or closes it with its end.
+  bool opener_lives(const Session& session) {
+    if (session.opener == InstanceKey{}) return false;
+    if (!session.policy.outlives_opener) return true;
+    Cursor row = tx_.rows(tx_.sql.instance_lives, session.opener);
+    return row.next();
   }
 
   bool is_registered(WorkerKey worker) const { return registered_.contains(worker); }
@@ -216,6 +227,16 @@ class Sweep {
   void drop_early() {
     swept_.early_dropped = dropped(tx_.change(tx_.sql.drop_old_early, tx_.ns, tx_.now, request_.max));
     if (Cursor row = tx_.rows(tx_.sql.first_early, tx_.ns); row.next()) due_at(row->int64(0));
+  }
+
+  /// From its beginning, so that what is left of a session's story is its end.
+  void trim_session_log() {
+    if (request_.session_log_retention == never) return;
+    const CalendarTime until = tx_.calendar_now - request_.session_log_retention;
+    const std::uint64_t lines =
+        dropped(tx_.change(tx_.sql.trim_session_log, tx_.ns, to_row(until), request_.max));
+    swept_.remains_removed += lines;
+    if (lines == request_.max) due_at(tx_.now);
   }
 
   void drop_requests() {

@@ -222,6 +222,76 @@ STORE_TEST(SessionSweeps, OrphansAreListedForAWhile) {
   EXPECT_EQ(sweep().sessions_removed, 1U);
 }
 
+// ---- what nobody holds, and has no time to live --------------------------------------------------
+
+STORE_TEST(SessionSweeps, WhatIsOnRecordAndNobodyHoldsIsListedForAWhile) {
+  const Worker a = join("a");
+  const SessionHold hold{"gpu", a.acquire("gpu", {.on_record = true}).session.generation};
+  must(a.release(hold, SessionReason::idle));
+  EXPECT_EQ(sweep().next_due, 24h);
+  pass(24h - 1us);
+  EXPECT_EQ(sweep().sessions_removed, 0U);
+  EXPECT_EQ(session("gpu").state, SessionState::unclaimed);
+  pass(1us);
+  EXPECT_EQ(sweep().sessions_removed, 1U);
+  EXPECT_EQ(log_of(*this, "gpu"), (Texts{"claimed", "released", "swept"}));
+}
+
+STORE_TEST(SessionSweeps, WhatIsOnRecordKeepsItsSavedStateForTheLongerOfTwoTimes) {
+  const Worker a = join("a");
+  const SessionHold hold{"gpu", a.acquire("gpu", {.on_record = true}).session.generation};
+  must(a.release(hold, SessionReason::idle, "state"));
+  const SweepRequest longer{.worker_stale_after = std::chrono::years(10), .session_state_retention = 48h};
+  EXPECT_EQ(sweep(longer).next_due, 48h);
+  pass(48h - 1us);
+  EXPECT_EQ(sweep(longer).sessions_removed, 0U);
+  pass(1us);
+  EXPECT_EQ(sweep(longer).sessions_removed, 1U);
+}
+
+// A time to live ends by itself; and whoever opened it may need it again.
+STORE_TEST(SessionSweeps, SpareWhatHasATimeToLiveOrAnOpenerThatLives) {
+  const Worker a = join("a");
+  const SessionHold lives{"lives", a.acquire("lives", {.ttl = 1000h, .on_record = true}).session.generation};
+  must(a.release(lives, SessionReason::idle));
+  Turn opener = a.begin("order-1");
+  a.commit(opener.opens_session("opened", {.on_record = true})
+               .opens_session("outlives", {.outlives_opener = true, .on_record = true})
+               .keeps_lock());
+  pass(48h);
+  EXPECT_EQ(sweep().sessions_removed, 0U);
+  a.commit(opener.ends());
+  EXPECT_EQ(sweep().sessions_removed, 1U);
+  EXPECT_EQ(answer(store().session("outlives")), "not_found");
+  EXPECT_EQ(session("opened").state, SessionState::closed);
+  EXPECT_EQ(session("lives").state, SessionState::unclaimed);
+}
+
+// ---- the log -------------------------------------------------------------------------------------
+
+STORE_TEST(SessionSweeps, TrimTheLogFromItsBeginningInSlices) {
+  const Worker a = join("a");
+  for (int i = 0; i < 3; ++i) {
+    const SessionHold hold{"gpu", a.acquire("gpu", {.on_record = true}).session.generation};
+    must(a.release(hold, SessionReason::operated));
+  }
+  SweepRequest request{.worker_stale_after = std::chrono::years(10), .session_log_retention = 1h};
+  pass(59min);
+  a.acquire("gpu");
+  EXPECT_EQ(sweep(request).remains_removed, 0U);
+  pass(1min);
+  request.max = 4;
+  const Swept first = sweep(request);
+  EXPECT_EQ(first.remains_removed, 4U);
+  EXPECT_EQ(first.next_due, 0s);
+  EXPECT_EQ(log_of(*this, "gpu"), (Texts{"reclaimed", "released", "reclaimed"}));
+  EXPECT_EQ(sweep(request).remains_removed, 2U);
+  EXPECT_EQ(log_of(*this, "gpu"), Texts{"reclaimed"});
+  request.session_log_retention = never;
+  pass(24h);
+  EXPECT_EQ(sweep(request).remains_removed, 0U);
+}
+
 // ---- the next sweep ------------------------------------------------------------------------------
 
 STORE_TEST(SessionSweeps, AreDueWhenATimeToLiveEnds) {
