@@ -123,7 +123,7 @@ class SessionDesk {
   /// The store did not answer for this one; it is asked again then.
   void not_released(const store::SessionHold& hold, BootTime retry_at);
   /// The store won't let it go: something of it is queued or runs, or its state can't be saved.
-  void stays(const store::SessionHold& hold);
+  void stays(const store::SessionHold& hold, const std::string& why);
   /// It is no longer this worker's.
   void left(const store::SessionHold& hold, store::SessionReason reason);
   void all_left(store::SessionReason reason);
@@ -144,7 +144,8 @@ class SessionDesk {
 
   struct Leaving {
     store::SessionReason reason{};
-    std::uint64_t number = 0;      ///< here; never given twice
+    std::uint64_t number = 0;  ///< here; never given twice
+    BootTime since{};
     bool ready = false;            ///< saved, or nothing to save
     bool asked = false;            ///< the store is about to answer whether it may go
     BootTime retry_at = kLongAgo;  ///< is the store asked again
@@ -172,6 +173,7 @@ class SessionDesk {
     bool said_overdue = false;
     bool hand_over = false;
     bool refused = false;  ///< the store would not let it go
+    bool said_stranded = false;
     std::optional<Leaving> leaving{};
     bool saving = false;                 ///< a thread saves it, for whichever leaving is the newest
     BootTime not_before = kLongAgo;      ///< is it tried again to let it go

@@ -216,6 +216,25 @@ TEST_F(SessionDeskTest, ASessionThatTheStoreDoesNotAnswerForMakesNoOtherWait) {
   EXPECT_EQ(desk.renewals().front().hold, quick);
 }
 
+// Nothing runs what was posted: it is as if to save took for ever.
+TEST_F(SessionDeskTest, OneThatIsSlowToSaveDoesNotKeepOthersFromMakingRoom) {
+  const store::SessionHold slow = acquire("slow");
+  number(*enter(slow), handed) = 1;
+  acquire("quiet");
+  clock.advance(1s);
+  desk.want_room(clock.boot_now());
+  desk.choose_leavers(false);
+  desk.want_room(clock.boot_now());
+  desk.choose_leavers(false);
+  EXPECT_TRUE(desk.releases().empty()) << "the first may make enough room";
+  clock.advance(1s);
+  desk.want_room(clock.boot_now());
+  desk.choose_leavers(false);
+  const auto releases = desk.releases();
+  ASSERT_EQ(releases.size(), 1U);
+  EXPECT_EQ(releases[0].hold.id, "quiet");
+}
+
 // ---- leases that were over ----------------------------------------------------------------------
 
 TEST_F(SessionDeskTest, AnOutageTakesNothingFromASessionThatIsQuiet) {

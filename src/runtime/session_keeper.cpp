@@ -179,7 +179,7 @@ bool SessionKeeper::release() {
     if (may_pass(error)) {
       sessions_.not_released(hold, retry_at);
     } else if (error.kind == StoreError::Kind::conflict) {
-      sessions_.stays(hold);
+      sessions_.stays(hold, error.message);
     } else if (error.kind == StoreError::Kind::gone) {
       sessions_.left(hold, reason_of(error.reason));
     } else {
