@@ -86,7 +86,8 @@ struct RunWait {
   /// The activity's, event's, mailbox's or session's; a child's id; the orchestration's that wants a worker.
   std::string name{};
   /// In words: "running on a, attempt 2", "no live worker serves it (queue 'gpu'), gives up in 40 s",
-  /// "session missing", "requirements not met by any live worker", "no session capacity".
+  /// "session missing", "requirements not met by any live worker", "no session capacity", "session owner has
+  /// no code for it".
   std::string state{};
   /// Whether somebody who is alive could do it: has the code, and serves the queue.
   bool served = true;

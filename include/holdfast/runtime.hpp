@@ -61,7 +61,8 @@ struct RuntimeOptions {
   std::size_t max_abandoned = 64;
   /// A turn that takes longer is reported, its instance is parked, and its thread is replaced.
   Duration turn_time_limit = std::chrono::seconds(10);
-  /// Other workers take it for gone when it gave no sign of life for this long.
+  /// Other workers take it for gone when it gave no sign of life for this long, and they have seen that for
+  /// half as long. Its sessions are free then, whatever is left of their leases.
   Duration worker_stale_after = std::chrono::seconds(60);
 
   /// Work that was handed out so often without an answer fails as poison. From half of it on it is run by
@@ -88,10 +89,16 @@ struct RuntimeOptions {
   std::uint32_t session_limit = 10;
   Duration session_lease = std::chrono::seconds(30);
   Duration session_idle_timeout = std::chrono::minutes(5);
+  /// When it is started again under the same `node_id`, how long its former sessions are kept for it while
+  /// others wait for them; never longer than their leases would have lasted.
+  Duration session_take_back = std::chrono::seconds(5);
   /// How long the saved state of a session is kept that nobody holds; and how long the record of one that was
-  /// opened, or given a policy, after its end.
+  /// opened, or given a policy, after its end, or, when it has no time to live and nobody who opened it
+  /// lives, after somebody held it last.
   Duration session_state_retention = std::chrono::hours(24);
   Duration session_record_retention = std::chrono::hours(24);
+  /// How long a line of the session log is kept.
+  Duration session_log_retention = std::chrono::hours(7 * 24);
   /// How long the id of a client's request is known after it took effect, or after the instance that it
   /// started is gone: repeated within it, the request answers the same and does nothing.
   Duration request_retention = std::chrono::hours(24);

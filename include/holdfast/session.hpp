@@ -22,7 +22,7 @@ namespace holdfast {
 
 /// What happened to a session.
 struct SessionEvent {
-  enum class Kind : std::uint8_t { claimed, moved, lost, restored };
+  enum class Kind : std::uint8_t { claimed, moved, lost, restored, closed, expired };
   Kind kind = Kind::claimed;
   std::string from{};  ///< the owner before, if any
   std::string to{};    ///< the owner from now on, if any
@@ -83,7 +83,7 @@ class Session {
   Op<SessionEvent> next_event() const {
     return {*core_, detail::describe_operation(detail::SessionEventAwaited{settings_.id})};
   }
-  /// Waits until the session has changed hands, or is lost: the next event that is not its first claim.
+  /// Waits until the session has changed hands, or has ended: the next event that is not its first claim.
   Task<SessionEvent> moved() const { return wait_until_moved(*this); }
 
  private:

@@ -74,13 +74,15 @@ class Store {
   /// answered `superseded` from now on: fetches, renewals, claims, saves and releases of sessions; their
   /// hand-off wishes are queued. Their locks stay as they are, and answers with a valid token still count.
   /// Sessions of older incarnations that are not draining: those that may be re-claimed become unclaimed at
-  /// once (the first claim of the new incarnation is `taken_back`), `fail` ones are lost (`owner_restarted`).
+  /// once, and only this node may claim them for WorkerInfo::take_back_within, but no longer than their lease
+  /// would have lasted (its claim is `taken_back`); `fail` ones are lost (`owner_restarted`).
   /// One that drains may renew and release what it has until it is done. The others hear of it by
   /// kActivities: a session may be due to it whose work its owner has no handler for.
   virtual StoreResult<WorkerKey> join(const store::WorkerInfo& info) = 0;
   /// It lives, and says so. `not_found` when its registration was removed as stale: join again.
   virtual StoreResult<void> refresh(WorkerKey worker, bool draining) = 0;
-  /// Removes the registration. What it has locked stays locked until its leases end.
+  /// Removes the registration. What it has locked stays locked until its leases end; sessions that may be
+  /// re-claimed until the next sweep.
   virtual StoreResult<void> leave(WorkerKey worker) = 0;
   virtual StoreResult<std::vector<store::WorkerView>> workers() = 0;
 
@@ -240,8 +242,9 @@ class Store {
   /// remains of deleted instances; repairs. Any worker may call it at any time, and is never removed by its
   /// own sweep. Others may be as late as the sweep itself, after an outage of the store: so a worker is
   /// removed, and a `fail` session declared lost, only when sweeps of this handle saw it overdue for half of
-  /// `worker_stale_after`, or of its lease. What they saw counts no more when a call of the handle was
-  /// answered `unavailable`, or when there was no sweep for the whole of that time.
+  /// the time after which it is stale, or of its lease. What they saw counts no more when a call of the
+  /// handle was answered `unavailable`, or when there was no sweep for the whole of that time. The leases of
+  /// sessions that may be re-claimed end when their owner is not registered any more.
   virtual StoreResult<store::Swept> sweep(const store::SweepRequest& request) = 0;
 
   /// A listener for `mask`; `worker` says whose cancels it wants (0: nobody's).

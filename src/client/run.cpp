@@ -129,15 +129,15 @@ class SessionObstacles {
                  ? "session missing: it waits until a worker acquires the session"
                  : "";
     }
+    if (const std::string stranded = stranded_with_owner(*session, activity); !stranded.empty()) {
+      return stranded;
+    }
     const std::vector<std::string>& requirements = session->policy.requirements;
     std::uint32_t capable = 0;
     std::uint32_t with_room = 0;
     for (const store::WorkerView& worker : workers()) {
       const store::Abilities& abilities = worker.info.abilities;
-      if (worker.draining || !worker.is_alive() || !abilities.handlers.contains(activity.name) ||
-          !abilities.queues.serve(activity.queue)) {
-        continue;
-      }
+      if (worker.draining || !worker.is_alive() || !can_run(worker, activity)) continue;
       const bool covers = std::ranges::all_of(
           requirements, [&](const std::string& one) { return abilities.capabilities.contains(one); });
       capable += covers ? 1 : 0;
@@ -152,6 +152,19 @@ class SessionObstacles {
   }
 
  private:
+  static bool can_run(const store::WorkerView& worker, const store::ActivityView& activity) {
+    const store::Abilities& abilities = worker.info.abilities;
+    return abilities.handlers.contains(activity.name) && abilities.queues.serve(activity.queue);
+  }
+  /// It may go nowhere else without its state, and where it is nobody can run the activity.
+  std::string stranded_with_owner(const store::SessionView& session, const store::ActivityView& activity) {
+    if (session.policy.when_lost != store::SessionPolicy::WhenLost::fail) return {};
+    const auto owner = std::ranges::find(workers(), session.worker, &store::WorkerView::key);
+    if (owner == workers().end() || can_run(*owner, activity)) return {};
+    return "session owner has no code for it: '" + session.owner +
+           "' holds the session and can't hand it over unless its state can be saved; close the session to "
+           "end this wait";
+  }
   const std::vector<store::WorkerView>& workers() {
     if (!workers_) workers_ = core_.store().workers().value_or(std::vector<store::WorkerView>());
     return *workers_;

@@ -200,6 +200,7 @@ void KeepStep::sweep() {
                             .worker_stale_after = worker_.options.worker_stale_after,
                             .session_state_retention = worker_.options.session_state_retention,
                             .session_record_retention = worker_.options.session_record_retention,
+                            .session_log_retention = worker_.options.session_log_retention,
                             .request_retention = worker_.options.request_retention});
   if (!swept) {
     sweep_due_ = after(asked, 1s);

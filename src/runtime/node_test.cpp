@@ -2,6 +2,7 @@
 #include "runtime/node.hpp"
 
 #include "base/lines_test.hpp"
+#include "contract/forwarding_store_test.hpp"
 
 #include <holdfast/client.hpp>
 #include <holdfast/context.hpp>
@@ -15,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -310,6 +312,46 @@ TEST_F(NodeTest, AResultThatIsDroppedIsSaid) {
   one->run({Step::turns});
   EXPECT_EQ(result(), 2);
   EXPECT_EQ(seen[1].delivery, 2);
+}
+
+/// Writes what nobody can read into the rows of activities.
+class Scribbles final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  std::vector<StoreResult<store::Committed>> commit_turns(
+      const store::CommitRequest& request, std::span<const store::TurnCommit> commits) override {
+    std::vector<store::TurnCommit> changed(commits.begin(), commits.end());
+    for (store::TurnCommit& commit : changed) {
+      for (store::NewActivity& activity : commit.activities) activity.body = "\xff";
+    }
+    return ForwardingStore::commit_turns(request, changed);
+  }
+};
+
+TEST_F(NodeTest, AnActivityThatNobodyCanReadIsSetAsideAndItsSessionStays) {
+  Registry registry;
+  add_orchestrations(registry);
+  Script script;
+  Hand hand;
+  Node turns(std::make_shared<Scribbles>(open(&script)), {.node_id = "turns", .logger = lines},
+             std::move(registry), hand, random, [](Step) {});
+  ASSERT_TRUE(turns.join());
+  run = client.start("works_in_a_session", {.id = "i"});
+  const auto one = process("one", false, true);
+  for (int i = 0; i < 3; ++i) {
+    turns.run(Step::keep);
+    turns.run(Step::turns);
+    one->run({Step::activities, Step::answers, Step::keep});
+  }
+  EXPECT_EQ(lines->count("the body of an activity can't be read; it is set aside"), 1U) << lines->all();
+  const auto result = run->result<int>(Duration::zero());
+  ASSERT_FALSE(result);
+  EXPECT_TRUE(seen.empty());
+  const auto rows = open()->set_aside(0, 10);
+  ASSERT_EQ(rows->size(), 1U);
+  EXPECT_EQ(rows->front().bytes, "\xff");
+  EXPECT_EQ(open()->session("s")->owner, "one");
+  EXPECT_EQ(open()->session("s")->state, store::SessionState::active);
 }
 
 // ---- fetches ------------------------------------------------------------------------------------

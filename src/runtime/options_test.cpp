@@ -35,6 +35,8 @@ TEST(RuntimeOptions, SessionsHaveTheseDefaults) {
   EXPECT_EQ(options.session_idle_timeout, 5min);
   EXPECT_EQ(options.session_state_retention, 24h);
   EXPECT_EQ(options.session_record_retention, 24h);
+  EXPECT_EQ(options.session_log_retention, 7 * 24h);
+  EXPECT_EQ(options.session_take_back, 5s);
   EXPECT_EQ(options.worker_stale_after, 60s);
   EXPECT_EQ(options.node_id, "");
 }
@@ -80,6 +82,8 @@ TEST(RuntimeOptions, OtherDurationsAreZeroOrMore) {
       Option{"cache_idle", &RuntimeOptions::cache_idle},
       Option{"session_state_retention", &RuntimeOptions::session_state_retention},
       Option{"session_record_retention", &RuntimeOptions::session_record_retention},
+      Option{"session_log_retention", &RuntimeOptions::session_log_retention},
+      Option{"session_take_back", &RuntimeOptions::session_take_back},
       Option{"request_retention", &RuntimeOptions::request_retention}};
   for (const auto& [name, member] : kDurations) {
     RuntimeOptions options;

@@ -44,7 +44,7 @@ SessionDesk::HeldPointer SessionDesk::take_up(const store::SessionGrant& grant, 
   if (found == books_.end()) return add(grant, asked, reason);
   HeldPointer held = found->second;
   if (held->hold.generation < grant.hold.generation) {
-    if (!grant.claimed || !grant.same_owner) {
+    if (grant.held_since > held->hold.generation) {  // somebody else had it in between
       leave(held, SessionReason::owner_lost);
       return add(grant, asked, reason);
     }
@@ -116,37 +116,55 @@ void SessionDesk::keep_in_time(const Held& held) {
   worker_.keep_by(std::min(after(held.asked, held.lease / 3), after(held.quiet_since, held.idle_timeout)));
 }
 
+namespace {
+
+/// What the answer to acquire_session, or a look at the record, says of a session that is this worker's.
+store::SessionGrant grant_of(const store::SessionView& view, const RuntimeOptions& options) {
+  return {.hold = {view.id, view.generation},
+          .held_since = view.held_since,
+          .lease = view.policy.lease.value_or(options.session_lease),
+          .idle_timeout = view.policy.idle_timeout.value_or(options.session_idle_timeout),
+          .when_lost = view.policy.when_lost,
+          .saved = view.saved};
+}
+
+}  // namespace
+
 void SessionDesk::acquired(const store::Acquired& acquired, BootTime asked) {
   const store::SessionView& view = acquired.session;
-  const store::SessionGrant grant{
-      .hold = {view.id, view.generation},
-      .claimed = acquired.kind != store::Acquired::Kind::reused,
-      .same_owner = acquired.same_owner,
-      .previous_owner = acquired.previous_owner,
-      .lease = view.policy.lease.value_or(worker_.options.session_lease),
-      .idle_timeout = view.policy.idle_timeout.value_or(worker_.options.session_idle_timeout),
-      .when_lost = view.policy.when_lost,
-      .saved = view.saved};
+  store::SessionGrant grant = grant_of(view, worker_.options);
+  grant.claimed = acquired.kind != store::Acquired::Kind::reused;
+  grant.same_owner = acquired.same_owner;
+  grant.previous_owner = acquired.previous_owner;
   const std::lock_guard lock(mutex_);
   const auto found = books_.find(view.id);
-  if (found != books_.end() && found->second->hold == grant.hold) {
-    Held& held = *found->second;
-    held.lease_until = std::max(held.lease_until, after(asked, view.lease_left));
-    held.lapsed = false;  // the store says that it is this worker's
-    show(held);
-    rest_from_now(found->second);
+  if (found == books_.end()) {
+    add(grant, asked, SessionReason::acquired);
     return;
   }
-  if (found != books_.end()) {
-    const HeldPointer before = found->second;
-    if (grant.claimed && grant.same_owner) {
-      rest_from_now(before);
-      return claim_again(before, grant, asked);
-    }
-    // Another one had it in between, or that is not known: what is in memory may be old.
-    leave(before, SessionReason::owner_lost);
+  const HeldPointer held = found->second;
+  if (held->hold == grant.hold) {
+    held->lease_until = std::max(held->lease_until, after(asked, view.lease_left));
+    held->lapsed = false;  // the store says that it is this worker's
+    show(*held);
+    rest_from_now(held);
+  } else if (grant.held_since <= held->hold.generation) {
+    rest_from_now(held);
+    claim_again(held, grant, asked);
+  } else {  // somebody else had it in between
+    leave(held, SessionReason::owner_lost);
+    add(grant, asked, SessionReason::acquired);
   }
-  add(grant, asked, SessionReason::acquired);
+}
+
+void SessionDesk::held_again(const store::SessionHold& before, const store::SessionView& view,
+                             BootTime asked) {
+  const store::SessionGrant grant = grant_of(view, worker_.options);
+  const std::lock_guard lock(mutex_);
+  const HeldPointer held = find_current(before);
+  if (!held || grant.held_since > before.generation) return;
+  // As if it had been asked for when the lease began that the store tells of.
+  claim_again(held, grant, after(asked, view.lease_left) - grant.lease);
 }
 
 // ---- what verbs ask for -------------------------------------------------------------------------
@@ -288,11 +306,18 @@ void SessionDesk::lapsed(const store::SessionHold& hold) {
       {{"session", hold.id}, {"generation", hold.generation.value}});
 }
 
-std::vector<store::SessionHold> SessionDesk::lapsed_ones() const {
+std::vector<store::SessionHold> SessionDesk::lapsed_ones(std::size_t max) {
   const std::lock_guard lock(mutex_);
-  std::vector<store::SessionHold> list;
+  std::vector<Held*> lapsed;
   for (const auto& [id, held] : books_) {
-    if (held->lapsed) list.push_back(held->hold);
+    if (held->lapsed) lapsed.push_back(held.get());
+  }
+  std::ranges::sort(lapsed, {}, [](const Held* held) { return std::pair(held->looked_at, held->hold.id); });
+  lapsed.resize(std::min(lapsed.size(), max));
+  std::vector<store::SessionHold> list;
+  for (Held* const held : lapsed) {
+    held->looked_at = worker_.now();
+    list.push_back(held->hold);
   }
   return list;
 }

@@ -41,8 +41,8 @@ namespace holdfast::runtime {
 /// by acquire_session. It is *held* while its lease is renewed. It *leaves* in peace when it is idle, when
 /// another one needs its place, when its work belongs to another worker, or when this worker drains: its
 /// states are saved in a thread of activities, then it is released. It is *lapsed* when its lease could not
-/// be kept: its states stay for the case that this worker claims it again before anybody else does. When it
-/// has left, its states are destroyed as soon as the last activity in it has ended.
+/// be kept: its states stay, and this worker claims it again unless somebody else does before. When it has
+/// left, its states are destroyed as soon as the last activity in it has ended.
 ///
 /// It may hold very many: what is asked for at every keep step costs what has changed or is due, not what is
 /// held. Only renewals, and a drain, go through all of them.
@@ -98,8 +98,12 @@ class SessionDesk {
   void not_renewed(const store::SessionHold& hold, BootTime retry_at);
   /// Its lease is over, and the store does not renew it.
   void lapsed(const store::SessionHold& hold);
-  /// Those whose lease is over: somebody else may have them by now.
-  [[nodiscard]] std::vector<store::SessionHold> lapsed_ones() const;
+  /// Those whose lease is over: somebody else may have them by now. At most `max`, and first those that were
+  /// answered longest ago.
+  [[nodiscard]] std::vector<store::SessionHold> lapsed_ones(std::size_t max);
+  /// Its lease was over, and the store says that it is this worker's again, as in `view`. No effect when this
+  /// is not what is in the books any more, or when somebody else had it in between.
+  void held_again(const store::SessionHold& before, const store::SessionView& view, BootTime asked);
   /// Says which leases could not be kept, once for each.
   void note_overdue();
 
@@ -119,7 +123,7 @@ class SessionDesk {
   /// The store did not answer for this one; it is asked again then.
   void not_released(const store::SessionHold& hold, BootTime retry_at);
   /// The store won't let it go: something of it is queued or runs, or its state can't be saved.
-  void stays(const store::SessionHold& hold);
+  void stays(const store::SessionHold& hold, const std::string& why);
   /// It is no longer this worker's.
   void left(const store::SessionHold& hold, store::SessionReason reason);
   void all_left(store::SessionReason reason);
@@ -140,7 +144,8 @@ class SessionDesk {
 
   struct Leaving {
     store::SessionReason reason{};
-    std::uint64_t number = 0;      ///< here; never given twice
+    std::uint64_t number = 0;  ///< here; never given twice
+    BootTime since{};
     bool ready = false;            ///< saved, or nothing to save
     bool asked = false;            ///< the store is about to answer whether it may go
     BootTime retry_at = kLongAgo;  ///< is the store asked again
@@ -164,9 +169,11 @@ class SessionDesk {
     std::optional<store::ActivityId> first{};  ///< the activity that is fresh
     std::shared_ptr<SessionMemory> memory{};
     bool lapsed = false;
+    BootTime looked_at = kLongAgo;  ///< since it has lapsed
     bool said_overdue = false;
     bool hand_over = false;
     bool refused = false;  ///< the store would not let it go
+    bool said_stranded = false;
     std::optional<Leaving> leaving{};
     bool saving = false;                 ///< a thread saves it, for whichever leaving is the newest
     BootTime not_before = kLongAgo;      ///< is it tried again to let it go

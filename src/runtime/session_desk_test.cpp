@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <deque>
 #include <functional>
@@ -214,6 +215,118 @@ TEST_F(SessionDeskTest, ASessionThatTheStoreDoesNotAnswerForMakesNoOtherWait) {
   ASSERT_EQ(desk.renewals().size(), 1U);
   EXPECT_EQ(desk.renewals().front().hold, quick);
 }
+
+// Nothing runs what was posted: it is as if to save took for ever.
+TEST_F(SessionDeskTest, OneThatIsSlowToSaveDoesNotKeepOthersFromMakingRoom) {
+  const store::SessionHold slow = acquire("slow");
+  number(*enter(slow), handed) = 1;
+  acquire("quiet");
+  clock.advance(1s);
+  desk.want_room(clock.boot_now());
+  desk.choose_leavers(false);
+  desk.want_room(clock.boot_now());
+  desk.choose_leavers(false);
+  EXPECT_TRUE(desk.releases().empty()) << "the first may make enough room";
+  clock.advance(1s);
+  desk.want_room(clock.boot_now());
+  desk.choose_leavers(false);
+  const auto releases = desk.releases();
+  ASSERT_EQ(releases.size(), 1U);
+  EXPECT_EQ(releases[0].hold.id, "quiet");
+}
+
+// ---- leases that were over ----------------------------------------------------------------------
+
+TEST_F(SessionDeskTest, AnOutageTakesNothingFromASessionThatIsQuiet) {
+  const store::SessionHold hold = acquire("s");
+  number(*enter(hold), handed) = 7;
+  broken.points = {"memory.renew_sessions"};
+  clock.advance(31s);
+  keeper.step();
+  broken.points = {};
+  clock.advance(2s);
+  ASSERT_TRUE(store->sweep({}));
+  keeper.step();
+  executor.run_all();
+  ASSERT_TRUE(desk.find("s"));
+  EXPECT_GT(desk.find("s")->generation, hold.generation);
+  EXPECT_EQ(store->session("s")->state, store::SessionState::active);
+  EXPECT_EQ(number(*enter(*desk.find("s")), handed), 7);
+}
+
+TEST_F(SessionDeskTest, WhatBecameIdleInAnOutageIsSavedAfterIt) {
+  const store::SessionHold hold = acquire("s");
+  number(*enter(hold), handed) = 7;
+  broken.points = {"memory.renew_sessions"};
+  clock.advance(worker.options.session_idle_timeout + 1s);
+  keeper.step();
+  broken.points = {};
+  clock.advance(2s);
+  ASSERT_TRUE(store->sweep({}));
+  keeper.step();
+  executor.run_all();
+  keeper.step();
+  EXPECT_EQ(desk.size(), 0U);
+  EXPECT_EQ(in_store("s", handed), 7);
+}
+
+// The answer to the claim is on its way, or was lost.
+TEST_F(SessionDeskTest, ANewerGenerationOfItsOwnIsNotTakenForAnothers) {
+  const store::SessionHold hold = acquire("s");
+  number(*enter(hold), handed) = 7;
+  clock.advance(31s);
+  const auto claimed = store->acquire_session(WorkerKey{worker.key}, worker.abilities, "s", {.lease = 30s});
+  ASSERT_GT(claimed->session.generation, hold.generation);
+  keeper.step();
+  executor.run_all();
+  ASSERT_TRUE(desk.find("s"));
+  EXPECT_EQ(desk.find("s")->generation, claimed->session.generation);
+  EXPECT_EQ(number(*enter(*desk.find("s")), handed), 7);
+}
+
+TEST_F(SessionDeskTest, WorkOfAClaimWhoseAnswerWasLostFindsWhatIsInMemory) {
+  const store::SessionHold hold = acquire("s");
+  number(*enter(hold), handed) = 7;
+  clock.advance(31s);
+  const auto claimed = store->acquire_session(WorkerKey{worker.key}, worker.abilities, "s", {.lease = 30s});
+  const store::SessionHold now{"s", claimed->session.generation};
+  desk.granted({.hold = now, .held_since = claimed->session.held_since, .lease = 30s}, clock.boot_now());
+  EXPECT_EQ(number(*enter(now), handed), 7);
+}
+
+TEST_F(SessionDeskTest, ButNotWhenAnotherWorkerHadTheSessionInBetween) {
+  const store::SessionHold hold = acquire("s");
+  number(*enter(hold), handed) = 7;
+  const WorkerKey other{*store->join({.node = "other"})};
+  clock.advance(31s);
+  ASSERT_TRUE(store->acquire_session(other, {}, "s", {}));
+  clock.advance(31s);
+  const auto claimed = store->acquire_session(WorkerKey{worker.key}, worker.abilities, "s", {.lease = 30s});
+  const store::SessionHold now{"s", claimed->session.generation};
+  desk.granted({.hold = now, .held_since = claimed->session.held_since, .lease = 30s}, clock.boot_now());
+  EXPECT_EQ(number(*enter(now), handed), 0);
+}
+
+TEST_F(SessionDeskTest, ManyThatHaveLapsedAreClaimedAgainAFewAtATime) {
+  for (int i = 0; i < 100; ++i) acquire("s" + std::to_string(i));
+  clock.advance(31s);
+  const auto active = [&] {
+    return std::ranges::count(*store->sessions("", 1000), store::SessionState::active,
+                              &store::SessionView::state);
+  };
+  keeper.step();
+  const auto at_once = active();
+  EXPECT_GT(at_once, 0);
+  EXPECT_LT(at_once, 100);
+  for (int i = 0; i < 10; ++i) {
+    clock.advance(100ms);
+    keeper.step();
+  }
+  EXPECT_EQ(active(), 100);
+  EXPECT_EQ(desk.size(), 100U);
+}
+
+// ---- registrations ------------------------------------------------------------------------------
 
 TEST_F(SessionDeskTest, AWorkerThatOthersMayTakeForGoneBeginsNothingOfItsSessions) {
   const store::SessionHold hold = acquire("s", 10min);

@@ -17,8 +17,11 @@ using namespace std::chrono_literals;
 constexpr Duration kDrainLook = 100ms;
 // How long until a renewal is tried again that was refused, and neither for its session nor for the store.
 constexpr Duration kRefusedPause = 1s;
-// How often it looks whether somebody else has claimed a session whose lease is over.
+// How often it looks at sessions whose leases are over, and at how many of them: those that it holds must not
+// wait for long meanwhile.
 constexpr Duration kLapsedLook = 1s;
+constexpr Duration kNextLapsedLook = 100ms;
+constexpr std::size_t kLapsedAtOnce = 32;
 
 SessionReason reason_of(CancelReason reason) {
   switch (reason) {
@@ -103,21 +106,59 @@ void SessionKeeper::renew(BootTime now) {
   log(*worker_.logger, LogLevel::debug, "sessions renewed", {{"count", count}, {"of", renewals.size()}});
 }
 
-// A session whose lease is over stays in memory for as long as nobody else has claimed it.
+// A session whose lease is over stays in memory for as long as nobody else has claimed it; and this worker
+// does not wait for work of it to claim it again. So it keeps what it has in memory, or saves it when the
+// session becomes idle.
 void SessionKeeper::look_after_lapsed(BootTime now) {
-  const std::vector<store::SessionHold> lapsed = sessions_.lapsed_ones();
-  look_due_ = lapsed.empty() ? BootTime::max() : after(now, kLapsedLook);
+  const std::vector<store::SessionHold> lapsed = sessions_.lapsed_ones(kLapsedAtOnce);
+  const Duration pause = lapsed.size() < kLapsedAtOnce ? kLapsedLook : kNextLapsedLook;
+  look_due_ = lapsed.empty() ? BootTime::max() : after(now, pause);
   for (const store::SessionHold& hold : lapsed) {
-    const auto view = worker_.store->session(hold.id);
-    if (!view && may_pass(view.error())) {
-      look_due_ = others_.failed("read a session", view.error());
-      return;
-    }
-    others_.worked();
-    const bool same = view && view->generation == hold.generation;
-    const bool waits = same && view->state == store::SessionState::lapsed && worker_.accepting;
-    if (!waits) sessions_.left(hold, same ? view->reason : SessionReason::owner_lost);
+    if (!look_after(hold)) return;
   }
+}
+
+// False when the store does not answer.
+bool SessionKeeper::look_after(const store::SessionHold& hold) {
+  const BootTime asked = worker_.now();
+  const auto view = worker_.store->session(hold.id);
+  if (!view && may_pass(view.error())) {
+    look_due_ = others_.failed("read a session", view.error());
+    return false;
+  }
+  others_.worked();
+  using State = store::SessionState;
+  const bool mine = view && view->worker.value == worker_.key && view->held_since <= hold.generation;
+  if (mine && view->state == State::active) {
+    // Claimed by a call whose answer is on its way, or was lost.
+    sessions_.held_again(hold, *view, asked);
+  } else if (mine && view->state == State::lapsed && worker_.accepting) {
+    return claim_again(hold);
+  } else {
+    const bool same = view && view->generation == hold.generation;
+    sessions_.left(hold, same ? view->reason : SessionReason::owner_lost);
+  }
+  return true;
+}
+
+// Where there is no room for it any more it waits for its next activity. False when the store does not
+// answer.
+bool SessionKeeper::claim_again(const store::SessionHold& hold) {
+  const BootTime asked = worker_.now();
+  const WorkerKey key{worker_.key};
+  const auto answer =
+      worker_.store->acquire_session(key, worker_.abilities, hold.id, {.create_if_missing = false});
+  if (!answer) {
+    worker_.note_standing(answer.error(), key);
+    worker_.note_damage("claim a session again", answer.error());
+    if (!may_pass(answer.error())) return true;
+    look_due_ = others_.failed("claim a session again", answer.error());
+    return false;
+  }
+  using Kind = store::Acquired::Kind;
+  if (answer->kind == Kind::reacquired || answer->kind == Kind::reused)
+    sessions_.held_again(hold, answer->session, asked);
+  return true;
 }
 
 // True when there is room for others.
@@ -138,7 +179,7 @@ bool SessionKeeper::release() {
     if (may_pass(error)) {
       sessions_.not_released(hold, retry_at);
     } else if (error.kind == StoreError::Kind::conflict) {
-      sessions_.stays(hold);
+      sessions_.stays(hold, error.message);
     } else if (error.kind == StoreError::Kind::gone) {
       sessions_.left(hold, reason_of(error.reason));
     } else {

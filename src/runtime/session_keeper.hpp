@@ -33,6 +33,8 @@ class SessionKeeper {
  private:
   void renew(BootTime now);
   void look_after_lapsed(BootTime now);
+  bool look_after(const store::SessionHold& hold);
+  bool claim_again(const store::SessionHold& hold);
   bool release();
   void fail_unmovable(SessionDesk::Which which);
   using Answers = std::vector<StoreResult<void>>;

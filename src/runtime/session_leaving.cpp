@@ -20,6 +20,9 @@ using namespace std::chrono_literals;
 constexpr Duration kReleasePause = 100ms;
 // When code of the user could not save a state, how long until it is called again.
 constexpr Duration kSavePause = 1s;
+// For so long one that leaves is waited for before another one is displaced: the room that it makes may be
+// enough. What takes longer to save does not hold up others.
+constexpr Duration kRoomSoon = 1s;
 
 // One for each reason, of which there are few; never one for each session.
 void count_as_left(Metrics& metrics, SessionReason reason) {
@@ -136,10 +139,13 @@ bool SessionDesk::may_leave(const Held& held) const {
   return held.activities == 0 && !held.leaving && !held.lapsed && !wishes_.contains(held.hold.id);
 }
 
-// With the mutex held. Null when one leaves already, or none can.
+// With the mutex held. Null when one is about to leave already, or none can.
 SessionDesk::HeldPointer SessionDesk::longest_quiet() const {
-  if (!leaving_.empty()) return nullptr;
   const BootTime now = worker_.now();
+  const auto makes_room_soon = [&](const auto& entry) {
+    return after(entry.second->leaving->since, kRoomSoon) > now;
+  };
+  if (std::ranges::any_of(leaving_, makes_room_soon)) return nullptr;
   const auto longest = std::ranges::find_if(by_rest_, [&](const Held* held) {
     return may_leave(*held) && !held->fails && held->not_before <= now;
   });
@@ -149,7 +155,8 @@ SessionDesk::HeldPointer SessionDesk::longest_quiet() const {
 // With the mutex held.
 void SessionDesk::begin_to_leave(const HeldPointer& held, SessionReason reason) {
   const bool nothing_to_save = held->memory->is_empty();
-  held->leaving = Leaving{.reason = reason, .number = ++last_leaving_, .ready = nothing_to_save};
+  held->leaving =
+      Leaving{.reason = reason, .number = ++last_leaving_, .since = worker_.now(), .ready = nothing_to_save};
   leaving_.emplace(held->number, held);
   show(*held);
   if (!nothing_to_save && !std::exchange(held->saving, true)) run([this, held] { save(held); });
@@ -233,10 +240,17 @@ void SessionDesk::not_released(const store::SessionHold& hold, BootTime retry_at
   released_.notify_all();
 }
 
-void SessionDesk::stays(const store::SessionHold& hold) {
+void SessionDesk::stays(const store::SessionHold& hold, const std::string& why) {
   const std::lock_guard lock(mutex_);
   const HeldPointer held = find_current(hold);
   if (!held) return;
+  const bool stranded = held->fails && held->leaving && held->leaving->reason == SessionReason::handed_over;
+  if (stranded && !std::exchange(held->said_stranded, true)) {
+    log(*worker_.logger, LogLevel::warn,
+        "a session has work that this worker has no code for, and can't go to a worker that has; close it to "
+        "end that work",
+        {{"session", hold.id}, {"generation", hold.generation.value}, {"error", why}});
+  }
   const bool displaced = held->leaving && held->leaving->reason == SessionReason::displaced;
   held->hand_over = false;
   held->refused = true;

@@ -84,6 +84,8 @@ void check_options(const RuntimeOptions& options) {
   require_not_negative("cache_idle", options.cache_idle);
   require_not_negative("session_state_retention", options.session_state_retention);
   require_not_negative("session_record_retention", options.session_record_retention);
+  require_not_negative("session_log_retention", options.session_log_retention);
+  require_not_negative("session_take_back", options.session_take_back);
   require_not_negative("request_retention", options.request_retention);
   require(options.turn_threads >= 1, "turn_threads is 0, and must be at least 1");
   require(options.cached_instances >= 1, "cached_instances is 0, and must be at least 1");

@@ -203,9 +203,9 @@ void WorkingSet::want_free_sessions(const std::vector<std::string>& ids) {
       [this](const Answer& answer) { take_free_sessions(answer, store::Saved::size); });
 }
 
-void WorkingSet::want_claimable_sessions(const std::vector<std::string>& ids, std::size_t count) {
+void WorkingSet::want_claimable_sessions(const std::vector<std::string>& ids, std::size_t count, WorkerKey worker) {
   Parameters wanted(ns());
-  wanted.add_all(ids).add(tx().now).add(static_cast<std::int64_t>(count));
+  wanted.add_all(ids).add(tx().now).add(static_cast<std::int64_t>(count)).add(worker);
   ask(sql::kClaimableSessions, wanted,
       [this](const Answer& answer) { take_free_sessions(answer, store::Saved::bytes); });
 }
@@ -279,6 +279,7 @@ std::vector<std::string> WorkingSet::take_sessions(const Answer& answer) {
     session.saved_version = row.next<std::uint64_t>();
     session.created_at = row.next<CalendarTime>();
     session.updated_at = row.next<CalendarTime>();
+    session.held_since = row.next<Generation>();
     if (read_sessions_.contains(session.id)) continue;
     asked_sessions_.insert(session.id);
     read_sessions_.emplace(session.id, session);

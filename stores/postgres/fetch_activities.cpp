@@ -141,7 +141,7 @@ class Candidates {
       for (std::size_t i = 0; i < std::min(claimable_.size(), wanted_claims_ + kPassedOver); ++i) {
         ids.push_back(claimable_[i].id);
       }
-      set_.want_claimable_sessions(ids, wanted_claims_);
+      set_.want_claimable_sessions(ids, wanted_claims_, request_.worker);
     }
     wanted_owned_ = std::min(owned_.size(), request_.max);
     const auto first = owned_.begin();

@@ -171,7 +171,7 @@ void check_schema(const std::string& schema) {
 }  // namespace
 
 std::span<const Migration> migrations() {
-  static constexpr std::array kAll{Migration{1, kMigration1}};
+  static constexpr std::array kAll{Migration{1, kMigration1}, Migration{2, kMigration2}};
   return kAll;
 }
 

@@ -47,10 +47,17 @@ bool can_start(Store& store, const std::string& id) {
 }
 
 /// As a newer library would.
-std::array<Migration, 2> with_another() {
-  return {migrations().front(), Migration{2,
-                                          "ALTER TABLE instances ADD COLUMN colour text;"
-                                          "INSERT INTO migrations (number) VALUES (2)"}};
+constexpr std::int32_t kNextNumber = 3;
+std::vector<Migration> with(std::string_view sql) {
+  std::vector<Migration> all(migrations().begin(), migrations().end());
+  EXPECT_EQ(all.back().number + 1, kNextNumber);
+  all.push_back({kNextNumber, sql});
+  return all;
+}
+std::vector<Migration> with_another() {
+  return with(
+      "ALTER TABLE instances ADD COLUMN colour text;"
+      "INSERT INTO migrations (number) VALUES (3)");
 }
 
 TEST(PostgresOpen, ManyProcessesMayStartAtOnce) {
@@ -105,12 +112,20 @@ TEST(PostgresOpen, AnOlderSchemaIsBroughtUpToDateInPlace) {
   schema.run("DROP SCHEMA " + schema.name() + " CASCADE");
 }
 
+TEST(PostgresOpen, ASchemaOfTheFirstVersionIsBroughtUpToDate) {
+  const TestSchema schema;
+  schema.run("DROP SCHEMA IF EXISTS " + schema.name() + " CASCADE");
+  const PostgresOptions options{.schema = schema.name()};
+  open_schema(connection_setup(schema.uri(), options), options, migrations().first(1));
+  EXPECT_TRUE(can_start(*schema.open(), "order-1"));
+  EXPECT_EQ(schema.number("SELECT max(number) FROM migrations"), migrations().back().number);
+}
+
 TEST(PostgresOpen, AMigrationThatFailsChangesNothing) {
   const TestSchema schema;
   schema.run("DROP SCHEMA IF EXISTS " + schema.name() + " CASCADE");
   schema.open();
-  const std::array plan{migrations().front(),
-                        Migration{2, "ALTER TABLE instances ADD COLUMN colour text; SELECT nonsense"}};
+  const auto plan = with("ALTER TABLE instances ADD COLUMN colour text; SELECT nonsense");
   const PostgresOptions options{.schema = schema.name()};
   EXPECT_THROW(open_schema(connection_setup(schema.uri(), options), options, plan), StoreOpenError);
   EXPECT_THROW(schema.run("SELECT colour FROM instances"), SqlError);
@@ -231,7 +246,7 @@ std::uint64_t checksum(std::string_view text) {
 
 // A schema is known by its number alone: what stands behind a number never changes.
 TEST(PostgresOpen, EveryChangeOfTheSchemaHasANumberOfItsOwn) {
-  const std::array<std::uint64_t, 1> known{0x2a9c835f7e5a606aULL};
+  const std::array<std::uint64_t, 2> known{0x2a9c835f7e5a606aULL, 0x46c918dcd8c045dfULL};
   ASSERT_EQ(migrations().size(), known.size()) << "add the checksum of the new migration here";
   for (std::size_t i = 0; i < known.size(); ++i) {
     EXPECT_EQ(migrations()[i].number, static_cast<std::int32_t>(i + 1));
@@ -251,7 +266,7 @@ TEST(PostgresOpen, ARunningProcessNoticesAMigrationAndWritesNothingMore) {
   const auto answer = store->start(std::array{start_of("order-2")}).front();
   ASSERT_FALSE(answer) << "it writes into a schema that it does not know";
   EXPECT_EQ(answer.error().kind, StoreError::Kind::unavailable);
-  EXPECT_NE(answer.error().message.find("is of version 2"), std::string::npos) << answer.error().message;
+  EXPECT_NE(answer.error().message.find("is of version 3"), std::string::npos) << answer.error().message;
   EXPECT_FALSE(store->find("order-1"));
   EXPECT_EQ(schema.number("SELECT count(*) FROM instances"), 1);
   schema.run("DROP SCHEMA " + schema.name() + " CASCADE");

@@ -471,6 +471,11 @@ inline constexpr Statement kSessionsLockedBy{
     "postgres.sessions_locked_by",
     "SELECT DISTINCT session FROM activities WHERE ns = $1 AND locked AND token = $2 AND until > $3"
     " AND session IS NOT NULL"};
+/// Whether a session is kept for another node than that of `worker`: the one that held it, which was started
+/// again.
+#define HOLDFAST_KEPT_FROM(worker, now)                                                                   \
+  "(s.restarted AND s.worker = 0 AND s.lease_until > " now                                                \
+  " AND s.last_owner <> coalesce((SELECT x.node FROM workers AS x WHERE x.key = " worker "), ''))"
 /// Sessions that the worker holds, and, unless $8, those that it may claim, in the order of their first items
 /// that it may take: whether it holds it, since when the oldest of these items waits (null: there is none),
 /// and whether there are others that it can't run. Sessions without any item are never looked at, however many
@@ -499,7 +504,8 @@ inline constexpr Statement kSessionsFor{
     " AND NOT EXISTS (SELECT 1 FROM kinds AS k WHERE k.id = a.kind AND k.name = ANY($3::text[])"
     " AND ($4 OR k.queue = ANY($5::text[]))))) AS o (strange)"
     " WHERE s.ended IS NULL AND ((s.worker = $2 AND s.lease_until > $6) OR (NOT $8 AND s.ttl_until > $6"
-    " AND (s.worker = 0 OR (s.reclaim AND s.lease_until <= $6)))) AND (i.oldest IS NOT NULL OR o.strange)"
+    " AND (s.worker = 0 OR (s.reclaim AND s.lease_until <= $6)) AND NOT " HOLDFAST_KEPT_FROM("$2", "$6")
+    ")) AND (i.oldest IS NOT NULL OR o.strange)"
     " ORDER BY i.rank, i.since, i.key, i.execution, i.event"};
 /// When something that this worker could run is due: what backs off, and what sessions of others hold.
 inline constexpr Statement kNextFree{
@@ -511,13 +517,15 @@ inline constexpr Statement kNextFree{
 inline constexpr Statement kNextInSessions{
     "postgres.next_in_sessions",
     "SELECT min(CASE WHEN s.worker = $7 AND s.lease_until > $5 THEN a.at"
-    " WHEN s.lease_until > $5 AND s.worker <> 0 THEN greatest(a.at, s.lease_until) ELSE a.at END)"
+    " WHEN s.lease_until > $5 AND (s.worker <> 0 OR " HOLDFAST_KEPT_FROM("$7", "$5")
+    ") THEN greatest(a.at, s.lease_until) ELSE a.at END)"
     " FROM activities AS q JOIN kinds AS k ON k.id = q.kind"
     " JOIN sessions AS s ON s.ns = q.ns AND s.id = q.session"
     " CROSS JOIN LATERAL (SELECT CASE WHEN q.locked THEN q.until ELSE q.ready_since END AS at) AS a"
     " WHERE q.ns = $1 AND q.session IS NOT NULL AND NOT (q.locked AND q.until > $5) AND s.ended IS NULL"
     " AND k.name = ANY($2::text[]) AND ($3 OR k.queue = ANY($4::text[]))"
-    " AND (a.at > $5 OR (s.worker <> $7 AND s.worker <> 0 AND s.lease_until > $5))"
+    " AND (a.at > $5 OR (s.worker <> $7 AND s.worker <> 0 AND s.lease_until > $5)"
+    " OR " HOLDFAST_KEPT_FROM("$7", "$5") ")"
     " AND (a.at <= $5 OR s.requirements <@ $6::text[])"
     " AND ((s.worker = $7 AND s.lease_until > $5) OR s.reclaim OR s.worker = 0)"
     " AND (a.at > $5 OR (s.reclaim AND NOT $8))"};
@@ -587,8 +595,8 @@ inline constexpr Statement kUpsertCancels{
 #define HOLDFAST_SESSION_COLUMNS                                                                        \
   "s.id, s.policy, s.ended, s.reason, s.note, s.owner, s.worker, s.generation, s.lease_until, s.lease," \
   " s.idle_timeout, s.last_owner, s.last_worker, s.planned, s.restarted, s.ran, s.last_activity,"       \
-  " s.changed, s.ttl_until, s.opener, s.opened_by, octet_length(s.saved), s.saved_version,"              \
-  " s.created_at, s.updated_at"
+  " s.changed, s.ttl_until, s.opener, s.opened_by, octet_length(s.saved), s.saved_version,"             \
+  " s.created_at, s.updated_at, s.held_since"
 
 /// $2 to $4: those of these activities. $5: those named. $6: those that have to do with instances which end.
 inline constexpr Statement kSessions{
@@ -606,12 +614,13 @@ inline constexpr Statement kSessionsNow{"postgres.sessions_now",
                                         "SELECT " HOLDFAST_SESSION_COLUMNS
                                         " FROM unnest($2::text[]) AS w JOIN sessions AS s ON s.ns = $1 AND "
                                         "s.id = w ORDER BY s.id FOR UPDATE OF s SKIP LOCKED"};
-/// Of those named the first $4 that may be claimed, and that nobody else has locked: only these are locked.
+/// Of those named the first $4 that worker $5 may claim, and that nobody else has locked: only these are locked.
 inline constexpr Statement kClaimableSessions{
     "postgres.claimable_sessions",
     "SELECT " HOLDFAST_SESSION_COLUMNS
     " FROM unnest($2::text[]) WITH ORDINALITY AS w (id, place) JOIN sessions AS s ON s.ns = $1 AND s.id = w.id"
     " AND s.ended IS NULL AND s.ttl_until > $3 AND (s.worker = 0 OR (s.reclaim AND s.lease_until <= $3))"
+    " AND NOT " HOLDFAST_KEPT_FROM("$5", "$3")
     " ORDER BY w.place LIMIT $4 FOR UPDATE OF s SKIP LOCKED"};
 inline constexpr Statement kReadSessions{
     "postgres.read_sessions", "SELECT " HOLDFAST_SESSION_COLUMNS
@@ -641,21 +650,22 @@ inline constexpr Statement kOwnedByNode{
 inline constexpr Statement kOpenedBy{"postgres.opened_by",
                                      "SELECT id, opener FROM sessions WHERE opener = ANY($1::bigint[])"
                                      " AND opener <> 0 AND ended IS NULL"};
-/// $31: what was saved stays.
+/// $32: what was saved stays.
 inline constexpr Statement kUpsertSessions{
     "postgres.upsert_sessions",
     "INSERT INTO sessions AS s (ns, id, policy, ended, reason, note, owner, worker, generation, lease_until,"
     " lease, idle_timeout, last_owner, last_worker, planned, restarted, ran, last_activity, changed,"
     " ttl_until, opener, opened_by, saved, saved_version, created_at, updated_at, reclaim, on_record,"
-    " max_concurrent, requirements)"
+    " max_concurrent, held_since, requirements)"
     " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,"
-    " $21, $22, $23, $24, $25, $26, $27, $28, $29, $30)"
+    " $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31)"
     " ON CONFLICT (ns, id) DO UPDATE SET policy = $3, ended = $4, reason = $5, note = $6, owner = $7,"
     " worker = $8, generation = $9, lease_until = $10, lease = $11, idle_timeout = $12, last_owner = $13,"
     " last_worker = $14, planned = $15, restarted = $16, ran = $17, last_activity = $18, changed = $19,"
     " ttl_until = $20, opener = $21, opened_by = $22,"
-    " saved = CASE WHEN $31 THEN s.saved ELSE $23 END, saved_version = $24, created_at = $25,"
-    " updated_at = $26, reclaim = $27, on_record = $28, max_concurrent = $29, requirements = $30"};
+    " saved = CASE WHEN $32 THEN s.saved ELSE $23 END, saved_version = $24, created_at = $25,"
+    " updated_at = $26, reclaim = $27, on_record = $28, max_concurrent = $29, held_since = $30,"
+    " requirements = $31"};
 inline constexpr Statement kDeleteSessions{"postgres.delete_sessions",
                                            "DELETE FROM sessions WHERE ns = $1 AND id = ANY($2::text[])"};
 inline constexpr Statement kInsertLog{
@@ -694,10 +704,6 @@ inline constexpr Statement kLockWorker{"postgres.lock_worker",
 inline constexpr Statement kNode{"postgres.node", "SELECT " HOLDFAST_WORKER_COLUMNS
                                                   " FROM workers AS w WHERE w.ns = $1 AND w.node = $2"
                                                   " ORDER BY w.key FOR UPDATE"};
-inline constexpr Statement kStaleWorkers{"postgres.stale_workers",
-                                         "SELECT " HOLDFAST_WORKER_COLUMNS
-                                         " FROM workers AS w WHERE w.ns = $1 AND w.seen <= $2"
-                                         " ORDER BY w.key FOR UPDATE"};
 inline constexpr Statement kAllWorkers{
     "postgres.all_workers", "SELECT " HOLDFAST_WORKER_COLUMNS " FROM workers AS w WHERE w.ns = $1"};
 inline constexpr Statement kCountLiveWorkers{
@@ -792,14 +798,18 @@ inline constexpr Statement kNextOverdue{
     " ELSE least(until + start_within, total_until) END)) FROM activities"
     " WHERE ns = $1 AND locked AND (session_over IS NOT NULL OR start_within IS NOT NULL"
     " OR total_until IS NOT NULL)"};
-/// $2: now, $3 and $4: what was left or has ended since is kept, with saved state and on record. What has
-/// items stays.
+/// $2: now, $3 and $4: what was left or has ended since is kept, with saved state and on record. $6: workers
+/// that stay registered, and with them what they own. What has items stays.
 inline constexpr Statement kDueSessions{
     "postgres.due_sessions",
     "SELECT s.id FROM sessions AS s WHERE s.ns = $1 AND ((s.ended IS NULL AND (s.ttl_until <= $2"
-    " OR (s.worker <> 0 AND NOT s.reclaim AND s.lease_until <= $2)))"
-    " OR ((CASE WHEN s.ended IS NOT NULL THEN s.changed <= $4"
-    " WHEN s.on_record THEN s.worker <> 0 AND s.lease_until <= $4"
+    " OR (s.worker <> 0 AND NOT s.reclaim AND s.lease_until <= $2)"
+    " OR (s.worker <> 0 AND s.reclaim AND s.lease_until > $2 AND s.worker <> ALL($6::bigint[]))))"
+    " OR ((CASE WHEN s.ended IS NOT NULL THEN s.changed <= $4 WHEN s.worker = ANY($6::bigint[]) THEN false"
+    " WHEN s.on_record THEN (s.worker <> 0 OR (s.ttl_until = 9223372036854775807 AND NOT EXISTS (SELECT 1"
+    " FROM instances AS i WHERE i.key = s.opener AND i.status < 3)))"
+    " AND (CASE WHEN s.worker <> 0 THEN s.lease_until ELSE s.changed END)"
+    " <= (CASE WHEN s.saved IS NOT NULL THEN least($3::bigint, $4::bigint) ELSE $4::bigint END)"
     " ELSE (CASE WHEN s.worker <> 0 THEN s.lease_until ELSE s.changed END)"
     " <= (CASE WHEN s.saved IS NOT NULL THEN $3::bigint ELSE $2::bigint END) END)"
     " AND NOT EXISTS (SELECT 1 FROM activities AS a WHERE a.ns = $1 AND a.session = s.id)))"
@@ -813,8 +823,17 @@ inline constexpr Statement kNextSession{
     " FILTER (WHERE ended IS NULL AND NOT on_record AND saved IS NOT NULL"
     " AND (CASE WHEN worker <> 0 THEN lease_until ELSE changed END) > $3),"
     " min(changed) FILTER (WHERE ended IS NOT NULL AND changed > $4),"
-    " min(lease_until) FILTER (WHERE ended IS NULL AND on_record AND worker <> 0 AND lease_until > $4)"
+    " min(CASE WHEN worker <> 0 THEN lease_until ELSE changed END)"
+    " FILTER (WHERE ended IS NULL AND on_record AND saved IS NULL"
+    " AND (CASE WHEN worker <> 0 THEN lease_until ELSE changed END) > $4),"
+    " min(CASE WHEN worker <> 0 THEN lease_until ELSE changed END)"
+    " FILTER (WHERE ended IS NULL AND on_record AND saved IS NOT NULL"
+    " AND (CASE WHEN worker <> 0 THEN lease_until ELSE changed END) > least($3, $4))"
     " FROM sessions WHERE ns = $1"};
+inline constexpr Statement kTrimLog{
+    "postgres.trim_log",
+    "DELETE FROM session_log WHERE number IN (SELECT number FROM session_log WHERE ns = $1 ORDER BY number"
+    " LIMIT $3) AND at <= $2"};
 inline constexpr Statement kLapsedInSessions{
     "postgres.lapsed_in_sessions",
     "SELECT DISTINCT session FROM activities WHERE ns = $1 AND locked AND until <= $2"

@@ -21,24 +21,48 @@ class Due {
   Due(WorkingSet& set, const SweepRequest& request) : set_(set), request_(request) {}
 
   void bring() {
-    set_.want_stale_workers(before(set_.tx().now, request_.worker_stale_after));
+    trim_log();  // first: what this sweep writes stays
+    set_.want_all_workers();
+    set_.bring();
+    lock_late_workers();
     set_.ask(sql::kLetLapse, Parameters(set_.ns(), set_.tx().now));
     set_.ask(sql::kOverdue, Parameters(set_.ns(), static_cast<std::int64_t>(request_.max + 1)),
              [&](const Answer& answer) { take_overdue(answer); });
     ask_sessions();
     set_.ask(sql::kLapsedInSessions, Parameters(set_.ns(), set_.tx().now),
              [&](const Answer& answer) { take_ids(answer); });
-    set_.want_all_workers();
     set_.bring();
     set_.want_sessions(sessions_);
     set_.want_instances(instances_);
     set_.want_activities(activities_);
     if (set_.asked()) set_.bring();
   }
+  /// Lines of the session log.
+  [[nodiscard]] std::uint64_t trimmed() const { return trimmed_; }
   /// When something may have to be done with a session that was not brought.
   [[nodiscard]] BootTime next() const { return next_; }
 
  private:
+  void trim_log() {
+    if (request_.session_log_retention == never) return;
+    const CalendarTime until = set_.tx().calendar - request_.session_log_retention;
+    const auto max = static_cast<std::int64_t>(request_.max);
+    set_.ask(sql::kTrimLog, Parameters(set_.ns(), until, max), [this](const Answer& answer) {
+      trimmed_ = answer.changed();
+      if (trimmed_ == request_.max) next_ = set_.tx().now;
+    });
+  }
+
+  /// Those that may be removed.
+  void lock_late_workers() {
+    std::vector<WorkerKey> late;
+    for (const auto& [key, worker] : set_.tx().space.workers) {
+      const bool is_late = rules::stale_at(worker, request_) <= set_.tx().now;
+      (is_late ? late : on_time_).push_back(key);
+    }
+    for (const WorkerKey key : late) set_.want_locked_worker(key);
+  }
+
   void take_ids(const Answer& answer) {
     for (int i = 0; i < answer.rows(); ++i) sessions_.emplace_back(answer.bytes(i, 0));
   }
@@ -61,13 +85,14 @@ class Due {
     // Each may be expired, lost or removed.
     const std::int64_t most = static_cast<std::int64_t>(3 * request_.max + 1);
     Parameters limited = times;
-    set_.ask(sql::kDueSessions, limited.add(most), [this, most, now](const Answer& answer) {
+    set_.ask(sql::kDueSessions, limited.add(most).add_all(on_time_), [this, most, now](const Answer& answer) {
       take_ids(answer);
       if (answer.rows() == most) next_ = now;
     });
     set_.ask(sql::kNextSession, times, [this, state, record](const Answer& answer) {
       Row row(answer, 0);
-      for (const Duration kept : {Duration::zero(), Duration::zero(), state, record, record}) {
+      for (const Duration kept :
+           {Duration::zero(), Duration::zero(), state, record, record, std::max(state, record)}) {
         const auto from = row.next<std::optional<BootTime>>();
         if (from) next_ = std::min(next_, after(*from, kept));
       }
@@ -76,9 +101,11 @@ class Due {
 
   WorkingSet& set_;
   const SweepRequest& request_;
+  std::vector<WorkerKey> on_time_{};
   std::vector<store::ActivityId> activities_{};
   std::vector<InstanceKey> instances_{};
   std::vector<std::string> sessions_{};
+  std::uint64_t trimmed_ = 0;
   BootTime next_ = rules::kNever;
 };
 
@@ -121,6 +148,7 @@ Swept sweep(WorkingSet& set, const SweepRequest& request, rules::Lapses& lapses)
   Due due(set, request);
   due.bring();
   Swept swept = rules::sweep(set.tx(), request, lapses);
+  swept.remains_removed += due.trimmed();
   const BootTime by_rules = std::min(set.tx().space.next_sweep, due.next());
   set.write_back();
   Remains remains(set, request);

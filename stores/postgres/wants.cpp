@@ -35,6 +35,7 @@ void want_for_commit(WorkingSet& set, const store::CommitRequest& request, const
   }
   for (const store::SessionOpen& open : commit.open_sessions) set.need().sessions.insert(open.id);
   for (const store::SessionClose& close : commit.close_sessions) set.need().sessions.insert(close.id);
+  for (const std::string& watched : commit.watch_sessions) set.need().sessions.insert(watched);
 }
 
 void want_for_start(WorkingSet& set, const store::StartRequest& request) {

@@ -183,11 +183,6 @@ void WorkingSet::want_locked_worker(WorkerKey key) {
   ask(sql::kLockWorker, Parameters(ns(), key), [this](const Answer& answer) { take_workers(answer, true); });
 }
 
-void WorkingSet::want_stale_workers(BootTime seen) {
-  ask(sql::kStaleWorkers, Parameters(ns(), seen),
-      [this](const Answer& answer) { take_workers(answer, true); });
-}
-
 void WorkingSet::worker(WorkerKey key) {
   want_worker(key);
   if (asked()) bring();

@@ -158,8 +158,6 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void want_worker(WorkerKey key);
   /// Only those that are locked may be changed, or be relied on to stay as they are.
   void want_locked_worker(WorkerKey key);
-  /// Those that were last seen then, or before: locked, so that none of them is seen meanwhile.
-  void want_stale_workers(BootTime seen);
   void want_all_workers();
   void want_waiting_above(int priority);
   void want_requests(const std::set<RequestId>& ids);

@@ -94,6 +94,7 @@ LockedActivity lock(Transaction& tx, Activity& activity, WorkerKey worker, LockT
     session.ran = true;
     activity.generation = session.generation;
     locked.session = SessionGrant{.hold = {session.id, session.generation},
+                                  .held_since = session.held_since,
                                   .lease = left(session.lease_until, tx.now),
                                   .idle_timeout = session.idle_timeout,
                                   .when_lost = session.policy.when_lost};

@@ -22,7 +22,7 @@ std::optional<StoreError> refusal(const Transaction& tx, WorkerKey worker, Call 
 bool is_live(const Worker& worker) { return !worker.superseded && !worker.draining; }
 
 bool is_present(const Transaction& tx, const Worker& worker) {
-  return is_live(worker) && tx.now - worker.seen < worker.info.stale_after;
+  return is_live(worker) && tx.now - worker.seen < worker.info.shown_stale_after();
 }
 
 bool can_run(const Abilities& abilities, const Activity& activity) {
@@ -49,7 +49,7 @@ Admission admit(const Transaction& tx, WorkerKey worker, const Abilities& abilit
   const Session* const session = find_session(tx, *activity.session);
   if (session == nullptr || !covers(abilities, session->policy)) return Admission::no;
   const bool held = is_held_by(tx, *session, worker);
-  if (!held && !is_claimable(tx, *session)) return Admission::no;
+  if (!held && (!is_claimable(tx, *session) || is_kept_from(tx, *session, worker))) return Admission::no;
   if (is_full(tx, *session)) return Admission::no;
   return held ? Admission::yes : Admission::by_claim;
 }

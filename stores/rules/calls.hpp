@@ -115,6 +115,8 @@ struct Lapses {
   }
 };
 
+/// When the worker will have given no sign of life for too long.
+[[nodiscard]] BootTime stale_at(const Worker& worker, const SweepRequest& request);
 /// Of what is in the space.
 Swept sweep(Transaction& tx, const SweepRequest& request, Lapses& lapses);
 

@@ -108,13 +108,13 @@ class Fetch {
     }
   }
 
-  /// An item of a session that another worker holds may be taken when that lease is over.
+  /// An item of a session that another worker holds, or that is kept for one, may be taken when that is over.
   void note_lapse(const Activity& activity) {
     if (!activity.session || !can_run(abilities_, activity)) return;
     const Session* const session = find_session(tx_, *activity.session);
-    if (session == nullptr || !is_held(tx_, *session) || session->worker == request_.worker) return;
-    if (session->policy.when_lost == SessionPolicy::WhenLost::fail) return;
-    due_at(session->lease_until);
+    if (session == nullptr || session->policy.when_lost == SessionPolicy::WhenLost::fail) return;
+    const bool held_by_another = is_held(tx_, *session) && session->worker != request_.worker;
+    if (held_by_another || is_kept_from(tx_, *session, request_.worker)) due_at(session->lease_until);
   }
 
   /// One that was held back by what was taken away, and may still run, has room when that is over.
@@ -154,7 +154,9 @@ class Fetch {
     if (!can_run(abilities_, activity)) return;
     const Session* const session = activity.session ? find_session(tx_, *activity.session) : nullptr;
     if (activity.session && (session == nullptr || !covers(abilities_, session->policy))) return;
-    if (session == nullptr || is_held_by(tx_, *session, request_.worker) || is_claimable(tx_, *session)) {
+    const bool free =
+        session == nullptr || (is_claimable(tx_, *session) && !is_kept_from(tx_, *session, request_.worker));
+    if (free || is_held_by(tx_, *session, request_.worker)) {
       due_at(activity.ready_since);
     } else if (session->policy.when_lost == SessionPolicy::WhenLost::reclaim) {
       due_at(std::max(activity.ready_since, session->lease_until));

@@ -71,12 +71,12 @@ CancelReason reason_of(InstanceStatus end) {
 
 void leave_sessions(Transaction& tx, Instance& instance) {
   tx.rows.sessions_of(instance);
+  while (!instance.watched.empty()) unwatch(tx, instance, *instance.watched.begin());
   for (const std::string& id : std::exchange(instance.opened, {})) {
     Session* const session = find_session(tx, id);
     if (session == nullptr || session->ended || session->opener != instance.view.key) continue;
     if (!session->policy.outlives_opener) close(tx, *session, SessionReason::opener_ended);
   }
-  while (!instance.watched.empty()) unwatch(tx, instance, *instance.watched.begin());
 }
 
 bool belongs_to_execution(MessageKind kind) {

@@ -106,6 +106,9 @@ struct Session {
   std::string owner{};      ///< node; after the end: who owned it then
   WorkerKey worker{};       ///< 0: unclaimed
   Generation generation{};  ///< 0: never claimed
+  Generation held_since{};  ///< when its last owner began to hold it, nobody else in between
+  /// Of its owner. When it was taken from an older incarnation of its owner's node: only that node may claim
+  /// it until then.
   BootTime lease_until{};
   Duration lease{};               ///< as stamped by the last claim
   Duration idle_timeout = never;  ///< likewise

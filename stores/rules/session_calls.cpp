@@ -37,7 +37,7 @@ Acquired acquire_new(Transaction& tx, const Worker& worker, const Abilities& abi
 }
 
 /// What stands in the way of claiming a session that exists, if anything does.
-std::optional<Acquired::Kind> obstacle(const Transaction& tx, const Session& session) {
+std::optional<Acquired::Kind> obstacle(const Transaction& tx, const Session& session, WorkerKey worker) {
   if (session.ended == SessionState::closed || session.ended == SessionState::expired ||
       session.ttl_until <= tx.now) {
     return Acquired::Kind::closed;
@@ -45,7 +45,7 @@ std::optional<Acquired::Kind> obstacle(const Transaction& tx, const Session& ses
   if (session.ended && session.policy.when_lost == WhenLost::fail) {
     return Acquired::Kind::reacquire_not_allowed;
   }
-  if (is_held(tx, session)) return Acquired::Kind::owned_by_another;
+  if (is_held(tx, session) || is_kept_from(tx, session, worker)) return Acquired::Kind::owned_by_another;
   if (!session.ended && !is_claimable(tx, session)) return Acquired::Kind::reacquire_not_allowed;
   return std::nullopt;
 }
@@ -58,7 +58,7 @@ Acquired acquire_again(Transaction& tx, const Worker& worker, const Abilities& a
     extend(tx, session);
     return answer_with(tx, session, Acquired::Kind::reused);
   }
-  if (const auto stops = obstacle(tx, session)) return answer_with(tx, session, *stops);
+  if (const auto stops = obstacle(tx, session, worker.key)) return answer_with(tx, session, *stops);
   if (const auto refused = not_for(tx, worker.key, abilities, session.policy)) {
     return answer_with(tx, session, *refused);
   }

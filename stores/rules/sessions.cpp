@@ -25,6 +25,11 @@ bool is_claimable(const Transaction& tx, const Session& session) {
   return session.worker == WorkerKey{} || session.policy.when_lost == SessionPolicy::WhenLost::reclaim;
 }
 
+bool is_kept_from(const Transaction& tx, const Session& session, WorkerKey worker) {
+  return session.restarted && session.lease_until > tx.now && is_claimable(tx, session) &&
+         node_of(tx, worker) != session.last_owner;
+}
+
 bool is_full(const Transaction& tx, const Session& session) {
   const std::size_t limit = session.policy.max_concurrent;
   if (limit == 0) return false;
@@ -106,15 +111,27 @@ void write_log(Transaction& tx, const Session& session, SessionLogEntry::Kind ki
                                   .quiet_for = tx.now - session.last_activity});
 }
 
+void tell(Transaction& tx, Instance& watcher, const std::string& session, const SessionNews& news) {
+  deliver(tx, watcher,
+          Message{.kind = MessageKind::news, .address = {Address::Kind::session, session}, .body = news});
+}
+
 void tell_watchers(Transaction& tx, const Session& session, const SessionNews& news) {
   tx.rows.watchers(session.id);
   const auto found = tx.space.watchers.find(session.id);
   if (found == tx.space.watchers.end()) return;
-  for (const InstanceKey key : found->second) {
-    deliver(
-        tx, *find_instance(tx, key),
-        Message{.kind = MessageKind::news, .address = {Address::Kind::session, session.id}, .body = news});
-  }
+  for (const InstanceKey key : found->second) tell(tx, *find_instance(tx, key), session.id, news);
+}
+
+/// What there is to say of a session that has ended, or whose record goes.
+SessionNews end_of(const Session& session, SessionReason reason) {
+  using Kind = SessionNews::Kind;
+  return {.kind = session.ended == SessionState::closed   ? Kind::closed
+                  : session.ended == SessionState::failed ? Kind::lost
+                                                          : Kind::expired,
+          .from = session.owner,
+          .reason = std::string(to_string(reason)),
+          .generation = session.generation};
 }
 
 void changed(Transaction& tx, Session& session, SessionReason reason) {
@@ -130,12 +147,12 @@ void disown(Transaction& tx, Session& session) {
   if (found->second.empty()) tx.space.owned.erase(found);
 }
 
-/// Nobody owns it any more, and whoever waits for it may claim it.
-void make_unclaimed(Transaction& tx, Session& session) {
+/// Nobody owns it any more, and whoever waits for it may claim it; or only the node that held it, until then.
+void make_unclaimed(Transaction& tx, Session& session, BootTime kept_until = {}) {
   disown(tx, session);
   session.owner.clear();
   session.worker = {};
-  session.lease_until = {};
+  session.lease_until = kept_until;
   if (!session.queued.empty()) tx.news.work |= kActivities;
 }
 
@@ -187,7 +204,7 @@ void revive(Session& session) {
   session.note.clear();
   session.saved.reset();
   session.owner.clear();
-  session.worker = {};
+  session.worker = session.last_worker = {};
 }
 
 // ---- owners --------------------------------------------------------------------------------------
@@ -213,6 +230,7 @@ Claim claim(Transaction& tx, Session& session, const Worker& worker, const Abili
 
   disown(tx, session);
   session.generation = tx.numbers.next_generation();
+  if (!same_owner) session.held_since = session.generation;
   session.owner = session.last_owner = worker.info.node;
   session.worker = session.last_worker = worker.key;
   session.lease = session.policy.lease.value_or(abilities.session_lease);
@@ -239,6 +257,11 @@ void extend(Transaction& tx, Session& session) {
   if (session.policy.when_lost == SessionPolicy::WhenLost::fail) tx.sweep_by(session.lease_until);
 }
 
+void end_lease(Transaction& tx, Session& session) {
+  session.lease_until = tx.now;
+  if (!session.queued.empty()) tx.news.work |= kActivities;
+}
+
 void save(Transaction& tx, Session& session, const SessionSave& save) {
   session.saved = SavedState{.size = save.bytes.size(), .bytes = save.bytes};
   ++session.saved_version;
@@ -255,7 +278,7 @@ void release(Transaction& tx, Session& session, SessionReason reason) {
   make_unclaimed(tx, session);
 }
 
-void owner_restarted(Transaction& tx, Session& session) {
+void owner_restarted(Transaction& tx, Session& session, const Worker& joined) {
   if (session.policy.when_lost == SessionPolicy::WhenLost::fail) {
     lose(tx, session, SessionReason::owner_restarted);
     return;
@@ -263,7 +286,7 @@ void owner_restarted(Transaction& tx, Session& session) {
   changed(tx, session, SessionReason::owner_restarted);
   write_log(tx, session, SessionLogEntry::Kind::released, SessionReason::owner_restarted, "", session.owner);
   session.restarted = true;
-  make_unclaimed(tx, session);
+  make_unclaimed(tx, session, std::min(after(tx.now, joined.info.take_back_within), session.lease_until));
 }
 
 // ---- ends ----------------------------------------------------------------------------------------
@@ -294,15 +317,10 @@ void fail_queued(Transaction& tx, Session& session) {
   }
 }
 
-void fail_all(Transaction& tx, Session& session, const std::string& why) {
+void fail_all(Transaction& tx, Session& session) {
   const CancelReason reason = reason_of(session);
   fail_items(tx, session.queued, reason);
   fail_items(tx, session.in_flight, reason);
-  tell_watchers(tx, session,
-                {.kind = SessionNews::Kind::lost,
-                 .from = session.owner,
-                 .reason = why,
-                 .generation = session.generation});
 }
 
 }  // namespace
@@ -310,36 +328,46 @@ void fail_all(Transaction& tx, Session& session, const std::string& why) {
 void close(Transaction& tx, Session& session, SessionReason reason) {
   end(tx, session, SessionState::closed, reason, SessionLogEntry::Kind::closed);
   fail_queued(tx, session);
+  tell_watchers(tx, session, end_of(session, reason));
 }
 
 void expire(Transaction& tx, Session& session) {
   end(tx, session, SessionState::expired, SessionReason::ttl, SessionLogEntry::Kind::expired);
   fail_queued(tx, session);
+  tell_watchers(tx, session, end_of(session, SessionReason::ttl));
 }
 
 void lose(Transaction& tx, Session& session, SessionReason reason) {
   end(tx, session, SessionState::failed, reason, SessionLogEntry::Kind::lost);
-  fail_all(tx, session, std::string(to_string(reason)));
+  fail_all(tx, session);
+  tell_watchers(tx, session, end_of(session, reason));
 }
 
 void abort(Transaction& tx, Session& session, const std::string& note) {
   end(tx, session, SessionState::failed, SessionReason::aborted, SessionLogEntry::Kind::aborted);
   session.note = note;
-  fail_all(tx, session, std::string(to_string(SessionReason::aborted)));
+  fail_all(tx, session);
+  tell_watchers(tx, session, end_of(session, SessionReason::aborted));
 }
 
 void remove(Transaction& tx, Session& session) {
   disown(tx, session);
   write_log(tx, session, SessionLogEntry::Kind::swept, SessionReason::swept, "", session.owner);
+  if (!session.ended) tell_watchers(tx, session, end_of(session, SessionReason::swept));
   const auto found = tx.space.sessions.find(session.id);
   tx.space.sessions.erase(found);
 }
 
 // ---- watching ------------------------------------------------------------------------------------
 
-void watch(Transaction& tx, Instance& instance, const std::string& session) {
-  instance.watched.insert(session);
-  tx.space.watchers[session].insert(instance.view.key);
+// Who comes when it has ended hears of that: there will be nothing else to hear of.
+void watch(Transaction& tx, Instance& instance, const std::string& id) {
+  const Session* const session = find_session(tx, id);
+  const bool has_ended = session != nullptr && session->ended;
+  if (has_ended) tx.rows.watchers(id);
+  const bool is_new = instance.watched.insert(id).second;
+  tx.space.watchers[id].insert(instance.view.key);
+  if (has_ended && is_new) tell(tx, instance, id, end_of(*session, session->reason));
 }
 
 void unwatch(Transaction& tx, Instance& instance, const std::string& session) {

@@ -16,6 +16,8 @@ namespace holdfast::rules {
 [[nodiscard]] bool is_held_by(const Transaction& tx, const Session& session, WorkerKey worker);
 /// Somebody who meets its requirements may claim it.
 [[nodiscard]] bool is_claimable(const Transaction& tx, const Session& session);
+/// It is claimable, and kept for another node: the one that held it, which was started again.
+[[nodiscard]] bool is_kept_from(const Transaction& tx, const Session& session, WorkerKey worker);
 /// No more of its activities may run at once.
 [[nodiscard]] bool is_full(const Transaction& tx, const Session& session);
 /// Those of its activities that were taken away, and whose code may still run, end no later than these times.
@@ -54,11 +56,13 @@ Claim claim(Transaction& tx, Session& session, const Worker& worker, const Abili
             SessionReason reason);
 /// The lease begins anew; it never outlasts the session's time to live.
 void extend(Transaction& tx, Session& session);
+/// Its owner is gone: whoever waits for it may claim it.
+void end_lease(Transaction& tx, Session& session);
 void save(Transaction& tx, Session& session, const SessionSave& save);
 /// Its owner gives it up.
 void release(Transaction& tx, Session& session, SessionReason reason);
 /// A newer incarnation of its owner's node has joined.
-void owner_restarted(Transaction& tx, Session& session);
+void owner_restarted(Transaction& tx, Session& session, const Worker& joined);
 
 /// Ends it: queued items fail, what is in flight may finish.
 void close(Transaction& tx, Session& session, SessionReason reason);
@@ -69,7 +73,7 @@ void abort(Transaction& tx, Session& session, const std::string& note);
 /// Removes the record.
 void remove(Transaction& tx, Session& session);
 
-void watch(Transaction& tx, Instance& instance, const std::string& session);
+void watch(Transaction& tx, Instance& instance, const std::string& id);
 void unwatch(Transaction& tx, Instance& instance, const std::string& session);
 
 }  // namespace holdfast::rules

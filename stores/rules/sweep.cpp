@@ -13,12 +13,17 @@ namespace {
 
 using WhenLost = SessionPolicy::WhenLost;
 
+Duration stale_after(const Worker& worker, const SweepRequest& request) {
+  return worker.info.stale_after.value_or(request.worker_stale_after);
+}
+
 class Sweep {
  public:
   Sweep(Transaction& tx, const SweepRequest& request, Lapses& lapses)
       : tx_(tx), request_(request), lapses_(lapses) {}
 
   Swept run() {
+    trim_session_log();  // first: what this sweep writes stays
     fail_overdue_activities();
     remove_workers();  // before sessions: those that they owned are orphaned from now on
     end_sessions();
@@ -106,9 +111,19 @@ class Sweep {
       } else if (is_due(lost_at(session), swept_.sessions_lost)) {
         lose(tx_, session, SessionReason::owner_lost);
         ++swept_.sessions_lost;
+      } else if (is_held_by_nobody(session) && is_due(tx_.now, leases_ended_)) {
+        end_lease(tx_, session);
+        ++leases_ended_;
       }
     }
     std::erase_if(lapses_.sessions, [&](const auto& entry) { return !is_lapsed(entry.first); });
+  }
+
+  /// Whoever held it is not registered any more: it was silent for so long that it has stopped its work in
+  /// sessions, or it has left.
+  [[nodiscard]] bool is_held_by_nobody(const Session& session) const {
+    return session.policy.when_lost == WhenLost::reclaim && is_held(tx_, session) &&
+           !tx_.space.workers.contains(session.worker);
   }
 
   [[nodiscard]] bool is_lapsed(const std::string& id) const {
@@ -127,18 +142,30 @@ class Sweep {
     return certain_at(lapse.late, is_known, session.lease);
   }
 
-  /// When the record of a session that is of no more use may go.
+  /// When the record of a session that is of no more use may go. One whose owner is registered is of use,
+  /// however long its lease is over: that worker has it in memory, and may be late because everybody is,
+  /// after an outage of the store.
   [[nodiscard]] BootTime removable_at(const Session& session) const {
     if (!session.queued.empty() || !session.in_flight.empty()) return kNever;
     if (session.ended) return after(session.changed, request_.session_record_retention);
     const bool owned = session.worker != WorkerKey{};
+    if (owned && tx_.space.workers.contains(session.worker)) return kNever;
     const BootTime left_at = owned ? session.lease_until : session.changed;
     if (session.policy.on_record) {
-      const bool orphaned = owned && !tx_.space.workers.contains(session.worker);
-      return orphaned ? after(left_at, request_.session_record_retention) : kNever;
+      if (!owned && (session.ttl_until != kNever || opener_lives(session))) return kNever;
+      const Duration kept = request_.session_record_retention;
+      return after(left_at, session.saved ? std::max(kept, request_.session_state_retention) : kept);
     }
     if (owned && session.policy.when_lost == WhenLost::fail) return kNever;  // it is lost first
     return session.saved ? after(left_at, request_.session_state_retention) : left_at;
+  }
+
+  /// Then it may need the session again; or closes it with its end.
+  [[nodiscard]] bool opener_lives(const Session& session) const {
+    if (session.opener == InstanceKey{}) return false;
+    if (!session.policy.outlives_opener) return true;
+    const Instance* const opener = find_instance(tx_, session.opener);
+    return opener != nullptr && !has_ended(opener->view.status);
   }
 
   void remove_sessions() {
@@ -167,13 +194,12 @@ class Sweep {
   /// When a worker counts as gone, or is to be looked at for that. Who sweeps is not.
   BootTime gone_at(const Worker& worker) {
     if (worker.key == request_.worker) return kNever;
-    const Duration limit = request_.worker_stale_after;
-    if (const BootTime stale = after(worker.seen, limit); stale > tx_.now) return stale;
+    if (const BootTime stale = stale_at(worker, request_); stale > tx_.now) return stale;
     const auto [entry, is_new] = lapses_.workers.try_emplace(worker.key);
     Silence& silence = entry->second;
     const bool is_known = !is_new && silence.heard == worker.seen;
     silence.heard = worker.seen;
-    return certain_at(silence.late, is_known, limit);
+    return certain_at(silence.late, is_known, stale_after(worker, request_));
   }
 
   void drop_early() {
@@ -185,6 +211,20 @@ class Sweep {
       });
     }
     std::erase_if(tx_.space.early, [](const auto& entry) { return entry.second.empty(); });
+  }
+
+  /// From its beginning, so that what is left of a session's story is its end.
+  void trim_session_log() {
+    if (request_.session_log_retention == never) return;
+    auto& log = tx_.space.session_log;
+    const CalendarTime until = tx_.calendar - request_.session_log_retention;
+    const auto slice = log.begin() + static_cast<std::ptrdiff_t>(std::min(log.size(), request_.max));
+    const auto kept =
+        std::remove_if(log.begin(), slice, [&](const SessionLogEntry& entry) { return entry.at <= until; });
+    const auto dropped = static_cast<std::size_t>(slice - kept);
+    log.erase(kept, slice);
+    swept_.remains_removed += dropped;
+    if (dropped == request_.max) due_at(tx_.now);
   }
 
   /// The oldest first: the order in which they are forgotten must not depend on the store.
@@ -223,10 +263,15 @@ class Sweep {
   const SweepRequest& request_;
   Lapses& lapses_;
   Swept swept_{};
+  std::uint64_t leases_ended_ = 0;
   BootTime next_ = kNever;
 };
 
 }  // namespace
+
+BootTime stale_at(const Worker& worker, const SweepRequest& request) {
+  return after(worker.seen, stale_after(worker, request));
+}
 
 Swept sweep(Transaction& tx, const SweepRequest& request, Lapses& lapses) {
   return Sweep(tx, request, lapses).run();

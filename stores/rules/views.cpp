@@ -27,7 +27,7 @@ std::uint32_t count_workers(const Transaction& tx, Predicate predicate) {
 bool is_orphaned(const Transaction& tx, const Session& session) {
   if (state_of(tx, session) != SessionState::lapsed) return false;
   const Worker* const owner = find_worker(tx, session.worker);
-  return owner == nullptr || tx.now - owner->seen >= owner->info.stale_after;
+  return owner == nullptr || stale_at(*owner, SweepRequest{}) <= tx.now;
 }
 
 }  // namespace
@@ -74,6 +74,7 @@ SessionView view(const Transaction& tx, const Session& session, Saved saved) {
                    .owner = session.owner,
                    .worker = session.worker,
                    .generation = session.generation,
+                   .held_since = session.held_since,
                    .policy = session.policy,
                    .lease_left = is_held(tx, session) ? left(session.lease_until, tx.now) : Duration{},
                    .quiet_for = tx.now - session.last_activity,

@@ -18,7 +18,7 @@ void take_from_older(Transaction& tx, const Worker& joined) {
     if (session.ended || session.worker == WorkerKey{} || session.owner != joined.info.node) continue;
     const Worker* const owner = find_worker(tx, session.worker);
     if (owner != nullptr && owner->draining) continue;
-    owner_restarted(tx, session);
+    owner_restarted(tx, session, joined);
   }
 }
 

@@ -229,6 +229,7 @@ store::LockedActivity tell_locked(Transaction& tx, Activity activity, std::strin
   if (activity.session == 0) return locked;
   const Session& session = session_of(tx, activity.session);
   locked.session = store::SessionGrant{.hold = {session.id, session.generation},
+                                       .held_since = session.held_since,
                                        .lease = left_until(session.lease_until, tx.now),
                                        .idle_timeout = session.idle_timeout,
                                        .when_lost = session.policy.when_lost};

@@ -17,7 +17,7 @@ Admission admit(Transaction& tx, WorkerKey worker, const store::Abilities& abili
   const Session& session = session_of(tx, activity.session);
   if (!session.begun || !covers(abilities, session.policy.requirements)) return Admission::no;
   const bool held = is_held_by(tx, session, worker);
-  if (!held && !is_claimable(tx, session)) return Admission::no;
+  if (!held && (!is_claimable(tx, session) || is_kept_from(tx, session, worker))) return Admission::no;
   if (is_full(tx, session)) return Admission::full;
   return held ? Admission::yes : Admission::by_claim;
 }

@@ -310,8 +310,8 @@ class Commit {
   }
 
   void watch(const std::string& session) {
-    tx_.run(tx_.sql.watch, tx_.ns, session, commit_.key);
     instance_->bare = false;
+    sqlite_store::watch(tx_, commit_.key, session);
   }
 
   void send() {

@@ -41,7 +41,7 @@ class ActivityFetch {
  private:
   void consider(const Activity& activity, const QueueItem& item) {
     const Admission admission = admit(tx_, request_.worker, abilities_, activity);
-    if (admission == Admission::no) return;
+    if (admission == Admission::no) return note_kept(activity);
     if (owned_only_ && (activity.session == 0 || admission != Admission::yes))
       return queue_.drop_lane(item.lane);
     if (admission == Admission::full) {
@@ -112,6 +112,13 @@ class ActivityFetch {
     }
     share_ = (claimable.size() + among - 1) / among;
     return *share_;
+  }
+
+  /// One of a session that is kept for another node may be taken when that is over.
+  void note_kept(const Activity& activity) {
+    if (activity.session == 0) return;
+    const Session& session = session_of(tx_, activity.session);
+    if (is_kept_from(tx_, session, request_.worker)) due_at(session.lease_until);
   }
 
   // Those behind it in its lane waited less.

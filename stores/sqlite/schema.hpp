@@ -375,4 +375,12 @@ CREATE TABLE watches (
 CREATE INDEX watches_by_key ON watches (key);
 )sql";
 
+/// The second migration: what one worker holds without a break, and a log that is trimmed from its beginning.
+inline constexpr std::string_view kSchema2 = R"sql(
+-- The generation in which the last owner began to hold it; nobody else has since. 0: never claimed.
+ALTER TABLE sessions ADD COLUMN held_since INTEGER NOT NULL DEFAULT 0;
+UPDATE sessions SET held_since = generation;
+CREATE INDEX session_log_by_number ON session_log (ns, number);
+)sql";
+
 }  // namespace holdfast::sqlite_store

@@ -33,6 +33,9 @@ struct Session {
   std::string owner{};  ///< node; after the end: who owned it then
   WorkerKey worker{};   ///< 0: unclaimed
   Generation generation{};
+  Generation held_since{};
+  /// Of its owner. When it was taken from an older incarnation of its owner's node: only that node may claim
+  /// it until then.
   LeaseTime lease_until = 0;
   Duration lease{};
   Duration idle_timeout = never;

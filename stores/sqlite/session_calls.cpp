@@ -44,7 +44,7 @@ Acquired acquire_new(Transaction& tx, WorkerKey worker, const store::Abilities& 
 }
 
 /// What stands in the way of claiming a session that exists, if anything does.
-std::optional<Acquired::Kind> obstacle(const Transaction& tx, const Session& session) {
+std::optional<Acquired::Kind> obstacle(Transaction& tx, const Session& session, WorkerKey worker) {
   if (session.ended == SessionState::closed || session.ended == SessionState::expired ||
       session.ttl_until <= tx.now) {
     return Acquired::Kind::closed;
@@ -52,7 +52,7 @@ std::optional<Acquired::Kind> obstacle(const Transaction& tx, const Session& ses
   if (session.ended && session.policy.when_lost == WhenLost::fail) {
     return Acquired::Kind::reacquire_not_allowed;
   }
-  if (is_held(tx, session)) return Acquired::Kind::owned_by_another;
+  if (is_held(tx, session) || is_kept_from(tx, session, worker)) return Acquired::Kind::owned_by_another;
   if (!session.ended && !is_claimable(tx, session)) return Acquired::Kind::reacquire_not_allowed;
   return std::nullopt;
 }
@@ -67,7 +67,7 @@ Acquired acquire_again(Transaction& tx, WorkerKey worker, const store::Abilities
     save_session(tx, session);
     return answer_with(tx, session, Acquired::Kind::reused);
   }
-  if (const auto stops = obstacle(tx, session)) return answer_with(tx, session, *stops);
+  if (const auto stops = obstacle(tx, session, worker)) return answer_with(tx, session, *stops);
   if (const auto refused = not_for(tx, worker, abilities, session.policy)) {
     return answer_with(tx, session, *refused);
   }
@@ -196,6 +196,7 @@ store::SessionView view_session(Transaction& tx, const Session& session, store::
       .owner = session.owner,
       .worker = session.worker,
       .generation = session.generation,
+      .held_since = session.held_since,
       .policy = session.policy,
       .lease_left = is_held(tx, session) ? left_until(session.lease_until, tx.now) : Duration{},
       .quiet_for = Duration(tx.now - session.last_activity),
@@ -223,7 +224,7 @@ StoreResult<std::vector<store::SessionView>> view_sessions(Transaction& tx, std:
   const bool with_bytes = saved == store::Saved::bytes;
   for (Cursor row = tx.rows(tx.sql.sessions_after, tx.ns, after, limit, with_bytes); row.next();) {
     store::SessionView& view = views.emplace_back(view_session(tx, read_session(row), saved));
-    if (!row->is_null(28)) view.saved_size = row->uint64(28);
+    if (!row->is_null(29)) view.saved_size = row->uint64(29);
   }
   return views;
 }

@@ -53,6 +53,7 @@ Session read_session(const Cursor& row) {
   session.saved_version = row->uint64(25);
   session.created_at = calendar_from_row(row->int64(26));
   session.updated_at = calendar_from_row(row->int64(27));
+  session.held_since = row->number<Generation>(28);
   return session;
 }
 
@@ -66,7 +67,7 @@ void save_session(Transaction& tx, const Session& s) {
   tx.run(tx.sql.save_session, s.number, s.open, Blob{policy}, ended, to_row(s.reason), s.note, s.owner,
          worker, s.generation, s.lease_until, s.lease.count(), s.idle_timeout.count(), s.last_owner,
          s.last_worker, s.planned, s.restarted, s.ran, s.last_activity, s.changed, ttl, opener, s.opened_by,
-         saved, s.saved_version, to_row(s.created_at), to_row(s.updated_at));
+         saved, s.saved_version, to_row(s.created_at), to_row(s.updated_at), s.held_since);
 }
 
 namespace {
@@ -138,6 +139,11 @@ bool is_held_by(const Transaction& tx, const Session& session, WorkerKey worker)
 bool is_claimable(const Transaction& tx, const Session& session) {
   if (!session.begun || session.ended || session.ttl_until <= tx.now || is_held(tx, session)) return false;
   return session.worker == WorkerKey{} || session.policy.when_lost == WhenLost::reclaim;
+}
+
+bool is_kept_from(Transaction& tx, const Session& session, WorkerKey worker) {
+  return session.restarted && session.lease_until > tx.now && is_claimable(tx, session) &&
+         tx.node_of(worker) != session.last_owner;
 }
 
 bool is_full(Transaction& tx, const Session& session) {
@@ -236,6 +242,14 @@ void write_log(Transaction& tx, const Session& session, SessionLogEntry::Kind ki
          owner, previous_owner, session.generation, to_row(tx.calendar_now), tx.now - session.last_activity);
 }
 
+void tell(Transaction& tx, InstanceKey watcher, const std::string& session, std::string_view body) {
+  deliver(tx, watcher,
+          {.kind = store::MessageKind::news,
+           .address_kind = Address::Kind::session,
+           .address = session,
+           .body = std::string(body)});
+}
+
 void tell_watchers(Transaction& tx, const Session& session, const SessionNews& news) {
   std::vector<InstanceKey> watchers;
   for (Cursor row = tx.rows(tx.sql.watchers, tx.ns, session.id); row.next();) {
@@ -243,13 +257,18 @@ void tell_watchers(Transaction& tx, const Session& session, const SessionNews& n
   }
   if (watchers.empty()) return;
   const std::string body = store::encode_body(news);
-  for (const InstanceKey key : watchers) {
-    deliver(tx, key,
-            {.kind = store::MessageKind::news,
-             .address_kind = Address::Kind::session,
-             .address = session.id,
-             .body = body});
-  }
+  for (const InstanceKey key : watchers) tell(tx, key, session.id, body);
+}
+
+/// What there is to say of a session that has ended, or whose record goes.
+SessionNews end_of(const Session& session, SessionReason reason) {
+  using Kind = SessionNews::Kind;
+  return {.kind = session.ended == SessionState::closed   ? Kind::closed
+                  : session.ended == SessionState::failed ? Kind::lost
+                                                          : Kind::expired,
+          .from = session.owner,
+          .reason = std::string(to_string(reason)),
+          .generation = session.generation};
 }
 
 void note_change(Transaction& tx, Session& session, SessionReason reason) {
@@ -265,11 +284,11 @@ void set_open(Transaction& tx, Session& session, bool open) {
   tx.run(open ? tx.sql.items_to_kinds : tx.sql.items_to_session, session.number);
 }
 
-/// Nobody owns it any more, and whoever waits for it may claim it.
-void make_unclaimed(Transaction& tx, Session& session) {
+/// Nobody owns it any more, and whoever waits for it may claim it; or only the node that held it, until then.
+void make_unclaimed(Transaction& tx, Session& session, LeaseTime kept_until = 0) {
   session.owner.clear();
   session.worker = {};
-  session.lease_until = 0;
+  session.lease_until = kept_until;
   set_open(tx, session, true);
   if (queued_in(tx, session) > 0) tx.wake(store::kActivities);
   save_session(tx, session);
@@ -329,7 +348,7 @@ void revive(Session& session) {
   session.note.clear();
   session.saved.reset();
   session.owner.clear();
-  session.worker = {};
+  session.worker = session.last_worker = {};
 }
 
 // ---- owners -------------------------------------------------------------------------------------
@@ -355,6 +374,7 @@ Claim claim(Transaction& tx, Session& session, WorkerKey worker, const store::Ab
   const std::string& from = found.previous_owner;
 
   session.generation = Generation{++tx.counters().generations};
+  if (!same_owner) session.held_since = session.generation;
   session.owner = session.last_owner = node;
   session.worker = session.last_worker = worker;
   session.lease = session.policy.lease.value_or(abilities.session_lease);
@@ -384,6 +404,13 @@ void extend(Transaction& tx, Session& session) {
   if (session.policy.when_lost == WhenLost::fail) tx.sweep_by(session.lease_until);
 }
 
+void end_lease(Transaction& tx, Session& session) {
+  session.lease_until = tx.now;
+  tx.counters().session_horizon = tx.now;
+  save_session(tx, session);
+  if (queued_in(tx, session) > 0) tx.wake(store::kActivities);
+}
+
 void keep_state(Transaction& tx, Session& session, const store::SessionSave& save) {
   session.saved = save.bytes;
   ++session.saved_version;
@@ -401,7 +428,7 @@ void release(Transaction& tx, Session& session, SessionReason reason) {
   make_unclaimed(tx, session);
 }
 
-void owner_restarted(Transaction& tx, Session& session) {
+void owner_restarted(Transaction& tx, Session& session, const store::WorkerInfo& joined) {
   if (session.policy.when_lost == WhenLost::fail) {
     lose(tx, session, SessionReason::owner_restarted);
     return;
@@ -409,7 +436,7 @@ void owner_restarted(Transaction& tx, Session& session) {
   note_change(tx, session, SessionReason::owner_restarted);
   write_log(tx, session, SessionLogEntry::Kind::released, SessionReason::owner_restarted, {}, session.owner);
   session.restarted = true;
-  make_unclaimed(tx, session);
+  make_unclaimed(tx, session, std::min(later(tx.now, joined.take_back_within), session.lease_until));
 }
 
 // ---- ends ---------------------------------------------------------------------------------------
@@ -439,15 +466,10 @@ void fail_queued(Transaction& tx, const Session& session) {
   }
 }
 
-void fail_all(Transaction& tx, const Session& session, SessionReason why) {
+void fail_all(Transaction& tx, const Session& session) {
   unpack_session(tx, session.number);
   fail_items(tx, tx.sql.queued_in_session, session);
   fail_items(tx, tx.sql.running_in_session, session);
-  tell_watchers(tx, session,
-                {.kind = SessionNews::Kind::lost,
-                 .from = session.owner,
-                 .reason = std::string(to_string(why)),
-                 .generation = session.generation});
 }
 
 }  // namespace
@@ -455,39 +477,52 @@ void fail_all(Transaction& tx, const Session& session, SessionReason why) {
 void close_session(Transaction& tx, Session& session, SessionReason reason) {
   end(tx, session, SessionState::closed, reason, SessionLogEntry::Kind::closed);
   fail_queued(tx, session);
+  tell_watchers(tx, session, end_of(session, reason));
 }
 
 void expire(Transaction& tx, Session& session) {
   end(tx, session, SessionState::expired, SessionReason::ttl, SessionLogEntry::Kind::expired);
   fail_queued(tx, session);
+  tell_watchers(tx, session, end_of(session, SessionReason::ttl));
 }
 
 void lose(Transaction& tx, Session& session, SessionReason reason) {
   end(tx, session, SessionState::failed, reason, SessionLogEntry::Kind::lost);
-  fail_all(tx, session, reason);
+  fail_all(tx, session);
+  tell_watchers(tx, session, end_of(session, reason));
 }
 
 void abort_session(Transaction& tx, Session& session, std::string_view note) {
   session.note = note;
   end(tx, session, SessionState::failed, SessionReason::aborted, SessionLogEntry::Kind::aborted);
-  fail_all(tx, session, SessionReason::aborted);
+  fail_all(tx, session);
+  tell_watchers(tx, session, end_of(session, SessionReason::aborted));
 }
 
 void remove_session(Transaction& tx, const Session& session) {
   write_log(tx, session, SessionLogEntry::Kind::swept, SessionReason::swept, {}, session.owner);
+  if (!session.ended) tell_watchers(tx, session, end_of(session, SessionReason::swept));
   const std::int64_t number = session.number;
   tx.run(tx.sql.delete_session, number);
   tx.memo.sessions.remove(number);
 }
 
+// Who comes when it has ended hears of that: there will be nothing else to hear of.
+void watch(Transaction& tx, InstanceKey key, const std::string& id) {
+  const bool is_new = tx.change(tx.sql.watch, tx.ns, id, key) == 1;
+  const Session* const session = is_new ? find_session(tx, id) : nullptr;
+  if (session == nullptr || !session->ended) return;
+  tell(tx, key, id, store::encode_body(SessionNews(end_of(*session, session->reason))));
+}
+
 void leave_sessions(Transaction& tx, InstanceKey key) {
+  tx.run(tx.sql.unwatch_all, key);
   std::vector<std::int64_t> opened;
   for (Cursor row = tx.rows(tx.sql.sessions_of_opener, key); row.next();) opened.push_back(row->int64(0));
   for (const std::int64_t number : opened) {
     Session& session = session_of(tx, number);
     if (!session.policy.outlives_opener) close_session(tx, session, SessionReason::opener_ended);
   }
-  tx.run(tx.sql.unwatch_all, key);
 }
 
 Duration let_sessions_lapse(Transaction& tx) {

@@ -38,6 +38,8 @@ bool is_held(const Transaction& tx, const Session& session);
 bool is_held_by(const Transaction& tx, const Session& session, WorkerKey worker);
 /// Somebody who meets its requirements may claim it.
 bool is_claimable(const Transaction& tx, const Session& session);
+/// It is claimable, and kept for another node: the one that held it, which was started again.
+bool is_kept_from(Transaction& tx, const Session& session, WorkerKey worker);
 /// No more of its activities may run at once.
 bool is_full(Transaction& tx, const Session& session);
 /// Those of its activities that were taken away, and whose code may still run, end no later than these times.
@@ -81,12 +83,14 @@ Claim claim(Transaction& tx, Session& session, WorkerKey worker, const store::Ab
             store::SessionReason reason);
 /// The lease begins anew; it never outlasts the session's time to live. To be saved by the caller.
 void extend(Transaction& tx, Session& session);
+/// Its owner is gone: whoever waits for it may claim it.
+void end_lease(Transaction& tx, Session& session);
 /// To be saved by the caller.
 void keep_state(Transaction& tx, Session& session, const store::SessionSave& save);
 /// Its owner gives it up.
 void release(Transaction& tx, Session& session, store::SessionReason reason);
 /// A newer incarnation of its owner's node has joined.
-void owner_restarted(Transaction& tx, Session& session);
+void owner_restarted(Transaction& tx, Session& session, const store::WorkerInfo& joined);
 
 /// Ends it: queued items fail, what is in flight may finish.
 void close_session(Transaction& tx, Session& session, store::SessionReason reason);
@@ -97,6 +101,8 @@ void abort_session(Transaction& tx, Session& session, std::string_view note);
 /// Removes the record.
 void remove_session(Transaction& tx, const Session& session);
 
+/// An instance gets its news from now on.
+void watch(Transaction& tx, InstanceKey key, const std::string& id);
 /// An instance has ended or goes away: what it opened is closed, and it watches nothing any more.
 void leave_sessions(Transaction& tx, InstanceKey key);
 

@@ -274,18 +274,19 @@ struct Statements {
       "SELECT number, id, begun, open, policy, ended, reason, note, owner, worker, generation,"
       " lease_until, lease, idle_timeout, last_owner, last_worker, planned, restarted, ran,"
       " last_activity, changed, ttl_until, opener, opened_by, saved, saved_version, created_at,"
-      " updated_at FROM sessions WHERE ns = ?1 AND id = ?2"};
+      " updated_at, held_since FROM sessions WHERE ns = ?1 AND id = ?2"};
   Query session_by_number{"sqlite.session_by_number",
                           "SELECT number, id, begun, open, policy, ended, reason, note, owner, worker,"
                           " generation, lease_until, lease, idle_timeout, last_owner, last_worker, planned,"
                           " restarted, ran, last_activity, changed, ttl_until, opener, opened_by, saved,"
-                          " saved_version, created_at, updated_at FROM sessions WHERE number = ?1"};
+                          " saved_version, created_at, updated_at, held_since FROM sessions"
+                          " WHERE number = ?1"};
   Query sessions_after{
       "sqlite.sessions_after",
       "SELECT number, id, begun, open, policy, ended, reason, note, owner, worker, generation,"
       " lease_until, lease, idle_timeout, last_owner, last_worker, planned, restarted, ran,"
       " last_activity, changed, ttl_until, opener, opened_by, CASE WHEN ?4 THEN saved END, saved_version,"
-      " created_at, updated_at, length(saved)"
+      " created_at, updated_at, held_since, length(saved)"
       " FROM sessions WHERE ns = ?1 AND id > ?2 AND begun ORDER BY id LIMIT ?3"};
   Query insert_session{"sqlite.insert_session",
                        "INSERT INTO sessions (ns, id, begun, open, policy, reason, note, owner, generation,"
@@ -299,8 +300,8 @@ struct Statements {
       " owner = ?7, worker = ?8, generation = ?9, lease_until = ?10, lease = ?11,"
       " idle_timeout = ?12, last_owner = ?13, last_worker = ?14, planned = ?15, restarted = ?16,"
       " ran = ?17, last_activity = ?18, changed = ?19, ttl_until = ?20, opener = ?21,"
-      " opened_by = ?22, saved = ?23, saved_version = ?24, created_at = ?25, updated_at = ?26"
-      " WHERE number = ?1"};
+      " opened_by = ?22, saved = ?23, saved_version = ?24, created_at = ?25, updated_at = ?26,"
+      " held_since = ?27 WHERE number = ?1"};
   Query delete_session{"sqlite.delete_session", "DELETE FROM sessions WHERE number = ?1"};
   Query extend_session{"sqlite.extend_session",
                        "UPDATE sessions SET lease_until = ?2, last_activity = ?3 WHERE number = ?1"};
@@ -420,6 +421,10 @@ struct Statements {
       "SELECT until, start_within, total_until, session_over IS NOT NULL FROM running"
       " WHERE kind >> 32 = ?1 AND (start_within IS NOT NULL OR total_until IS NOT NULL"
       " OR session_over IS NOT NULL)"};
+  Query trim_session_log{"sqlite.trim_session_log",
+                         "DELETE FROM session_log WHERE number IN (SELECT number FROM session_log"
+                         " WHERE ns = ?1 ORDER BY number LIMIT ?3) AND at <= ?2"};
+  Query instance_lives{"sqlite.instance_lives", "SELECT 1 FROM instances WHERE key = ?1 AND status < 3"};
   Query session_numbers{"sqlite.session_numbers",
                         "SELECT number FROM sessions WHERE ns = ?1 AND begun ORDER BY id"};
   Query delete_empty_places{"sqlite.delete_empty_places",

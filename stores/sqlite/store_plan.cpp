@@ -10,7 +10,9 @@ namespace holdfast::sqlite_store {
 
 namespace {
 
-constexpr std::array kMigrations{Migration{.number = 1, .name = "the first schema", .sql = kSchema}};
+constexpr std::array kMigrations{
+    Migration{.number = 1, .name = "the first schema", .sql = kSchema},
+    Migration{.number = 2, .name = "since when sessions are held; a log that is trimmed", .sql = kSchema2}};
 
 constexpr std::chrono::microseconds kSilence = std::chrono::minutes{1};
 

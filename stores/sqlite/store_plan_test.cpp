@@ -79,6 +79,20 @@ TEST(SqliteStorePlan, StopsAStoreUnderWhichTheFileWasUpgraded) {
   }
 }
 
+TEST(SqliteStorePlan, BringsAFileOfTheFirstSchemaUpToDate) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "a.db";
+  ManualClock clock;
+  const SqliteOptions options{.clock = &clock};
+  MigrationPlan first = store_plan(clock);
+  first.migrations = first.migrations.first(1);
+  open_database(path, options, first);
+  const auto store = sqlite(path, options);
+  const WorkerKey worker = store->join({.node = "n"}).value();
+  EXPECT_TRUE(store->acquire_session(worker, {}, "s", {}));
+  EXPECT_TRUE(store->session("s"));
+}
+
 /// FNV-1a, over all that a new file is made of up to that migration.
 std::uint64_t fingerprint(std::span<const Migration> migrations) {
   std::uint64_t hash = 0xcbf29ce484222325;
@@ -92,7 +106,7 @@ std::uint64_t fingerprint(std::span<const Migration> migrations) {
 }
 
 TEST(SqliteStorePlan, NumbersEveryChangeOfTheSchema) {
-  constexpr std::array<std::uint64_t, 1> kFingerprints{10483964334103807937U};
+  constexpr std::array<std::uint64_t, 2> kFingerprints{10483964334103807937U, 13003602861671127891U};
   const auto migrations = store_plan(real_clock()).migrations;
   ASSERT_EQ(migrations.size(), kFingerprints.size()) << "add the fingerprint of the new migration";
   for (std::size_t count = 1; count <= kFingerprints.size(); ++count) {

@@ -6,6 +6,7 @@
 #include "workers.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,7 @@ class Sweep {
       : tx_(tx), request_(request), lapses_(lapses) {}
 
   store::Swept run() {
+    trim_session_log();  // first: what this sweep writes stays
     fail_overdue_activities();
     remove_workers();  // before sessions: those that they owned are orphaned from now on
     look_at_sessions();
@@ -128,7 +130,17 @@ class Sweep {
     } else if (is_due(lost_at(session), swept_.sessions_lost)) {
       lose(tx_, session, store::SessionReason::owner_lost);
       ++swept_.sessions_lost;
+    } else if (is_held_by_nobody(session) && is_due(tx_.now, leases_ended_)) {
+      end_lease(tx_, session);
+      ++leases_ended_;
     }
+  }
+
+  /// Whoever held it is not registered any more: it was silent for so long that it has stopped its work in
+  /// sessions, or it has left.
+  bool is_held_by_nobody(const Session& session) const {
+    return session.policy.when_lost == WhenLost::reclaim && is_held(tx_, session) &&
+           !is_registered(session.worker);
   }
 
   bool is_lapsed(const std::string& id) {
@@ -147,23 +159,32 @@ class Sweep {
     return certain_at(lapse.late, is_known, session.lease);
   }
 
-  /// When the record of a session that is of no more use may go, if nothing belongs to it.
+  /// When the record of a session that is of no more use may go, if nothing belongs to it. One whose owner is
+  /// registered is of use, however long its lease is over: that worker has it in memory, and may be late
+  /// because everybody is, after an outage of the store.
   LeaseTime removable_at(const Session& session) {
     if (session.ended) return later(session.changed, request_.session_record_retention);
     const bool owned = session.worker != WorkerKey{};
+    if (owned && is_registered(session.worker)) return kNoTime;
     const LeaseTime left_at = owned ? session.lease_until : session.changed;
     if (session.policy.on_record) {
-      const bool orphaned = owned && !is_registered(session.worker);
-      return orphaned ? later(left_at, request_.session_record_retention) : kNoTime;
+      if (!owned && (session.ttl_until != kNoTime || opener_lives(session))) return kNoTime;
+      const Duration kept = request_.session_record_retention;
+      return later(left_at, session.saved ? std::max(kept, request_.session_state_retention) : kept);
     }
     if (owned && session.policy.when_lost == WhenLost::fail) return kNoTime;  // it is lost first
     return session.saved ? later(left_at, request_.session_state_retention) : left_at;
   }
 
-  bool is_registered(WorkerKey worker) {
-    Cursor row = tx_.rows(tx_.sql.worker_seen, worker);
+  /// Then it may need the session again; or closes it with its end.
+  bool opener_lives(const Session& session) {
+    if (session.opener == InstanceKey{}) return false;
+    if (!session.policy.outlives_opener) return true;
+    Cursor row = tx_.rows(tx_.sql.instance_lives, session.opener);
     return row.next();
   }
+
+  bool is_registered(WorkerKey worker) const { return registered_.contains(worker); }
 
   void remove_if_due(const Session& session) {
     // Most are not: whether anything belongs to them need not be known.
@@ -176,27 +197,25 @@ class Sweep {
   // ---- the rest -------------------------------------------------------------------------------
 
   void remove_workers() {
-    std::vector<std::pair<WorkerKey, LeaseTime>> workers;
-    for (Cursor row = tx_.rows(tx_.sql.workers, tx_.ns); row.next();) {
-      workers.emplace_back(row->number<WorkerKey>(0), row->int64(4));
-    }
     std::map<WorkerKey, Silence> silent;
-    for (const auto& [key, seen] : workers) {
-      if (is_due(gone_at(key, seen), swept_.workers_removed)) {
+    for (const auto& [key, seen, stale_after] : signs_of_life(tx_)) {
+      if (is_due(gone_at(key, seen, stale_after.value_or(request_.worker_stale_after)),
+                 swept_.workers_removed)) {
         tx_.run(tx_.sql.delete_worker, key, tx_.ns);
         tx_.memo.workers.erase(key.value);
         ++swept_.workers_removed;
-      } else if (const auto known = lapses_.workers.find(key); known != lapses_.workers.end()) {
-        if (known->second.heard == seen) silent.insert(*known);
+        continue;
       }
+      registered_.insert(key);
+      const auto known = lapses_.workers.find(key);
+      if (known != lapses_.workers.end() && known->second.heard == seen) silent.insert(*known);
     }
     lapses_.workers = std::move(silent);
   }
 
   /// When a worker counts as gone, or is to be looked at for that. Who sweeps is not.
-  LeaseTime gone_at(WorkerKey worker, LeaseTime heard) {
+  LeaseTime gone_at(WorkerKey worker, LeaseTime heard, Duration limit) {
     if (worker == request_.worker) return kNoTime;
-    const Duration limit = request_.worker_stale_after;
     if (const LeaseTime stale = later(heard, limit); stale > tx_.now) return stale;
     const auto [entry, is_new] = lapses_.workers.try_emplace(worker);
     Silence& silence = entry->second;
@@ -208,6 +227,16 @@ class Sweep {
   void drop_early() {
     swept_.early_dropped = dropped(tx_.change(tx_.sql.drop_old_early, tx_.ns, tx_.now, request_.max));
     if (Cursor row = tx_.rows(tx_.sql.first_early, tx_.ns); row.next()) due_at(row->int64(0));
+  }
+
+  /// From its beginning, so that what is left of a session's story is its end.
+  void trim_session_log() {
+    if (request_.session_log_retention == never) return;
+    const CalendarTime until = tx_.calendar_now - request_.session_log_retention;
+    const std::uint64_t lines =
+        dropped(tx_.change(tx_.sql.trim_session_log, tx_.ns, to_row(until), request_.max));
+    swept_.remains_removed += lines;
+    if (lines == request_.max) due_at(tx_.now);
   }
 
   void drop_requests() {
@@ -234,7 +263,9 @@ class Sweep {
   Transaction& tx_;
   const store::SweepRequest& request_;
   Lapses& lapses_;
+  std::set<WorkerKey> registered_{};  // once those that are gone were removed
   store::Swept swept_{};
+  std::uint64_t leases_ended_ = 0;
   LeaseTime next_ = kNoTime;
 };
 

@@ -31,7 +31,7 @@ StoreResult<WorkerKey> join(Transaction& tx, const store::WorkerInfo& info) {
   }
   for (const std::int64_t number : owned) {
     Session& session = session_of(tx, number);
-    if (!session.ended) owner_restarted(tx, session);
+    if (!session.ended) owner_restarted(tx, session, info);
   }
   tx.wake(store::kActivities);  // it may have the handler for work that its owner lacks
   return key;
@@ -68,6 +68,16 @@ StoreResult<std::vector<store::WorkerView>> view_workers(Transaction& tx) {
   return views;
 }
 
+std::vector<SignOfLife> signs_of_life(Transaction& tx) {
+  std::vector<SignOfLife> signs;
+  for (Cursor row = tx.rows(tx.sql.workers, tx.ns); row.next();) {
+    signs.push_back({.worker = row->number<WorkerKey>(0),
+                     .seen = row->int64(4),
+                     .stale_after = read_info(row->blob(1)).value_or(store::WorkerInfo{}).stale_after});
+  }
+  return signs;
+}
+
 std::vector<LiveWorker> live_workers(Transaction& tx) {
   std::vector<LiveWorker> workers;
   for (Cursor row = tx.rows(tx.sql.live_workers, tx.ns); row.next();) {
@@ -83,7 +93,7 @@ std::vector<LiveWorker> live_workers(Transaction& tx) {
 std::vector<LiveWorker> present_workers(Transaction& tx) {
   std::vector<LiveWorker> workers = live_workers(tx);
   std::erase_if(workers, [&](const LiveWorker& worker) {
-    return Duration(tx.now - worker.seen) >= worker.info.stale_after;
+    return Duration(tx.now - worker.seen) >= worker.info.shown_stale_after();
   });
   return workers;
 }
@@ -92,7 +102,7 @@ bool is_stale(Transaction& tx, WorkerKey worker) {
   Cursor row = tx.rows(tx.sql.worker_seen, worker);
   if (!row.next()) return true;
   const store::WorkerInfo info = read_info(row->blob(1)).value_or(store::WorkerInfo{});
-  return Duration(tx.now - row->int64(0)) >= info.stale_after;
+  return Duration(tx.now - row->int64(0)) >= info.shown_stale_after();
 }
 
 std::size_t count_live_workers(Transaction& tx) {

@@ -6,6 +6,7 @@
 #include <holdfast/store/workers.hpp>
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 namespace holdfast::sqlite_store {
@@ -14,6 +15,15 @@ StoreResult<WorkerKey> join(Transaction& tx, const store::WorkerInfo& info);
 StoreResult<void> refresh(Transaction& tx, WorkerKey worker, bool draining);
 StoreResult<void> leave(Transaction& tx, WorkerKey worker);
 StoreResult<std::vector<store::WorkerView>> view_workers(Transaction& tx);
+
+/// When a worker was heard of last, and how long it may be silent, if it says so.
+struct SignOfLife {
+  WorkerKey worker{};
+  LeaseTime seen = 0;
+  std::optional<Duration> stale_after{};
+};
+/// Of all that are registered.
+std::vector<SignOfLife> signs_of_life(Transaction& tx);
 
 struct LiveWorker {
   WorkerKey key{};

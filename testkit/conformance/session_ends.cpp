@@ -329,5 +329,41 @@ STORE_TEST(SessionEnds, AnAbortedOneMayBeOpenedAnew) {
   opens_anew(*this, a, session("gpu").generation);
 }
 
+// ---- what backs off ------------------------------------------------------------------------------
+
+/// Its first attempt has failed, and the next one is far away.
+void back_off(const Worker& worker, const SessionPolicy& policy) {
+  worker.commit(worker.begin("order-1").opens_session("gpu", policy).schedules(of_session("gpu")));
+  worker.fetch_turns();  // the answer to the opening
+  must(worker.retry(worker.fetch_activity(), 1h));
+}
+
+STORE_TEST(SessionEnds, ALossFailsWhatBacksOff) {
+  const Worker a = join("a");
+  back_off(a, fails());
+  pass(a.info.abilities.session_lease);
+  sweep();
+  pass(a.info.abilities.session_lease / 2);
+  EXPECT_EQ(sweep().sessions_lost, 1U);
+  EXPECT_TRUE(activities().empty());
+  EXPECT_EQ(told(a), (Texts{"order-1: news gpu: claimed", "order-1: taken 1/2: session_lost",
+                            "order-1: news gpu: lost"}));
+}
+
+STORE_TEST(SessionEnds, ACloseFailsWhatBacksOff) {
+  const Worker a = join("a");
+  back_off(a, {.on_record = true});
+  must(store().close_session("gpu", SessionReason::operated));
+  EXPECT_TRUE(activities().empty());
+}
+
+STORE_TEST(SessionEnds, TheEndOfATimeToLiveFailsWhatBacksOff) {
+  const Worker a = join("a");
+  back_off(a, {.ttl = 1min, .on_record = true});
+  pass(1min);
+  EXPECT_EQ(sweep().sessions_expired, 1U);
+  EXPECT_TRUE(activities().empty());
+}
+
 }  // namespace
 }  // namespace holdfast::testing::conformance

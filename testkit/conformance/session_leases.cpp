@@ -202,13 +202,56 @@ STORE_TEST(SessionLeases, ASessionThatNobodyClaimedExpiresToo) {
   EXPECT_TRUE(activities().empty());
 }
 
+// So it knows whether what it has in memory is still true, also when the answer to a claim was lost.
+STORE_TEST(SessionLeases, TheirOwnerIsToldSinceWhenNobodyElseHadTheSession) {
+  const Worker a = join("a");
+  const Worker b = join("b");
+  const Duration lease = a.info.abilities.session_lease;
+  const SessionView first = a.acquire("gpu").session;
+  EXPECT_EQ(first.held_since, first.generation);
+  a.commit(a.begin("order-1").schedules(of_session("gpu")));
+  pass(lease);
+  const Work claimed = a.fetch_activity();
+  EXPECT_TRUE(claimed->session->claimed);
+  EXPECT_EQ(claimed->session->held_since, first.generation);
+  const Works again = a.fetch_activities_again(claimed.token);
+  ASSERT_EQ(again.works.size(), 1U);
+  const SessionGrant& grant = *again.works[0]->session;
+  EXPECT_FALSE(grant.claimed);
+  EXPECT_GT(grant.hold.generation, first.generation);
+  EXPECT_EQ(grant.held_since, first.generation);
+  must(a.finish(again.works[0]));
+  must(a.release(grant.hold, SessionReason::idle, "state"));
+  const SessionView back = a.acquire("gpu").session;
+  EXPECT_EQ(back.held_since, first.generation);
+  must(a.release({"gpu", back.generation}, SessionReason::idle, "state"));
+  const SessionView of_b = b.acquire("gpu").session;
+  EXPECT_EQ(of_b.held_since, of_b.generation);
+  pass(lease);
+  const SessionView of_a = a.acquire("gpu").session;
+  EXPECT_EQ(of_a.held_since, of_a.generation);
+}
+
+STORE_TEST(SessionLeases, OfOneThatWasAbortedBeginWithNothingOfWhatItHad) {
+  const Worker a = join("a");
+  a.commit(a.begin("order-1").schedules(of_session("gpu", {.on_record = true})));
+  const Work work = a.fetch_activity();
+  must(a.answer_with(
+      {.id = work.id(), .token = work.token, .result = Finished{"x"}, .abort_session = "broken"}));
+  const Acquired again = a.acquire("gpu");
+  EXPECT_EQ(again.kind, Acquired::Kind::reacquired);
+  EXPECT_FALSE(again.same_owner);
+  EXPECT_EQ(again.session.held_since, again.session.generation);
+}
+
 // Each time that a session begins, and each time that it changes hands.
 STORE_TEST(SessionLeases, ARecordThatIsMadeAgainNeverRepeatsAGeneration) {
   const Worker a = join("a");
   const Generation before = a.acquire("gpu").session.generation;
   pass(a.info.abilities.session_lease);
+  must(store().leave(a.key));
   EXPECT_EQ(sweep().sessions_removed, 1U);
-  const Acquired again = a.acquire("gpu");
+  const Acquired again = join("b").acquire("gpu");
   EXPECT_EQ(again.kind, Acquired::Kind::created);
   EXPECT_GT(again.session.generation, before);
 }

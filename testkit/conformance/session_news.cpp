@@ -81,6 +81,85 @@ STORE_TEST(SessionNews, TellOfAnAbort) {
   EXPECT_EQ(std::get<store::SessionNews>(turn->messages[0].body).reason, "aborted");
 }
 
+/// What the only instance that is ready was told, and the last of it.
+store::SessionNews last_news(const Worker& worker, const Texts& expected) {
+  const Turn turn = worker.fetch_turn();
+  EXPECT_EQ(turn.messages(), expected);
+  const auto* const news = std::get_if<store::SessionNews>(&turn->messages.back().body);
+  return news != nullptr ? *news : store::SessionNews{};
+}
+
+STORE_TEST(SessionNews, TellOfAClose) {
+  const Worker a = join("a");
+  const Generation generation = a.acquire("gpu", {.on_record = true}).session.generation;
+  a.commit(a.begin("order-1").watches_session("gpu").waits_for({session_news("gpu")}));
+  must(store().close_session("gpu", SessionReason::operated));
+  const store::SessionNews news = last_news(a, {"news gpu: closed"});
+  EXPECT_EQ(news.from, "a");
+  EXPECT_EQ(news.reason, "operated");
+  EXPECT_EQ(news.generation, generation);
+}
+
+STORE_TEST(SessionNews, TellWhoeverWatchesWhenItsOpenerEnds) {
+  const Worker a = join("a");
+  Turn opener = a.begin("order-1");
+  a.commit(opener.opens_session("gpu", {.on_record = true}).keeps_lock());
+  a.commit(a.begin("order-2").watches_session("gpu").waits_for({session_news("gpu")}));
+  a.commit(opener.ends());
+  EXPECT_EQ(last_news(a, {"news gpu: closed"}).reason, "opener_ended");
+  EXPECT_EQ(row("order-1").messages.size(), 0U);
+}
+
+STORE_TEST(SessionNews, TellOfTheEndOfATimeToLive) {
+  const Worker a = join("a");
+  a.commit(a.begin("order-1")
+               .opens_session("gpu", {.ttl = 1min, .on_record = true})
+               .waits_for({session_news("gpu")}));
+  a.fetch_turns();  // the answer to its opening
+  a.acquire("gpu");
+  a.commit(a.begin("order-2").watches_session("gpu").waits_for({session_news("gpu")}));
+  pass(1min);
+  EXPECT_EQ(sweep().sessions_expired, 1U);
+  const Turns fetched = a.fetch_turns();
+  ASSERT_EQ(names(fetched), (Texts{"order-1", "order-2"}));
+  EXPECT_EQ(fetched.turns[0].messages().back(), "news gpu: expired");
+  EXPECT_EQ(fetched.turns[1].messages(), Texts{"news gpu: expired"});
+}
+
+// Whoever claims it next begins it anew: nothing that comes later tells that it has left.
+STORE_TEST(SessionNews, TellOfARecordThatIsRemoved) {
+  const Worker a = join("a");
+  const SessionHold hold{"gpu", a.acquire("gpu").session.generation};
+  a.commit(a.begin("order-1").watches_session("gpu").waits_for({session_news("gpu")}));
+  must(a.release(hold, SessionReason::idle));
+  EXPECT_EQ(sweep().sessions_removed, 1U);
+  EXPECT_EQ(last_news(a, {"news gpu: expired"}).reason, "swept");
+}
+
+STORE_TEST(SessionNews, OfARecordThatWasEndedBeforeAreNotTwo) {
+  const Worker a = join("a");
+  a.acquire("gpu", {.on_record = true});
+  a.commit(a.begin("order-1").watches_session("gpu").waits_for({session_news("gpu")}));
+  must(store().close_session("gpu", SessionReason::operated));
+  Turn turn = a.fetch_turn();
+  a.commit(turn.consumes_all().waits_for({session_news("gpu")}));
+  pass(24h);
+  EXPECT_EQ(sweep().sessions_removed, 1U);
+  EXPECT_EQ(names(a.fetch_turns()), Texts{});
+}
+
+STORE_TEST(SessionNews, TellWhoeverComesAfterTheEndOfThatOnce) {
+  const Worker a = join("a");
+  a.acquire("gpu", {.on_record = true});
+  must(store().close_session("gpu", SessionReason::operated));
+  a.commit(a.begin("order-1").watches_session("gpu").waits_for({session_news("gpu")}));
+  Turn turn = a.fetch_turn();
+  EXPECT_EQ(turn.messages(), Texts{"news gpu: closed"});
+  EXPECT_EQ(std::get<store::SessionNews>(turn->messages[0].body).reason, "operated");
+  a.commit(turn.consumes_all().watches_session("gpu").waits_for({session_news("gpu")}));
+  EXPECT_EQ(names(a.fetch_turns()), Texts{});
+}
+
 STORE_TEST(SessionNews, ReachEachWatcherOnceAndInOrderAlsoWhenNobodyWaits) {
   const Worker a = join("a");
   const Worker b = join("b");

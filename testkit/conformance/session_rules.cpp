@@ -1,5 +1,5 @@
 // The rules of sessions, one by one.
-#include "testkit/conformance/story.hpp"
+#include "testkit/conformance/session_story.hpp"
 
 HOLDFAST_CONFORMANCE_FILE(session_rules);
 
@@ -106,6 +106,73 @@ STORE_TEST(SessionRules, ANewIncarnationTakesItsSessionsBackAtOnce) {
   EXPECT_TRUE(work->session->claimed);
   EXPECT_FALSE(work->session->same_owner);
   EXPECT_GT(work->session->hold.generation, generation);
+}
+
+WorkerInfo that_comes_back(Duration take_back_within) {
+  WorkerInfo info = worker_info("a");
+  info.take_back_within = take_back_within;
+  return info;
+}
+
+// Others wait for it, and may be faster.
+STORE_TEST(SessionRules, WhatANodeHeldIsKeptForItWhenItIsStartedAgain) {
+  const Worker before = join(that_comes_back(5s));
+  const Worker b = join("b");
+  before.acquire("gpu");
+  before.commit(before.begin("order-1").schedules(of_session("gpu")));
+  const Worker after = join(that_comes_back(5s));
+  EXPECT_EQ(names(b.fetch_activities()), Texts{});
+  EXPECT_EQ(b.acquire("gpu").kind, Acquired::Kind::owned_by_another);
+  pass(5s - 1us);
+  EXPECT_EQ(names(b.fetch_activities()), Texts{});
+  const Work work = after.fetch_activity();
+  EXPECT_EQ(work->session->reason, SessionReason::taken_back);
+  EXPECT_EQ(session("gpu").owner, "a");
+}
+
+STORE_TEST(SessionRules, WhatANodeDoesNotTakeBackInTimeIsForThoseWhoWait) {
+  const Worker before = join(that_comes_back(5s));
+  const Worker b = join("b");
+  before.acquire("gpu");
+  before.acquire("quiet");
+  before.commit(before.begin("order-1").schedules(of_session("gpu")));
+  const Worker after = join(that_comes_back(5s));
+  EXPECT_EQ(b.fetch_activities().next_due, 5s);
+  pass(5s);
+  EXPECT_EQ(names(b.fetch_activities()), Texts{"charge"});
+  EXPECT_EQ(b.acquire("quiet").kind, Acquired::Kind::reacquired);
+}
+
+STORE_TEST(SessionRules, NothingIsKeptForANodeLongerThanItsLeaseWouldHaveLasted) {
+  const Worker before = join(that_comes_back(1h));
+  const Worker b = join("b");
+  before.acquire("gpu", {.lease = 4s});
+  before.acquire("over", {.lease = 1s});
+  before.commit(before.begin("order-1").schedules(of_session("gpu")));
+  pass(1s);
+  join(that_comes_back(1h));
+  EXPECT_EQ(b.acquire("over").kind, Acquired::Kind::reacquired);
+  EXPECT_EQ(b.fetch_activities().next_due, 3s);
+  pass(3s);
+  EXPECT_EQ(names(b.fetch_activities()), Texts{"charge"});
+}
+
+STORE_TEST(SessionRules, WhatBacksOffIsDueWhenItIsNoLongerKeptForANode) {
+  const Worker before = join(that_comes_back(5s));
+  const Worker b = join("b");
+  before.commit(before.begin("order-1").schedules(of_session("gpu")));
+  must(before.retry(before.fetch_activity(), 2s));
+  join(that_comes_back(5s));
+  Duration waited{};
+  Works fetched = b.fetch_activities();
+  while (fetched.works.empty() && waited < 5s) {
+    ASSERT_GT(fetched.next_due, 0s);
+    waited += fetched.next_due;
+    pass(fetched.next_due);
+    fetched = b.fetch_activities();
+  }
+  EXPECT_EQ(waited, 5s);
+  EXPECT_EQ(names(fetched), Texts{"charge"});
 }
 
 STORE_TEST(SessionRules, TheLastOwnerThatClaimsAgainIsToldSo) {

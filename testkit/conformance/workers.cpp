@@ -53,7 +53,7 @@ STORE_TEST(Workers, ADeadOneIsNotTakenForAliveUntilItIsSwept) {
                       describe("order-2").workers};
   };
   using Counts = std::array<std::uint32_t, 3>;
-  pass(a.info.stale_after - 1ms);
+  pass(a.info.shown_stale_after() - 1ms);
   EXPECT_TRUE(alive());
   EXPECT_EQ(serving(), (Counts{1, 1, 1}));
   pass(1ms);

@@ -9,6 +9,7 @@ void SessionWitness::joined(const store::WorkerInfo& info, WorkerKey key) {
   WorkerKey& newest = newest_[info.node];
   if (key <= newest) broken_("node '" + info.node + "' got an incarnation that is not newer than its last");
   newest = key;
+  returns_[info.node] = after(clock_.boot_now(), info.take_back_within);
   signs_of_life_[key] = {.last_try = clock_.boot_now()};
 }
 
@@ -58,10 +59,25 @@ void SessionWitness::claim(WorkerKey worker, const store::SessionHold& hold, Dur
     broken_("generation " + to_string(hold.generation) + " of " + who + " has two owners");
   Holder& holder = holders_[hold.id];
   const bool taken_back = node_of(holder.worker) == node_of(worker);
-  if (holder.until > now && holder.worker != worker && !taken_back && !has_left(hold.id, holder.generation))
+  if (holder.until > now && holder.worker != worker && !taken_back && is_registered_(holder.worker) &&
+      !has_left(hold.id, holder.generation))
     broken_(who + " was claimed by worker " + to_string(worker) + " while worker " +
             to_string(holder.worker) + " holds it");
+  if (!taken_back && is_kept_for_its_node(hold.id, holder))
+    broken_(who + " was claimed by worker " + to_string(worker) + " while it is kept for node '" +
+            node_of(holder.worker) + "', which was started again");
   holder = {worker, hold.generation, after(now, lease)};
+}
+
+// For a while, and never longer than the lease that its former self had, unless that was ended with it.
+bool SessionWitness::is_kept_for_its_node(std::string_view id, const Holder& holder) {
+  const BootTime now = clock_.boot_now();
+  if (std::min(returns_[node_of(holder.worker)], holder.until) <= now) return false;
+  if (!is_registered_(holder.worker)) return false;
+  return std::ranges::any_of(read_log_(id), [&](const store::SessionLogEntry& entry) {
+    return entry.generation == holder.generation && entry.reason == store::SessionReason::owner_restarted &&
+           entry.kind == store::SessionLogEntry::Kind::released;
+  });
 }
 
 bool SessionWitness::has_left(std::string_view id, Generation generation) const {
@@ -110,7 +126,29 @@ void SessionWitness::complain_of_broken_promise(std::string_view id, WorkerKey w
           " had asked for it and was told that it holds it");
 }
 
+// The record of a session that has not ended goes only when its owner is gone: it may have it in memory.
+void SessionWitness::judge_sweeps(const store::StoreState& state) {
+  using Kind = store::SessionLogEntry::Kind;
+  const auto has_ended = [&](const store::SessionLogEntry& swept) {
+    return std::ranges::any_of(state.session_log, [&](const store::SessionLogEntry& entry) {
+      const bool is_end = entry.kind == Kind::closed || entry.kind == Kind::expired ||
+                          entry.kind == Kind::lost || entry.kind == Kind::aborted;
+      return is_end && entry.session == swept.session && entry.generation == swept.generation;
+    });
+  };
+  for (const store::SessionLogEntry& entry : state.session_log) {
+    if (entry.number <= last_log_entry_) continue;
+    last_log_entry_ = entry.number;
+    if (entry.kind != Kind::swept || entry.previous_owner.empty() || has_ended(entry)) continue;
+    const WorkerKey owner = owners_[entry.generation];
+    if (std::ranges::find(state.workers, owner, &store::WorkerView::key) != state.workers.end())
+      broken_("the record of session '" + entry.session + "' was swept away, and worker " + to_string(owner) +
+              ", which had it, is registered");
+  }
+}
+
 void SessionWitness::inspect(const store::StoreState& state) {
+  judge_sweeps(state);
   std::map<WorkerKey, std::uint32_t> held;
   // What ran when its session ended, and whose lock is over since, goes with the next sweep.
   std::map<std::string, std::uint64_t> lapsed;

@@ -18,12 +18,18 @@ namespace holdfast::simulator {
 
 /// Like Witness, which it is a part of: it hears of calls after they were made, with the store's own answers.
 /// Who has a session until when is what the store said when it gave it away; a session that somebody else
-/// gets before that must have left its holder in between, and the session log has to know how.
+/// gets before that must have left its holder in between, and the session log has to know how; or its holder
+/// is not registered any more.
 class SessionWitness {
  public:
   using ReadLog = std::function<std::vector<store::SessionLogEntry>(std::string_view id)>;
-  SessionWitness(const Clock& clock, std::function<void(std::string)> broken, ReadLog read_log)
-      : clock_(clock), broken_(std::move(broken)), read_log_(std::move(read_log)) {}
+  using IsRegistered = std::function<bool(WorkerKey worker)>;
+  SessionWitness(const Clock& clock, std::function<void(std::string)> broken, ReadLog read_log,
+                 IsRegistered is_registered)
+      : clock_(clock),
+        broken_(std::move(broken)),
+        read_log_(std::move(read_log)),
+        is_registered_(std::move(is_registered)) {}
 
   void joined(const store::WorkerInfo& info, WorkerKey key);
   /// All workers refresh often enough for each other. From now on, one that has tried to without a pause must
@@ -61,19 +67,24 @@ class SessionWitness {
   void claim(WorkerKey worker, const store::SessionHold& hold, Duration lease);
   /// Whether the log says that the session left its holder of this generation.
   [[nodiscard]] bool has_left(std::string_view id, Generation generation) const;
+  void judge_sweeps(const store::StoreState& state);
+  [[nodiscard]] bool is_kept_for_its_node(std::string_view id, const Holder& holder);
   void complain_of_broken_promise(std::string_view id, WorkerKey worker);
   [[nodiscard]] const std::string& node_of(WorkerKey worker) { return nodes_[worker]; }
 
   const Clock& clock_;
   std::function<void(std::string)> broken_;
   ReadLog read_log_;
+  IsRegistered is_registered_;
   std::map<WorkerKey, std::string> nodes_;
   std::map<std::string, WorkerKey> newest_;  // incarnation of each node
+  std::map<std::string, BootTime> returns_;  // until when what a node held is kept for it
   std::map<WorkerKey, SignsOfLife> signs_of_life_;
   Duration stale_after_ = never;
   std::map<std::string, Holder> holders_;
   std::map<Generation, WorkerKey> owners_;
   Generation newest_generation_{};
+  std::uint64_t last_log_entry_ = 0;  // that was looked at
 };
 
 }  // namespace holdfast::simulator

@@ -34,8 +34,10 @@ class SessionWitnessTest : public ::testing::Test {
   ManualClock clock_;
   std::vector<std::string> complaints_;
   std::vector<store::SessionLogEntry> log_;
+  WorkerKey gone_{};
   SessionWitness witness_{clock_, [this](std::string what) { complaints_.push_back(std::move(what)); },
-                          [this](std::string_view) { return log_; }};
+                          [this](std::string_view) { return log_; },
+                          [this](WorkerKey worker) { return worker != gone_; }};
 };
 
 TEST_F(SessionWitnessTest, HasNothingToSayOfClaimsOneAfterTheOther) {
@@ -44,6 +46,63 @@ TEST_F(SessionWitnessTest, HasNothingToSayOfClaimsOneAfterTheOther) {
   clock_.advance(31s);
   claim(kSecond, 2);
   work(kSecond, 2);
+  EXPECT_TRUE(complaints_.empty()) << complaints_.front();
+}
+
+TEST_F(SessionWitnessTest, HasNothingToSayOfAClaimAfterTheHolderWasRemoved) {
+  claim(kFirst, 1);
+  gone_ = kFirst;
+  claim(kSecond, 2);
+  EXPECT_TRUE(complaints_.empty()) << complaints_.front();
+}
+
+TEST_F(SessionWitnessTest, SeesThatASessionWasTakenFromANodeThatWasStartedAgain) {
+  claim(kFirst, 1);
+  witness_.joined({.node = "a", .take_back_within = 5s}, WorkerKey{3});
+  log_ = {{.session = "s",
+           .kind = store::SessionLogEntry::Kind::released,
+           .reason = store::SessionReason::owner_restarted,
+           .generation = Generation{1}}};
+  clock_.advance(4s);
+  claim(kSecond, 2);
+  EXPECT_TRUE(complained("kept for node 'a'"));
+}
+
+TEST_F(SessionWitnessTest, HasNothingToSayOfASessionThatANodeDidNotTakeBackInTime) {
+  claim(kFirst, 1);
+  witness_.joined({.node = "a", .take_back_within = 5s}, WorkerKey{3});
+  log_ = {{.session = "s",
+           .kind = store::SessionLogEntry::Kind::released,
+           .reason = store::SessionReason::owner_restarted,
+           .generation = Generation{1}}};
+  clock_.advance(5s);
+  claim(kSecond, 2);
+  EXPECT_TRUE(complaints_.empty()) << complaints_.front();
+}
+
+TEST_F(SessionWitnessTest, SeesThatARecordWasSweptAwayWhoseOwnerIsRegistered) {
+  using Kind = store::SessionLogEntry::Kind;
+  claim(kFirst, 1);
+  store::StoreState state{.workers = {{.key = kFirst}}};
+  state.session_log = {
+      {.number = 1, .session = "s", .kind = Kind::swept, .previous_owner = "a", .generation = Generation{1}}};
+  witness_.inspect(state);
+  EXPECT_TRUE(complained("swept away"));
+  witness_.inspect(state);
+  EXPECT_EQ(complaints_.size(), 1U);
+}
+
+TEST_F(SessionWitnessTest, SeesNothingWrongInASweepOfWhatHasEndedOrWhoseOwnerIsGone) {
+  using Kind = store::SessionLogEntry::Kind;
+  claim(kFirst, 1);
+  claim(kSecond, 2);
+  complaints_.clear();
+  store::StoreState state{.workers = {{.key = kFirst}}};
+  state.session_log = {
+      {.number = 1, .session = "s", .kind = Kind::closed, .generation = Generation{1}},
+      {.number = 2, .session = "s", .kind = Kind::swept, .previous_owner = "a", .generation = Generation{1}},
+      {.number = 3, .session = "s", .kind = Kind::swept, .previous_owner = "b", .generation = Generation{2}}};
+  witness_.inspect(state);
   EXPECT_TRUE(complaints_.empty()) << complaints_.front();
 }
 

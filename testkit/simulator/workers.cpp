@@ -12,8 +12,6 @@ using namespace std::chrono_literals;
 
 void World::make_slots(std::size_t most) {
   const std::size_t count = most <= 1 ? 1 : 1 + dice_.below(most);
-  // Those that take each other for gone after different times lose what they hold by that.
-  if (profile_.uneven) stale_after_ = dice_.between(15s, 60s);
   for (std::size_t i = 0; i < count; ++i) {
     Slot slot{.name = std::string(1, static_cast<char>('a' + i)), .start_at = now()};
     draw_options(slot);
@@ -41,7 +39,7 @@ void World::draw_options(Slot& slot) {
   options.hold_instances = dice_.pick<Duration>({0ms, 10ms, 100ms, 400ms});
   options.cancel_grace = dice_.between(100ms, 10s);
   options.turn_time_limit = dice_.pick<Duration>({10s, 1s});
-  options.worker_stale_after = stale_after_;
+  options.worker_stale_after = dice_.between(15s, 60s);
   options.cached_instances = dice_.pick<std::size_t>({1, 3, 10'000});
   options.cache_idle = dice_.pick<Duration>({500ms, 10s, 10min});
 }
@@ -53,6 +51,7 @@ void World::draw_session_options(Slot& slot) {
   // Above the interval at which activities are renewed.
   options.session_idle_timeout = options.activity_lease / 3 + dice_.between(100ms, 20s);
   options.session_state_retention = dice_.pick<Duration>({1h, 24h});
+  options.session_take_back = dice_.pick<Duration>({0s, 1s, 5s, 1min});
 }
 
 void World::draw_gaps(Slot& slot) {

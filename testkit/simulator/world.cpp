@@ -79,6 +79,10 @@ World::World(std::uint64_t seed, const testing::SimulationOptions& options, bool
           [this](std::string_view id) {
             auto log = plain_store_->session_log(id, 0, 1'000'000);
             return log ? *std::move(log) : std::vector<store::SessionLogEntry>();
+          },
+          [this](WorkerKey worker) {
+            const auto workers = plain_store_->workers();
+            return !workers || std::ranges::find(*workers, worker, &store::WorkerView::key) != workers->end();
           }),
       activity_watch_(clock_, witness_, [this](std::string what) { fail(std::move(what)); }),
       open_(options.database ? options.database(clock_) : in_memory(clock_)),

@@ -200,7 +200,6 @@ class World : private CallGuard {
   std::vector<Action> actions_;
   std::vector<WorkerAction> worker_actions_;
   std::set<WorkerKey> excused_;
-  Duration stale_after_ = RuntimeOptions{}.worker_stale_after;
   std::vector<Hazard> hazards_;
   std::vector<Choice> choices_;  // of this step; kept to spare allocations
   std::vector<Move> moves_;      // likewise

@@ -75,8 +75,8 @@ TEST_P(RunsTest, AnInputIsNeverTakenForAnId) {
         "greet", +[](Context&, std::string who) -> Task<std::string> { co_return "Hello, " + who; });
   });
   Client client = rt->client();
-  const Run one = client.start("greet", {.id = "Ada"});
-  const Run another = client.start("greet", {.id = "Ada"});
+  const Run one = client.start("greet", "Ada");
+  const Run another = client.start("greet", "Ada");
   EXPECT_NE(one.id(), another.id());
   EXPECT_EQ(one.wait<std::string>(kSoon), "Hello, Ada");
   EXPECT_EQ(another.wait<std::string>(kSoon), "Hello, Ada");

@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <map>
 #include <set>
 #include <thread>
+#include <utility>
 
 namespace holdfast::e2e {
 namespace {
@@ -52,6 +55,91 @@ TEST_P(SessionAffinity, InstancesAndChildrenMayShareASession) {
     for (const Said& said : run.wait<std::vector<Said>>(kSoon)) nodes.insert(said.node);
   }
   EXPECT_EQ(nodes.size(), 1U);
+}
+
+Task<std::vector<Said>> in_two(Context& ctx, int lines) {
+  std::vector<Said> said;
+  for (int i = 0; i < lines; ++i) {
+    auto first = ctx.activity<Said>("say", {.session = "s1"}, i).start();
+    auto second = ctx.activity<Said>("say", {.session = "s2"}, i).start();
+    said.push_back(co_await first);
+    said.push_back(co_await second);
+  }
+  co_return said;
+}
+
+TEST_P(SessionAffinity, AnOrchestrationMayUseTwoSessionsAtOnce) {
+  const auto a = worker("a");
+  const auto b = worker("b");
+  const auto c = runtime([](Runtime& rt) { rt.orchestration("in_two", in_two); });
+  const auto said = client().start("in_two", {.id = "t"}, 5).wait<std::vector<Said>>(kSoon);
+  ASSERT_EQ(said.size(), 10U);
+  EXPECT_NE(said[0].generation, said[1].generation);
+  for (std::size_t i = 0; i < said.size(); ++i) {
+    EXPECT_EQ(said[i].session, i % 2 == 0 ? "s1" : "s2");
+    EXPECT_EQ(said[i].node, said[i % 2].node);
+    EXPECT_EQ(said[i].generation, said[i % 2].generation);
+    EXPECT_EQ(said[i].fresh, i < 2);
+  }
+}
+
+Task<std::vector<std::string>> meets(Context& ctx, int sessions) {
+  std::vector<Op<std::string>> parts;
+  for (int i = 0; i < sessions; ++i) {
+    const std::string session = "s" + std::to_string(i);
+    parts.push_back(ctx.activity<std::string>("meet", {.session = session}));
+  }
+  co_return co_await when_all(std::move(parts));
+}
+
+// Each activity waits until both workers have one: neither could do it alone, though it has slots for all.
+TEST_P(SessionAffinity, EqualWorkersEachGetTheirShare) {
+  std::map<std::string, std::atomic<int>> begun;
+  const auto add = [&](const std::string& node) {
+    return [&, node, &mine = begun[node]](Runtime& rt) {
+      rt.activity("meet", [&, node](ActivityContext&) {
+        ++mine;
+        EXPECT_TRUE(eventually([&] { return begun["a"] > 0 && begun["b"] > 0; }));
+        return node;
+      });
+      rt.orchestration("meets", meets);
+    };
+  };
+  RuntimeOptions options = quick(log);
+  options.activity_slots = 8;
+  const auto add_a = add("a");
+  const auto add_b = add("b");
+  const auto a = runtime(named("a", options), add_a);
+  const auto b = runtime(named("b", options), add_b);
+  const auto where = client().start("meets", {.id = "m"}, 8).wait<std::vector<std::string>>(kSoon);
+  EXPECT_GT(std::ranges::count(where, "a"), 0);
+  EXPECT_GT(std::ranges::count(where, "b"), 0);
+}
+
+// Both find the same sessions, which nobody has, and the work that waits in them.
+TEST_P(SessionAffinity, TwoWorkersThatStartAtOnceDoNotShareASession) {
+  const auto turns = turns_only();
+  std::vector<Run> runs;
+  for (int i = 0; i < 40; ++i)
+    runs.push_back(client().start("converse", {.id = "c" + std::to_string(i)}, "s" + std::to_string(i % 10), 3));
+  ASSERT_TRUE(eventually([&] { return client().list_sessions().size() == 10; }));
+  std::unique_ptr<Runtime> a;
+  std::unique_ptr<Runtime> b;
+  const auto file = store();  // so that neither has to make it
+  {
+    const std::jthread one([&] { a = worker("a", quick(log)); });
+    const std::jthread other([&] { b = worker("b", quick(log)); });
+  }
+  std::map<std::string, std::set<std::pair<std::string, std::uint64_t>>> owners;
+  for (const Run& run : runs) {
+    for (const Said& said : run.wait<std::vector<Said>>(kSoon))
+      owners[said.session].emplace(said.node, said.generation);
+  }
+  EXPECT_EQ(owners.size(), 10U);
+  for (const auto& [session, all] : owners) {
+    EXPECT_EQ(all.size(), 1U) << session;
+    EXPECT_EQ(story_of(session), std::vector{SessionLogEntry::Kind::claimed}) << session;
+  }
 }
 
 TEST_P(SessionAffinity, SessionsSurviveContinueAsNew) {

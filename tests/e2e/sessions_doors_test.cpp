@@ -325,6 +325,30 @@ TEST_P(SessionDoors, WorkWithoutRoomAnywhereIsSeen) {
   EXPECT_EQ(run.wait<std::vector<Said>>(kSoon).size(), 1U);
 }
 
+Task<std::string> needs_both(Context& ctx) {
+  const Session session = co_await ctx.open_session({.id = "s1"});
+  co_await session.activity<Said>("say", 1);
+  const Result<std::string> other = co_await session.activity<std::string>("only_new").result();
+  co_return other ? *other : other.error().type;
+}
+
+// Nothing of it is saved, so it may not leave; and the worker that holds it lacks the code.
+TEST_P(SessionDoors, WorkThatTheOwnerOfAnOpenedSessionCannotRunIsSeenAndCanBeEnded) {
+  const auto a = worker("a", quick(log));
+  const auto turns = runtime(quick(log), [](Runtime& rt) { rt.orchestration("needs_both", needs_both); });
+  const auto run = client().start("needs_both", {.id = "n"});
+  ASSERT_TRUE(eventually([&] { return waits_for(run.describe(), RunWait::Kind::activity, "only_new"); }));
+  const auto b = with(
+      "b", [](Runtime& rt) { rt.activity("only_new", [](ActivityContext&) { return std::string("ran"); }); });
+  EXPECT_TRUE(eventually([&] {
+    const auto waits = run.describe().waits;
+    return waits.size() == 1 && waits[0].state.starts_with("session owner has no code for it: 'a'");
+  })) << run.describe().waits.at(0).state;
+  EXPECT_TRUE(log->wait_for("a session has work that this worker has no code for")) << log->all();
+  client().close_session("s1");
+  EXPECT_EQ(run.wait<std::string>(kSoon), "session_closed");
+}
+
 Task<std::string> wants_room(Context& ctx) {
   try {
     co_await ctx.activity<Said>("say", {.session = "s2", .schedule_to_start = 300ms}, 1);

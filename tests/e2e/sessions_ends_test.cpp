@@ -38,6 +38,37 @@ class SessionEnds : public SessionsTest {
 };
 HOLDFAST_ON_EACH_STORE(SessionEnds);
 
+Task<std::string> waits_for_its_end(Context& ctx, std::string id, Duration ttl) {
+  const Session session = co_await ctx.open_session({.id = id, .ttl = ttl});
+  const SessionEvent event = co_await session.moved();
+  co_return event.kind == SessionEvent::Kind::closed ? "closed " + event.reason
+  : event.kind == SessionEvent::Kind::expired        ? "expired " + event.reason
+                                                     : "something else";
+}
+Task<std::string> waits_for_moves(Context& ctx, std::string id) {
+  const Session session = ctx.session(id);
+  const SessionEvent event = co_await session.moved();
+  co_return event.kind == SessionEvent::Kind::closed ? "closed" : "something else";
+}
+
+// Nothing of the session runs or is scheduled: only its end can wake who waits for its events.
+TEST_P(SessionEnds, WhoWaitsForEventsOfASessionHearsOfItsEnd) {
+  const auto a = runtime(quick(log), [](Runtime& rt) {
+    rt.orchestration("waits_for_its_end", waits_for_its_end);
+    rt.orchestration("waits_for_moves", waits_for_moves);
+  });
+  const auto expires = client().start("waits_for_its_end", {.id = "w1"}, "s1", Duration(200ms));
+  const auto closed = client().start("waits_for_its_end", {.id = "w2"}, "s2", Duration(1h));
+  EXPECT_EQ(expires.wait<std::string>(kSoon), "expired ttl");
+  ASSERT_TRUE(eventually([&] { return waits_for(closed.describe(), RunWait::Kind::session, "s2"); }));
+  const auto watches = client().start("waits_for_moves", {.id = "w3"}, "s2");
+  ASSERT_TRUE(eventually([&] { return waits_for(watches.describe(), RunWait::Kind::session, "s2"); }));
+  EXPECT_TRUE(client().close_session("s2"));
+  EXPECT_EQ(closed.wait<std::string>(kSoon), "closed operated");
+  EXPECT_EQ(watches.wait<std::string>(kSoon), "closed");
+  EXPECT_EQ(client().start("waits_for_moves", {.id = "w4"}, "s2").wait<std::string>(kSoon), "closed");
+}
+
 /// An opened session in which something runs until it is stopped.
 Task<std::string> waits_in_opened(Context& ctx) {
   Session gpu = co_await ctx.open_session({.id = "gpu"});

@@ -133,6 +133,30 @@ TEST_P(SessionInterplay, WorkersWithDifferentSettingsShareTheWork) {
   }
 }
 
+Task<std::vector<std::string>> throws_in(Context& ctx, std::string session) {
+  std::vector<std::string> happened;
+  for (const bool retried : {false, true}) {
+    const Result<int> result =
+        co_await ctx.activity<int>("throws", {.session = session, .retry = {.max_attempts = retried ? 2 : 1}})
+            .result();
+    happened.push_back(result ? std::to_string(*result) : std::string(to_string(result.error().category)));
+  }
+  co_return happened;
+}
+
+TEST_P(SessionInterplay, WhatIsThrownAndIsNoExceptionFailsTheAttemptAndLeavesItsSession) {
+  const auto a = runtime(named("a", quick(log)), [](Runtime& rt) {
+    rt.activity("throws", [](ActivityContext& ctx) -> int {
+      if (ctx.attempt() == 1) throw 7;
+      return ctx.attempt();
+    });
+    rt.orchestration("throws_in", throws_in);
+  });
+  const auto run = client().start("throws_in", {.id = "t"}, "s1");
+  EXPECT_EQ(run.wait<std::vector<std::string>>(kSoon), (std::vector<std::string>{"application", "2"}));
+  EXPECT_EQ(story_of("s1"), std::vector{SessionLogEntry::Kind::claimed});
+}
+
 // ---- processes ------------------------------------------------------------------------------------
 
 /// What the processes of a test tell each other.
@@ -144,8 +168,12 @@ struct Board {
   std::atomic<bool> over{false};
 };
 
-class SessionProcesses : public ::testing::Test {
+class SessionProcesses : public ::testing::TestWithParam<Kept> {
  protected:
+  SessionProcesses() {
+    if (GetParam() == Kept::on_a_server) schema.emplace();
+  }
+  std::shared_ptr<Store> store() { return schema ? schema->open() : sqlite(file); }
   /// An engine in a process of its own, and another one whenever it has died. To be called before this
   /// process has threads.
   void keep_engine(std::size_t place, std::uint32_t poison_after) {
@@ -163,7 +191,7 @@ class SessionProcesses : public ::testing::Test {
     RuntimeOptions options = quick(null_logger());
     options.session_lease = 300ms;
     options.poison_after = poison_after;
-    Runtime rt(sqlite(file), options);
+    Runtime rt(store(), options);
     rt.orchestration("converse", converse);
     rt.orchestration("calls_killer", calls_killer);
     rt.activity("say", [this](ActivityContext& ctx, int) { return say(ctx); });
@@ -189,13 +217,16 @@ class SessionProcesses : public ::testing::Test {
 
   TemporaryFolder folder;
   const std::string file = folder / "app.db";
+  std::optional<postgres_store::TestSchema> schema{};
   sqlite_store::Shared<Board> board;
   sqlite_store::Processes processes;
 };
+INSTANTIATE_TEST_SUITE_P(OnEachStore, SessionProcesses,
+                         ::testing::Values(Kept::in_a_file, Kept::on_a_server), kept_name);
 
-TEST_F(SessionProcesses, NoTwoOfThemRunActivitiesOfOneGeneration) {
+TEST_P(SessionProcesses, NoTwoOfThemRunActivitiesOfOneGeneration) {
   for (std::size_t i = 0; i < 3; ++i) keep_engine(i, 10);
-  Client client{sqlite(file)};
+  Client client{store()};
   std::vector<holdfast::Run> runs;
   for (int i = 0; i < 12; ++i)
     runs.push_back(
@@ -211,9 +242,9 @@ TEST_F(SessionProcesses, NoTwoOfThemRunActivitiesOfOneGeneration) {
   EXPECT_TRUE(processes.all_succeed());
 }
 
-TEST_F(SessionProcesses, PoisonHitsOneActivityAndNeverItsSession) {
+TEST_P(SessionProcesses, PoisonHitsOneActivityAndNeverItsSession) {
   keep_engine(0, 2);
-  Client client{sqlite(file)};
+  Client client{store()};
   EXPECT_EQ(client.start("calls_killer", {.id = "k"}).wait<std::string>(kSoon), "poison, then s1");
   board->over = true;
   EXPECT_TRUE(processes.all_succeed());

@@ -78,6 +78,143 @@ TEST_P(SessionsLate, AnActivityThatWasCutOffIsRunByTheNextOwner) {
   death.end();
 }
 
+Task<std::vector<int>> counts_in(Context& ctx, std::string session) {
+  std::vector<int> counts;
+  counts.push_back(co_await ctx.activity<int>("count", {.session = session}));
+  co_await ctx.event<int>("go on");
+  counts.push_back(co_await ctx.activity<int>("count", {.session = session}));
+  co_return counts;
+}
+
+// Nothing of it is saved, and others are there who sweep.
+TEST_P(SessionsLate, AWorkerThatReachesTheStoreAgainHasItsQuietSessionsInMemory) {
+  RuntimeOptions sweeping = named("b", quick(log));
+  sweeping.session_limit = 0;
+  sweeping.worker_stale_after = 30s;
+  const auto b = runtime(sweeping, [&](Runtime& rt) { rt.orchestration("counts_in", counts_in); });
+  Death death;
+  RuntimeOptions options = named("a", quick(log));
+  options.session_lease = 300ms;
+  Runtime a(store(&death), options);
+  std::atomic<int> made{0};
+  const auto counters = a.session_state<int>("counter", {.make = [&](const SessionStart&) {
+                                               ++made;
+                                               return 0;
+                                             }});
+  a.activity("count", [counters](ActivityContext& ctx) { return ++counters.in(ctx); });
+  a.start();
+  const auto run = client().start("counts_in", {.id = "c"}, "s1");
+  ASSERT_TRUE(eventually([&] { return waits_for(run.describe(), RunWait::Kind::event, "go on"); }));
+  const Generation before = client().describe_session("s1").generation;
+  death.begin();
+  pass(600ms);
+  store()->sweep({}).value();
+  death.end();
+  ASSERT_TRUE(eventually([&] { return client().describe_session("s1").generation > before; })) << log->all();
+  run.raise("go on", 1);
+  EXPECT_EQ(run.wait<std::vector<int>>(kSoon), (std::vector<int>{1, 2}));
+  EXPECT_EQ(made, 1);
+}
+
+/// While it is on, calls fail that pass this point.
+class Fails final : public FaultPlan {
+ public:
+  explicit Fails(std::string_view point) : point_(point) {}
+  Fault at(std::string_view point) override {
+    if (!on || point != point_) return Fault::none;
+    ++failed;
+    return Fault::fail_before;
+  }
+  std::atomic<bool> on{false};
+  std::atomic<int> failed{0};
+
+ private:
+  const std::string_view point_;
+};
+
+// They are tried again for as long as the lease lasts.
+TEST_P(SessionsLate, RenewalsThatFailForAMomentLoseNothing) {
+  const auto turns = turns_only();
+  Fails fails(point("memory.renew_sessions", "sqlite.extend_session", "postgres.upsert_sessions"));
+  RuntimeOptions options = named("a", quick(log));
+  options.session_lease = 3s;
+  Runtime a(store(&fails), options);
+  add_conversations(a, "a");
+  a.start();
+  const auto first = client().start("converse", {.id = "c1"}, "s1", 1).wait<std::vector<Said>>(kSoon);
+  const BootTime held = store()->clock().boot_now();
+  fails.on = true;
+  ASSERT_TRUE(eventually([&] { return fails.failed >= 2; }));
+  fails.on = false;
+  const bool in_time = store()->clock().boot_now() - held < 3s;
+  pass(3s);  // without a renewal it would be over
+  const auto second = client().start("converse", {.id = "c2"}, "s1", 1).wait<std::vector<Said>>(kSoon);
+  EXPECT_FALSE(second[0].fresh);
+  if (in_time) {
+    EXPECT_EQ(second[0].generation, first[0].generation) << log->all();
+  }
+}
+
+TEST_P(SessionsLate, RenewalsThatFailForLongerThanTheLeaseCostAGenerationAndNothingElse) {
+  const auto turns = turns_only();
+  Fails fails(point("memory.renew_sessions", "sqlite.extend_session", "postgres.upsert_sessions"));
+  RuntimeOptions options = named("a", quick(log));
+  options.session_lease = 300ms;
+  Runtime a(store(&fails), options);
+  add_conversations(a, "a");
+  a.start();
+  const auto first = client().start("converse", {.id = "c1"}, "s1", 1).wait<std::vector<Said>>(kSoon);
+  fails.on = true;
+  ASSERT_TRUE(log->wait_for("the lease of a session could not be kept")) << log->all();
+  EXPECT_EQ(client().describe_session("s1").state, store::SessionState::lapsed);
+  fails.on = false;
+  const auto second = client().start("converse", {.id = "c2"}, "s1", 1).wait<std::vector<Said>>(kSoon);
+  EXPECT_GT(second[0].generation, first[0].generation);
+  EXPECT_FALSE(second[0].fresh);
+}
+
+// By the setting of the worker that held it.
+TEST_P(SessionsLate, WhatADeadWorkerHeldIsShownAsOrphanedUntilAnotherHasIt) {
+  const auto turns = turns_only();
+  Death death;
+  RuntimeOptions options = named("a", quick(log));
+  options.session_lease = 300ms;
+  options.worker_stale_after = 1s;
+  Runtime a(store(&death), options);
+  add_conversations(a, "a");
+  a.start();
+  client().start("converse", {.id = "c1"}, "s1", 1).wait<std::vector<Said>>(kSoon);
+  EXPECT_EQ(session_status(client().describe_session("s1")), "active");
+  a.acquire_session("listed", {.lease = 300ms, .ttl = never});
+  death.begin();
+  EXPECT_TRUE(eventually([&] { return session_status(client().describe_session("listed")) == "orphaned"; }));
+  const auto b = worker("b", quick(log));
+  EXPECT_EQ(b->acquire_session("listed").outcome, SessionOutcome::reacquired);
+  EXPECT_EQ(session_status(client().describe_session("listed")), "active");
+  EXPECT_EQ(client().describe_session("listed").owner, "b");
+  death.end();
+}
+
+// Its lease is far longer: the worker is gone, and so is its hold.
+TEST_P(SessionsLate, WhatADeadWorkerHeldIsFreeWhenTheWorkerCountsAsGone) {
+  const auto turns = turns_only();
+  Death death;
+  RuntimeOptions options = named("a", quick(log));
+  options.session_lease = 1h;
+  options.worker_stale_after = 1s;
+  Runtime a(store(&death), options);
+  add_conversations(a, "a");
+  a.start();
+  client().start("converse", {.id = "c1"}, "s1", 1).wait<std::vector<Said>>(kSoon);
+  death.begin();
+  RuntimeOptions sweeps = quick(log);
+  sweeps.worker_stale_after = 1s;
+  const auto b = worker("b", sweeps);
+  const auto said = client().start("converse", {.id = "c2"}, "s1", 1).wait<std::vector<Said>>(kSoon);
+  EXPECT_EQ(said[0].node, "b");
+  death.end();
+}
+
 // The lease of the activity is far longer than that of its session.
 TEST_P(SessionsLate, AnActivityOfADeadWorkerDoesNotKeepTheNextOwnerFromLeaving) {
   const auto turns = turns_only();
@@ -130,6 +267,28 @@ TEST_P(SessionsLate, AWorkerWithoutANameWaitsForTheLeaseOfItsFormerSelf) {
   EXPECT_NE(client().describe_session("s1").owner, held.owner);
   // Nobody took it from the first one before its lease was over.
   EXPECT_EQ(story_of("s1"), (std::vector{SessionLogEntry::Kind::claimed, SessionLogEntry::Kind::reclaimed}));
+  death.end();
+}
+
+// Another worker waits for the session, and asks the store while the one that was started again is slow.
+TEST_P(SessionsLate, AWorkerThatIsStartedAgainHasItsSessionsBackAlsoWhenOthersAreFaster) {
+  const auto turns = turns_only();
+  Death death;
+  RuntimeOptions options = named("a", quick(log));
+  options.session_lease = options.session_take_back = 1h;
+  Runtime before(store(&death), options);
+  add_conversations(before, "a");
+  before.start();
+  client().start("converse", {.id = "c1"}, "s1", 1).wait<std::vector<Said>>(kSoon);
+  death.begin();
+  const auto b = worker("b", quick(log));
+  const auto run = client().start("converse", {.id = "c2"}, "s1", 1);
+  Slow slow(point("memory.fetch_activities", "sqlite.next_queue_lane", "postgres.sessions_for"), 300ms);
+  Runtime after(store(&slow), options);
+  add_conversations(after, "a");
+  after.start();
+  EXPECT_EQ(run.wait<std::vector<Said>>(kSoon)[0].node, "a") << log->all();
+  slow.on = false;
   death.end();
 }
 

@@ -49,6 +49,7 @@ struct NewActivity {
 /// The session of a locked activity, as it is at the moment of locking.
 struct SessionGrant {
   SessionHold hold{};
+  Generation held_since{};       ///< as in SessionView
   bool claimed = false;          ///< this call claimed the session
   bool same_owner = false;       ///< when claimed: the last owner was this worker, with no other in between
   std::string previous_owner{};  ///< when claimed: the node that held it before, if any

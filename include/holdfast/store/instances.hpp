@@ -128,11 +128,12 @@ struct SetAsideRow {
 
 struct SweepRequest {
   WorkerKey worker{};
-  Duration worker_stale_after = std::chrono::seconds(60);
+  Duration worker_stale_after = std::chrono::seconds(60);  ///< of workers that don't say it themselves
   Duration session_state_retention = std::chrono::hours(24);
   Duration session_record_retention = std::chrono::hours(24);
-  Duration request_retention = std::chrono::hours(24);  ///< of requests that took effect
-  std::size_t max = 1000;                               ///< rows of each kind: keeps the transaction short
+  Duration session_log_retention = std::chrono::hours(7 * 24);  ///< in calendar time
+  Duration request_retention = std::chrono::hours(24);          ///< of requests that took effect
+  std::size_t max = 1000;  ///< rows of each kind: keeps the transaction short
 };
 
 struct Swept {
@@ -141,8 +142,9 @@ struct Swept {
   std::uint64_t sessions_lost = 0;
   std::uint64_t sessions_removed = 0;
   std::uint64_t workers_removed = 0;
-  std::uint64_t early_dropped = 0;    ///< early deliveries past their time
-  std::uint64_t remains_removed = 0;  ///< rows of deleted instances, old requests, cancel records
+  std::uint64_t early_dropped = 0;  ///< early deliveries past their time
+  /// Rows of deleted instances, old requests, cancel records, lines of the session log.
+  std::uint64_t remains_removed = 0;
   std::uint64_t repaired = 0;  ///< ready rows that disagreed with their instance or session: 0 in health
   Duration next_due = never;
   friend bool operator==(const Swept&, const Swept&) = default;

@@ -70,9 +70,16 @@ struct SessionAnswer {
   friend bool operator==(const SessionAnswer&, const SessionAnswer&) = default;
 };
 
-/// A session changed hands; for Address{session, id}.
+/// A session changed hands, or has ended; for Address{session, id}.
 struct SessionNews {
-  enum class Kind : std::uint8_t { claimed, moved, lost, restored };
+  enum class Kind : std::uint8_t {
+    claimed,
+    moved,
+    lost,
+    restored,
+    closed,
+    expired,  ///< its time to live is over, or its record was removed since nobody needed it
+  };
   Kind kind = Kind::claimed;
   std::string from{};    ///< the node that held it before, if any
   std::string to{};      ///< the node that holds it now, if any

@@ -98,6 +98,9 @@ struct SessionView {
   std::string owner{};  ///< node; after the end: who held it then
   WorkerKey worker{};
   Generation generation{};
+  /// The generation in which its last owner began to hold it: since then nobody else has. What that worker
+  /// keeps in memory from there on is still true.
+  Generation held_since{};
   SessionPolicy policy{};
   Duration lease_left{};  ///< 0 when over
   std::optional<Duration> ttl_left{};
@@ -144,11 +147,11 @@ std::string_view to_string(SessionLogEntry::Kind kind) noexcept;
 struct Acquired {
   enum class Kind : std::uint8_t {
     created,
-    reused,      ///< the caller owned it already; its lease begins anew
-    reacquired,  ///< it was unclaimed, lapsed, or failed under `reclaim`
-    closed,      ///< it has ended, by close or by its time to live
-    missing,     ///< there is none, and the policy says not to create it
-    owned_by_another,
+    reused,            ///< the caller owned it already; its lease begins anew
+    reacquired,        ///< it was unclaimed, lapsed, or failed under `reclaim`
+    closed,            ///< it has ended, by close or by its time to live
+    missing,           ///< there is none, and the policy says not to create it
+    owned_by_another,  ///< or kept for the node that held it, which was started again
     requirements_not_met,
     limit_exceeded,
     reacquire_not_allowed,

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -61,7 +62,13 @@ struct WorkerInfo {
   std::uint32_t slots = 0;
   Abilities abilities{};
   Code code{};
-  Duration stale_after = std::chrono::seconds(60);  ///< without a sign of life for so long it counts as dead
+  /// After so long without a sign of life it counts as gone, and it begins nothing of its sessions by then.
+  /// Unset: as whoever sweeps says.
+  std::optional<Duration> stale_after{};
+  /// How long sessions that it takes back from older incarnations of its node are kept for it.
+  Duration take_back_within{};
+  /// The same for who only looks.
+  [[nodiscard]] Duration shown_stale_after() const { return stale_after.value_or(std::chrono::seconds(60)); }
   friend bool operator==(const WorkerInfo&, const WorkerInfo&) = default;
 };
 
@@ -75,7 +82,7 @@ struct WorkerView {
   CalendarTime joined_at{};
   Duration last_seen{};  ///< how long ago
   /// By its last sign of life, whether somebody has swept or not.
-  [[nodiscard]] bool is_alive() const { return !superseded && last_seen < info.stale_after; }
+  [[nodiscard]] bool is_alive() const { return !superseded && last_seen < info.shown_stale_after(); }
   friend bool operator==(const WorkerView&, const WorkerView&) = default;
 };
 

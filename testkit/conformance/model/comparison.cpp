@@ -114,6 +114,7 @@ store::Swept Comparison::sweep(const Sweep& op) {
                                     .worker_stale_after = op.worker_stale_after,
                                     .session_state_retention = op.session_state_retention,
                                     .session_record_retention = op.session_record_retention,
+                                    .session_log_retention = op.session_log_retention,
                                     .request_retention = op.request_retention};
   const auto level = [this](StoreResult<store::Swept>& model, StoreResult<store::Swept>& subject) {
     if (!model || !subject) return;

@@ -314,6 +314,7 @@ class Generator {
     if (dice_.chance(30)) op.session_state_retention = 10s;
     if (dice_.chance(30)) op.session_record_retention = 10s;
     if (dice_.chance(30)) op.request_retention = 10s;
+    if (dice_.chance(10)) op.session_log_retention = 10s;
     return op;
   }
   Operation advance() {

@@ -431,6 +431,7 @@ struct Sweep {
   Duration session_state_retention = 24h;
   Duration session_record_retention = 24h;
   Duration request_retention = 24h;
+  Duration session_log_retention = 24h;
   friend bool operator==(const Sweep&, const Sweep&) = default;
 };
 struct Advance {

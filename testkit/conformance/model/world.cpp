@@ -162,12 +162,15 @@ store::WorkerInfo worker_info(Node node, Profile profile) {
       info.code.orchestrations = {{"flow", ""}, {"flow", "1"}, {"flow", "2"}, {"loop", ""}, {"loop", "1"}};
       break;
     case Profile::plain:
+      info.take_back_within = 1min;
       info.abilities.handlers = {"x", "y"};
       info.abilities.session_limit = 1;
       info.code.orchestrations = {{"flow", ""}, {"flow", "1"}, {"loop", ""}};
       info.code.newest_build = 2;
       break;
     case Profile::gpu:
+      info.stale_after = 20s;
+      info.take_back_within = 3s;
       info.abilities.handlers = {"y", "z"};
       info.abilities.queues.names = {"", "gpu"};
       info.abilities.capabilities = {"gpu"};

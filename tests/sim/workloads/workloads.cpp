@@ -101,7 +101,8 @@ void everything(Simulation& sim) {
                                   blocked_turns,
                                   sought_sessions,
                                   prepared_sessions,
-                                  steadfast_sessions};
+                                  steadfast_sessions,
+                                  keepsakes};
   // Few kinds at once keep a failure readable; over many seeds they all meet.
   const std::size_t kinds = 1 + sim.draw(8);
   std::set<std::size_t> chosen;

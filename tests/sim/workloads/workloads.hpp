@@ -131,6 +131,7 @@ void listeners(const Shared& shared);
 void sought_sessions(const Shared& shared);
 void prepared_sessions(const Shared& shared);
 void steadfast_sessions(const Shared& shared);
+void keepsakes(const Shared& shared);
 /// Says so many lines in a session, one after the other.
 Task<std::vector<std::string>> conversation(Context& ctx, std::string session, int turns);
 // Ends that come from outside, and what others can see.
