@@ -10,6 +10,7 @@
 #include <holdfast/detail/describe.hpp>
 #include <holdfast/detail/names.hpp>
 #include <holdfast/fan_out.hpp>
+#include <holdfast/log.hpp>
 #include <holdfast/messages.hpp>
 #include <holdfast/op.hpp>
 #include <holdfast/options.hpp>
@@ -22,6 +23,7 @@
 #include <coroutine>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -333,8 +335,19 @@ class Context {
   [[nodiscard]] int attempt() const noexcept { return static_cast<int>(core_.attempt()); }
   /// Whether somebody asked this instance to stop.
   [[nodiscard]] bool cancel_requested() const noexcept { return core_.cancel_request().has_value(); }
-  /// Whether this code runs again what it did before. Only for logs: code that decides by it is not
-  /// deterministic.
+  /// Writes a line to the runtime's log, with the instance, its orchestration and its execution:
+  ///
+  ///     ctx.log(LogLevel::warn, "stock is low", {{"item", item}, {"left", left}});
+  ///
+  /// Silent on replay. A turn that could not be committed runs again, and so do its lines.
+  void log(LogLevel level, std::string_view message, std::initializer_list<LogField> fields = {}) const {
+    core_.log(level, message, {fields.begin(), fields.size()});
+  }
+  /// The same at level info.
+  void log(std::string_view message, std::initializer_list<LogField> fields = {}) const {
+    log(LogLevel::info, message, fields);
+  }
+  /// Whether this code runs again what it did before. Code that decides by it is not deterministic.
   [[nodiscard]] bool replaying() const noexcept { return core_.replaying(); }
 
  private:

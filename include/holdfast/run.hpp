@@ -80,18 +80,20 @@ struct RunWait {
     mailbox,
     session,
     child,
-    worker,  ///< one that has the code of the instance itself
+    worker,  ///< one that runs the instance itself: it is parked or delayed, or none has taken it or has its
+             ///< code
   };
   Kind kind = Kind::activity;
   /// The activity's, event's, mailbox's or session's; a child's id; the orchestration's that wants a worker.
   std::string name{};
   /// In words: "running on a, attempt 2", "no live worker serves it (queue 'gpu'), gives up in 40 s",
   /// "session missing", "requirements not met by any live worker", "no session capacity", "session owner has
-  /// no code for it".
+  /// no code for it", "starts in 40 s".
   std::string state{};
   /// Whether somebody who is alive could do it: has the code, and serves the queue.
   bool served = true;
   std::optional<CalendarTime> due{};  ///< of a timer
+  std::vector<RunWait> waits{};       ///< of a child: what it waits for itself
 
   // Of an activity:
   std::string queue{};

@@ -28,6 +28,16 @@ class Lines final : public Logger {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::seconds(30), [&] { return count_locked(text) > 0; });
   }
+  /// The same for a line that has all of these parts.
+  bool wait_for_parts(const std::vector<std::string>& parts) {
+    const auto has_all = [&](const std::string& line) {
+      return std::ranges::all_of(parts,
+                                 [&](const auto& part) { return line.find(part) != std::string::npos; });
+    };
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(30),
+                             [&] { return std::ranges::any_of(lines_, has_all); });
+  }
   [[nodiscard]] std::size_t count(std::string_view text) {
     const std::lock_guard lock(mutex_);
     return count_locked(text);

@@ -2,6 +2,7 @@
 #include "base/limit_failure.hpp"
 #include "client/bodies.hpp"
 #include "client/core.hpp"
+#include "client/seconds_text.hpp"
 #include "codec/segment.hpp"
 
 #include <holdfast/detail/enum_names.hpp>
@@ -107,129 +108,6 @@ StoreResult<std::vector<RunInfo>> to_infos(Store& store, std::span<const store::
 
 }  // namespace detail
 
-namespace {
-
-std::string seconds_text(Duration duration) {
-  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(duration).count();
-  return ms >= 10'000 ? std::to_string(ms / 1000) + " s" : std::to_string(ms) + " ms";
-}
-
-/// Why an activity of a session waits, where it is the session's fault; looks at the store only if there is
-/// such an activity.
-class SessionObstacles {
- public:
-  explicit SessionObstacles(detail::ClientCore& core) : core_(core) {}
-
-  /// Empty when nothing is in its way.
-  std::string of(const store::ActivityView& activity) {
-    if (activity.session.empty() || activity.running || activity.workers == 0) return {};
-    const auto session = core_.store().session(activity.session);
-    if (!session) {
-      return session.error().kind == StoreError::Kind::not_found
-                 ? "session missing: it waits until a worker acquires the session"
-                 : "";
-    }
-    if (const std::string stranded = stranded_with_owner(*session, activity); !stranded.empty()) {
-      return stranded;
-    }
-    const std::vector<std::string>& requirements = session->policy.requirements;
-    std::uint32_t capable = 0;
-    std::uint32_t with_room = 0;
-    for (const store::WorkerView& worker : workers()) {
-      const store::Abilities& abilities = worker.info.abilities;
-      if (worker.draining || !worker.is_alive() || !can_run(worker, activity)) continue;
-      const bool covers = std::ranges::all_of(
-          requirements, [&](const std::string& one) { return abilities.capabilities.contains(one); });
-      capable += covers ? 1 : 0;
-      with_room += covers && worker.sessions_owned < abilities.session_limit ? 1 : 0;
-    }
-    if (capable == 0) return "requirements not met by any live worker: " + joined(requirements);
-    const bool is_free = session->state == store::SessionState::unclaimed ||
-                         (session->state == store::SessionState::lapsed &&
-                          session->policy.when_lost == store::SessionPolicy::WhenLost::reclaim);
-    if (is_free && with_room == 0) return "no session capacity: all workers that could hold it are full";
-    return {};
-  }
-
- private:
-  static bool can_run(const store::WorkerView& worker, const store::ActivityView& activity) {
-    const store::Abilities& abilities = worker.info.abilities;
-    return abilities.handlers.contains(activity.name) && abilities.queues.serve(activity.queue);
-  }
-  /// It may go nowhere else without its state, and where it is nobody can run the activity.
-  std::string stranded_with_owner(const store::SessionView& session, const store::ActivityView& activity) {
-    if (session.policy.when_lost != store::SessionPolicy::WhenLost::fail) return {};
-    const auto owner = std::ranges::find(workers(), session.worker, &store::WorkerView::key);
-    if (owner == workers().end() || can_run(*owner, activity)) return {};
-    return "session owner has no code for it: '" + session.owner +
-           "' holds the session and can't hand it over unless its state can be saved; close the session to "
-           "end this wait";
-  }
-  const std::vector<store::WorkerView>& workers() {
-    if (!workers_) workers_ = core_.store().workers().value_or(std::vector<store::WorkerView>());
-    return *workers_;
-  }
-  static std::string joined(const std::vector<std::string>& names) {
-    std::string text;
-    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-    return text;
-  }
-
-  detail::ClientCore& core_;
-  std::optional<std::vector<store::WorkerView>> workers_;
-};
-
-RunWait to_wait(const store::ActivityView& activity, SessionObstacles& obstacles) {
-  RunWait wait{.kind = RunWait::Kind::activity,
-               .name = activity.name,
-               .served = activity.running || activity.workers > 0,
-               .queue = activity.queue,
-               .running_on = activity.owner,
-               .attempt = static_cast<int>(activity.attempt),
-               .delivery = static_cast<int>(activity.delivery)};
-  const std::string queue = activity.queue.empty() ? "the default queue" : "queue '" + activity.queue + "'";
-  const std::string obstacle = obstacles.of(activity);
-  if (!obstacle.empty()) wait.served = false;
-  if (activity.running) {
-    wait.state = "running on " + activity.owner;
-  } else if (!obstacle.empty()) {
-    wait.state = obstacle;
-  } else if (!wait.served) {
-    wait.state = "no live worker has it and serves " + queue;
-  } else if (activity.due_in > Duration::zero()) {
-    wait.state = "next in " + seconds_text(activity.due_in);
-  } else {
-    wait.state = "queued in " + queue;
-  }
-  wait.state += ", attempt " + std::to_string(activity.attempt);
-  if (!activity.session.empty()) wait.state += ", session '" + activity.session + "'";
-  if (!activity.running && activity.gives_up_in != never) {
-    wait.gives_up_in = activity.gives_up_in;
-    wait.state += ", gives up in " + seconds_text(activity.gives_up_in);
-  }
-  if (!activity.last_failure.empty()) wait.last_failure = bodies::read<Failure>(activity.last_failure);
-  if (!activity.progress.empty()) wait.last_heartbeat = bodies::read<Payload>(activity.progress);
-  return wait;
-}
-
-RunWait to_wait(const store::InstanceView& child) {
-  RunWait wait{.kind = RunWait::Kind::child, .name = child.instance};
-  wait.state = std::string(to_string(child.status)) + ", orchestration '" + child.code.name + "'";
-  if (!child.parked_because.empty()) wait.state += ": " + child.parked_because;
-  wait.served = child.status != Status::parked;
-  return wait;
-}
-
-RunWait to_wait(const Address& address) {
-  static_assert(static_cast<int>(RunWait::Kind::session) - static_cast<int>(RunWait::Kind::event) ==
-                static_cast<int>(Address::Kind::session));
-  const auto kind =
-      static_cast<RunWait::Kind>(static_cast<int>(RunWait::Kind::event) + static_cast<int>(address.kind));
-  return {.kind = kind, .name = address.name, .state = "nothing has come yet"};
-}
-
-}  // namespace
-
 std::string_view to_string(RunWait::Kind kind) noexcept { return detail::enum_name(kind); }
 
 // The key is that of one life of the id: another instance may have it by now.
@@ -270,7 +148,7 @@ std::optional<Run::Ended> Run::end_within(Duration timeout) const {
 Failure Run::not_ended(Duration timeout) const {
   return {.category = Category::timeout,
           .type = "wait_timeout",
-          .message = "instance '" + id_ + "' has not ended within " + seconds_text(timeout) + "; it goes on"};
+          .message = "instance '" + id_ + "' has not ended within " + client::seconds_text(timeout) + "; it goes on"};
 }
 
 Result<Payload> Run::wait_for_output(Duration timeout) const {
@@ -320,44 +198,6 @@ std::optional<RunInfo> Run::wait_for_change(const RunInfo& since, Duration timeo
   const auto view = core_->watcher().wait(key_, timeout, changed);
   if (!view) return std::nullopt;
   return core_->to_infos({&*view, 1}).front();
-}
-
-RunDetail Run::describe() const {
-  const store::InstanceDetail found = core_->call([&] { return core_->store().describe(id_); });
-  if (found.view.key != key_) refuse_as_gone();
-  RunDetail detail{.info = core_->to_infos({&found.view, 1}).front(),
-                   .running_on = found.locked_by,
-                   .unread_messages = found.unread};
-  SessionObstacles obstacles(*core_);
-  for (const store::ActivityView& activity : found.activities)
-    detail.waits.push_back(to_wait(activity, obstacles));
-  for (const store::CancelRecord& cancel : found.cancels) {
-    detail.cancels.push_back({.name = cancel.name,
-                              .execution = cancel.id.execution,
-                              .event = cancel.id.event,
-                              .reason = cancel.reason,
-                              .state = cancel.state,
-                              .running_on = cancel.owner,
-                              .since = cancel.age});
-  }
-  for (const store::NewTimer& timer : found.timers) {
-    detail.waits.push_back({.kind = RunWait::Kind::timer, .state = "not due yet", .due = timer.due});
-  }
-  for (const Address& address : found.waits) detail.waits.push_back(to_wait(address));
-  for (const store::InstanceView& child : found.children) detail.waits.push_back(to_wait(child));
-  if (store::has_ended(found.view.status)) return detail;
-  // Without its code nothing that it waits for can reach it.
-  const bool served = found.workers > 0;
-  if (!served || (detail.waits.empty() && found.locked_by.empty())) {
-    const std::string version = found.view.code.version.empty() ? "" : " version " + found.view.code.version;
-    detail.waits.push_back(
-        {.kind = RunWait::Kind::worker,
-         .name = found.view.code.name,
-         .state = served ? "no worker has taken it yet"
-                         : "no live worker has the code of '" + found.view.code.name + "'" + version,
-         .served = served});
-  }
-  return detail;
 }
 
 std::optional<Payload> Run::read_value(std::string_view key) const {

@@ -318,6 +318,12 @@ const Payload* Execution::value(std::string_view key) const {
   return found == values_->end() ? nullptr : &found->second;
 }
 
+// Outside of a turn the frames are destroyed, and after its end nobody hears of what they do.
+void Execution::log(LogLevel level, std::string_view message, std::span<const LogField> fields) const {
+  if (identity_.log == nullptr || live_ == nullptr || stopped()) return;
+  (*identity_.log)({level, message, fields, identity_.instance, name_, identity_.execution});
+}
+
 // ---- revealing what happened --------------------------------------------------------------------
 
 void Execution::take_start(history::Started& started) {

@@ -4,6 +4,7 @@
 
 #include "codec/segment.hpp"
 #include "engine/channels.hpp"
+#include "engine/code_log.hpp"
 #include "engine/open_operations.hpp"
 #include "engine/turn.hpp"
 
@@ -11,6 +12,7 @@
 #include <holdfast/detail/core.hpp>
 #include <holdfast/detail/orchestration.hpp>
 #include <holdfast/detail/rare.hpp>
+#include <holdfast/log.hpp>
 #include <holdfast/random.hpp>
 #include <holdfast/result.hpp>
 
@@ -18,6 +20,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +33,7 @@ struct Identity {
   ExecutionNumber execution{1};
   std::string build{};  ///< of the code, noted in each turn
   bool strict = false;  ///< replay also compares inputs, values and results: for tests of determinism
+  const CodeLog* log = nullptr;  ///< where lines of the code go, if anywhere; outlives the execution
 };
 
 /// An operation that has no outcome yet.
@@ -94,6 +98,7 @@ class Execution final : private detail::Core {
   std::uint64_t history_size() const noexcept override { return next_event().value - 1; }
   std::uint64_t history_budget() const noexcept override { return history_budget_; }
   bool replaying() const noexcept override { return replay_ != nullptr; }
+  void log(LogLevel level, std::string_view message, std::span<const LogField> fields) const override;
   void too_many_interruptions() override;
 
   // Starting operations.

@@ -1,5 +1,7 @@
 #include "runtime/abandoned.hpp"
 
+#include "runtime/activity_line.hpp"
+
 namespace holdfast::runtime {
 
 void AbandonedCalls::add(const detail::ActivityCall& call) {
@@ -8,8 +10,9 @@ void AbandonedCalls::add(const detail::ActivityCall& call) {
   if (!call.can_be_ended()) ++threads_;
   worker_.counters.abandoned.add();
   worker_.counters.abandoned_now.add(1);
-  log(*worker_.logger, LogLevel::warn, "activity goes on after its grace; its slot is given to others",
-      {{"instance", call.locked().instance}, {"activity", call.locked().name}, {"abandoned", calls_.size()}});
+  log_activity(*worker_.logger, LogLevel::warn,
+               "activity goes on after its grace; its slot is given to others", call.locked(),
+               {{"abandoned", calls_.size()}});
   if (had_too_many || !too_many()) return;
   worker_.counters.refusing.add(1);
   log(*worker_.logger, LogLevel::error,
@@ -23,8 +26,8 @@ bool AbandonedCalls::remove(const detail::ActivityCall& call) {
   if (calls_.erase(&call) == 0) return false;
   if (!call.can_be_ended()) --threads_;
   worker_.counters.abandoned_now.add(-1);
-  log(*worker_.logger, LogLevel::info, "an abandoned activity has ended",
-      {{"instance", call.locked().instance}, {"activity", call.locked().name}, {"abandoned", calls_.size()}});
+  log_activity(*worker_.logger, LogLevel::info, "an abandoned activity has ended", call.locked(),
+               {{"abandoned", calls_.size()}});
   if (had_too_many && !too_many()) {
     worker_.counters.refusing.add(-1);
     log(*worker_.logger, LogLevel::info, "this worker begins activities again");

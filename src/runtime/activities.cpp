@@ -1,9 +1,12 @@
 #include "runtime/activities.hpp"
 
+#include "runtime/activity_line.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,15 +23,17 @@ constexpr Duration kFetchEnds = std::chrono::milliseconds(5);
 // How long an item of an unclaimed session waits for a worker that has room for it.
 constexpr Duration kWaitsForRoom = std::chrono::seconds(1);
 
-void say_dropped(Worker& worker, const store::ActivityResult& answer, const StoreError& error) {
+// `call` is null for what was answered without being run.
+void say_refused(Worker& worker, const store::ActivityResult& answer, const detail::ActivityCall* call,
+                 const StoreError& error) {
   if (std::holds_alternative<store::PutBack>(answer.result)) return;  // nothing is lost with it
+  constexpr std::string_view kSaid = "the result of an activity is refused: the store no longer wants it";
   const LogLevel level = error.kind == StoreError::Kind::lost ? LogLevel::warn : LogLevel::info;
-  log(*worker.logger, level, "the result of an activity is dropped: the store no longer wants it",
-      {{"instance", to_string(answer.id.instance)},
-       {"execution", answer.id.execution.value},
-       {"event", answer.id.event.value},
-       {"kind", to_string(error.kind)},
-       {"error", error.message}});
+  const LogField kind{"kind", to_string(error.kind)};
+  const LogField why{"error", error.message};
+  if (call != nullptr) return log_activity(*worker.logger, level, kSaid, call->locked(), {kind, why});
+  log(*worker.logger, level, kSaid,
+      {{"instance_key", answer.id.instance.value}, {"event", answer.id.event.value}, kind, why});
 }
 
 bool requires_save(const store::ActivityResult& answer) { return answer.save && answer.save->required; }
@@ -113,8 +118,9 @@ void FetchStep::put_back_suspects(std::vector<store::LockedActivity>& activities
   std::erase_if(activities, [&](const store::LockedActivity& locked) {
     if (!worker_.is_suspect(locked.delivery)) return false;
     if (!std::exchange(busy, true)) {
-      log(*worker_.logger, LogLevel::warn, "an activity is run by itself: it may be what kills its workers",
-          {{"instance", locked.instance}, {"activity", locked.name}, {"delivery", locked.delivery}});
+      log_activity(*worker_.logger, LogLevel::warn,
+                   "an activity is run by itself: it may be what kills its workers", locked,
+                   {{"delivery", locked.delivery}});
       return false;
     }
     others.push_back({locked.id, token, store::PutBack{kPause}});
@@ -159,7 +165,7 @@ Progress AnswerStep::step() {
     if (!result) {
       worker_.counters.answers_refused.add();
       worker_.note_damage("answer activities", result.error());
-      say_dropped(worker_, answers[i], result.error());
+      say_refused(worker_, answers[i], desk_.call_of(answers[i]).get(), result.error());
     }
     desk_.answered(answers[i], result.has_value());
   }

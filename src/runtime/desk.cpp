@@ -3,6 +3,7 @@
 #include "base/failure_text.hpp"
 #include "base/limit_failure.hpp"
 #include "client/bodies.hpp"
+#include "runtime/activity_line.hpp"
 #include "runtime/retry.hpp"
 
 #include <algorithm>
@@ -24,12 +25,10 @@ constexpr Duration kMomentToEnd = std::chrono::seconds(1);
 void say_asked_to_stop(Worker& worker, const detail::ActivityCall& call, CancelReason reason,
                        std::optional<Duration> late) {
   constexpr std::string_view kSaid = "activity is asked to stop";
-  const LogField instance{"instance", call.locked().instance};
-  const LogField activity{"activity", call.locked().name};
   const LogField why{"reason", to_string(reason)};
-  if (!late) return log(*worker.logger, LogLevel::info, kSaid, {instance, activity, why});
+  if (!late) return log_activity(*worker.logger, LogLevel::info, kSaid, call.locked(), {why});
   const auto us = std::chrono::duration_cast<std::chrono::microseconds>(*late).count();
-  log(*worker.logger, LogLevel::info, kSaid, {instance, activity, why, {"after_us", us}});
+  log_activity(*worker.logger, LogLevel::info, kSaid, call.locked(), {why, {"after_us", us}});
 }
 
 /// What becomes of what the code returned or threw.
@@ -44,10 +43,20 @@ void say_stopped(Worker& worker, const detail::ActivityCall& call, CancelReason 
     said = "activity has ended after another worker had taken it; its result is dropped";
   const bool warns =
       fate == Fate::failure_dropped || (fate == Fate::dropped && reason == CancelReason::lease_lost);
-  log(*worker.logger, warns ? LogLevel::warn : LogLevel::info, said,
-      {{"instance", call.locked().instance},
-       {"activity", call.locked().name},
-       {"reason", to_string(reason)}});
+  log_activity(*worker.logger, warns ? LogLevel::warn : LogLevel::info, said, call.locked(),
+               {{"reason", to_string(reason)}});
+}
+
+void say_failed(Worker& worker, const store::LockedActivity& activity, const Failure& failure,
+                std::optional<Duration> retry_in) {
+  const LogField type{"type", failure.type};
+  const LogField message{"failure", failure.message};
+  if (!retry_in)
+    return log_activity(*worker.logger, LogLevel::warn, "activity failed for good", activity,
+                        {type, message});
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(*retry_in).count();
+  log_activity(*worker.logger, LogLevel::warn, "attempt failed; it is retried", activity,
+               {{"retry_in_ms", ms}, type, message});
 }
 
 }  // namespace
@@ -182,8 +191,8 @@ bool ActivityDesk::take_again(const store::LockedActivity& locked, LockToken tok
   for (store::ActivityResult& answer : answers_) {
     if (answer.id == locked.id && answer.token == before) answer.token = token;
   }
-  log(*worker_.logger, LogLevel::info, "an activity whose lease was over is locked again; it goes on",
-      {{"instance", locked.instance}, {"activity", locked.name}});
+  log_activity(*worker_.logger, LogLevel::info,
+               "an activity whose lease was over is locked again; it goes on", locked);
   return true;
 }
 
@@ -213,8 +222,8 @@ void ActivityDesk::begin(store::LockedActivity&& locked, LockToken token, BootTi
 void ActivityDesk::run(store::LockedActivity&& locked, LockToken token, BootTime asked) {
   std::optional<bodies::Activity> body = bodies::read<bodies::Activity>(locked.body);
   if (!body) {
-    log(*worker_.logger, LogLevel::error, "the body of an activity can't be read; it is set aside",
-        {{"instance", locked.instance}, {"activity", locked.name}});
+    log_activity(*worker_.logger, LogLevel::error, "the body of an activity can't be read; it is set aside",
+                 locked);
     leave_slot();
     return queue({locked.id, token, store::SetAside{"the body can't be decoded"}});
   }
@@ -230,17 +239,23 @@ void ActivityDesk::run(store::LockedActivity&& locked, LockToken token, BootTime
   }
   const BootTime lease_until = after(asked, worker_.options.activity_lease);
   if (lease_until <= worker_.now()) {
-    log(*worker_.logger, LogLevel::warn, "activity is not begun: its lease was over before it could be",
-        {{"instance", locked.instance}, {"activity", locked.name}});
+    log_activity(*worker_.logger, LogLevel::warn,
+                 "activity is not begun: its lease was over before it could be", locked);
     leave_slot();
     return queue({locked.id, token, store::PutBack{}});
+  }
+  if (locked.delivery > 1) {
+    log_activity(*worker_.logger, LogLevel::warn,
+                 "activity taken over: the worker that had it gave no answer before its lease was over",
+                 locked, {{"delivery", locked.delivery}});
   }
   auto code = worker_.registry.activity(locked.name);
   std::unique_ptr<SessionStay> stay = locked.session ? sessions_.enter(locked, asked) : nullptr;
   if (locked.session && !stay) {
-    log(*worker_.logger, LogLevel::warn,
+    log_activity(
+        *worker_.logger, LogLevel::warn,
         "activity is not begun: the lease of its session was over before it could be, or it is just leaving",
-        {{"instance", locked.instance}, {"activity", locked.name}, {"session", locked.session->hold.id}});
+        locked);
     leave_slot();
     return queue({locked.id, token, store::PutBack{kMoment}});
   }
@@ -346,6 +361,7 @@ void ActivityDesk::conclude(const detail::ActivityCall& call, Result<Payload> re
     }
     if (delay && !abort) {
       worker_.counters.activities_retried.add();
+      say_failed(worker_, call.locked(), failure, delay);
       return queue({.id = call.id(),
                     .token = call.token(),
                     .result = store::Retry{*delay, bodies::to_bytes(failure)},
@@ -353,6 +369,7 @@ void ActivityDesk::conclude(const detail::ActivityCall& call, Result<Payload> re
                     .still_runs = still_runs});
     }
     worker_.counters.activities_failed.add();
+    say_failed(worker_, call.locked(), failure, std::nullopt);
   } else {
     worker_.counters.activities_completed.add();
   }
@@ -375,8 +392,8 @@ void ActivityDesk::fail_at_once(store::LockedActivity&& locked, LockToken token,
   failure.source = "activity " + locked.name;
   failure.event = locked.id.event;
   failure.attempt = static_cast<int>(locked.attempt);
-  log(*worker_.logger, LogLevel::error, "activity failed without being run",
-      {{"instance", locked.instance}, {"activity", locked.name}, {"failure", failure.message}});
+  log_activity(*worker_.logger, LogLevel::error, "activity failed without being run", locked,
+               {{"type", failure.type}, {"failure", failure.message}});
   leave_slot();
   queue({locked.id, token, store::Finished{bodies::to_bytes(bodies::Outcome{std::move(failure), {}})}});
 }
@@ -411,6 +428,9 @@ void ActivityDesk::drop(std::span<const LocalDone> done) {
     const auto found = calls_.find({one.id, one.token});
     if (found == calls_.end()) continue;
     found->second.on_record = true;
+    log_activity(*worker_.logger, LogLevel::info,
+                 "the result of an activity is refused: its instance no longer wants it",
+                 found->second.call->locked());
     over.push_back(close(found->first));
   }
 }
@@ -488,6 +508,12 @@ void ActivityDesk::answered(const store::ActivityResult& answer, bool wanted) {
   call = close(found->first);
   const bool recorded = wanted && std::holds_alternative<store::Finished>(answer.result);
   if (recorded && call && call->stay() != nullptr) call->stay()->recorded();
+}
+
+std::shared_ptr<const detail::ActivityCall> ActivityDesk::call_of(const store::ActivityResult& answer) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = calls_.find({answer.id, answer.token});
+  return found == calls_.end() ? nullptr : found->second.call;
 }
 
 std::optional<LockToken> ActivityDesk::newer_lock(const store::ActivityResult& answer) const {
@@ -634,8 +660,8 @@ void ActivityDesk::check_attempt(Entry& entry, BootTime now, Overdue& overdue) {
     entry.on_record = entry.call->stay() != nullptr;
     note_stop(entry, CancelReason::attempt_timeout, overdue.stops);
   } else if (entry.lease_until <= now && !entry.call->answered() && !std::exchange(entry.lapsed, true)) {
-    log(*worker_.logger, LogLevel::warn, "the lock of an activity could not be kept",
-        {{"instance", entry.call->locked().instance}, {"activity", entry.call->locked().name}});
+    log_activity(*worker_.logger, LogLevel::warn, "the lock of an activity could not be kept",
+                 entry.call->locked());
     note_stop(entry, CancelReason::lease_lost, overdue.stops);
   }
 }
@@ -656,8 +682,8 @@ ActivityDesk::Calls::iterator ActivityDesk::check_grace(Calls::iterator it, Boot
 // mutex.
 bool ActivityDesk::tell_to_end(Entry& entry) {
   if (!entry.call->can_be_ended() || std::exchange(entry.told_to_end, true)) return false;
-  log(*worker_.logger, LogLevel::warn, "activity goes on after its grace; its coroutine is ended",
-      {{"instance", entry.call->locked().instance}, {"activity", entry.call->locked().name}});
+  log_activity(*worker_.logger, LogLevel::warn, "activity goes on after its grace; its coroutine is ended",
+               entry.call->locked());
   entry.grace_until = after(worker_.now(), kMomentToEnd);
   return true;
 }

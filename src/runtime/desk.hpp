@@ -80,6 +80,9 @@ class ActivityDesk final : private detail::ActivityHost {
   void give_back_progress(std::span<const store::ActivityRenewal> progress);
   /// The store has this answer, or doesn't want it.
   void answered(const store::ActivityResult& answer, bool wanted);
+  /// The attempt that this answers; null when it was answered without being run.
+  [[nodiscard]] std::shared_ptr<const detail::ActivityCall> call_of(
+      const store::ActivityResult& answer) const;
   /// What the activity of an answer that was refused is locked by now, if this worker has taken it again.
   [[nodiscard]] std::optional<LockToken> newer_lock(const store::ActivityResult& answer) const;
   /// The store says that this lock is another's. True while that may be a fetch of this worker which is under

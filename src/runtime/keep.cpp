@@ -24,6 +24,7 @@ Progress KeepStep::step() {
   release_idle(worker_.options.hold_instances);
   cache_.evict_idle(worker_.options.cache_idle);
   if (sweep_wanted_.exchange(false) || now >= sweep_due_) sweep();
+  worker_.logger->tell_left_out();
   const BootTime due =
       std::min({retry_due_, activities_due_, turns_due_, sessions_due, refresh_due_, sweep_due_,
                 cache_.next_due(worker_.options.hold_instances, worker_.options.cache_idle)});
@@ -210,6 +211,12 @@ void KeepStep::sweep() {
   trouble_.worked();
   // News that something is due earlier may get lost.
   sweep_due_ = after(asked, std::min(swept->next_due, worker_.options.worker_stale_after / 4));
+  if (swept->workers_removed > 0) {
+    log(*worker_.logger, LogLevel::warn,
+        "workers gave no sign of life and are taken for gone; others have their work when its leases are "
+        "over",
+        {{"count", swept->workers_removed}});
+  }
   if (swept->activities_timed_out > 0) {
     log(*worker_.logger, LogLevel::info, "activities were not started in time",
         {{"count", swept->activities_timed_out}});

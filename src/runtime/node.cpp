@@ -35,6 +35,12 @@ Node::Node(std::shared_ptr<Store> store, RuntimeOptions options, Registry regist
 StoreResult<void> Node::join() {
   if (auto joined = register_worker(); !joined) return joined;
   worker_.accepting = true;
+  log(*worker_.logger, LogLevel::info, "worker started",
+      {{"build", worker_.options.build},
+       {"slots", worker_.slots},
+       {"orchestrations", worker_.code.orchestrations.size()},
+       {"activities", worker_.abilities.handlers.size()},
+       {"store", worker_.store->description()}});
   return {};
 }
 
@@ -77,8 +83,8 @@ void Node::check_standing() {
   if (worker_.forgotten.exchange(false) && worker_.accepting) rejoin();
   if (!worker_.superseded || std::exchange(said_superseded_, true)) return;
   log(*worker_.logger, LogLevel::error,
-      "another process has started under this node's name; this one takes nothing new and stops what it runs",
-      {{"node", worker_.node}});
+      "this worker was superseded: another process has started under its node id; this one takes nothing new "
+      "and stops what it runs");
   stop_accepting();
   stop_activities();
   sessions_.all_left(store::SessionReason::owner_restarted);
@@ -98,8 +104,7 @@ void Node::rejoin() {
   }
   join_in_doubt_ = false;
   log(*worker_.logger, LogLevel::warn,
-      "others took this worker for gone, since it gave no sign of life; it has joined again",
-      {{"node", worker_.node}});
+      "others took this worker for gone, since it gave no sign of life; it has joined again");
   sessions_.all_left(store::SessionReason::owner_lost);
   look_again();
 }
@@ -160,14 +165,18 @@ bool Node::leave() {
   const std::size_t activities = desk_.in_hand();
   const auto left = worker_.store->leave(WorkerKey{worker_.key});
   const bool unheard = !left && left.error().kind == StoreError::Kind::unavailable;
-  if (kept.instances + kept.sessions + activities == 0 && !unheard) return true;
-  log(*worker_.logger, LogLevel::warn,
-      "not everything could be given back; others have the rest when its leases are over",
-      {{"instances", kept.instances},
-       {"activities", activities},
-       {"sessions", kept.sessions},
-       {"store", left ? "answers" : left.error().message}});
-  return false;
+  const bool gave_back_all = kept.instances + kept.sessions + activities == 0 && !unheard;
+  if (!gave_back_all) {
+    log(*worker_.logger, LogLevel::warn,
+        "not everything could be given back; others have the rest when its leases are over",
+        {{"instances", kept.instances},
+         {"activities", activities},
+         {"sessions", kept.sessions},
+         {"store", left ? "answers" : left.error().message}});
+  }
+  log(*worker_.logger, LogLevel::info, "worker stopped");
+  worker_.logger->close();
+  return gave_back_all;
 }
 
 }  // namespace holdfast::runtime

@@ -64,6 +64,12 @@ Task<int> works_in_a_session(Context& ctx) { co_return co_await ctx.activity<int
 Task<int> helps_in_a_session(Context& ctx) { co_return co_await ctx.activity<int>("help", {.session = "s"}); }
 Task<int> works_for_a_second(Context& ctx) { co_return co_await ctx.activity<int>("work", {.timeout = 1s}); }
 
+constexpr RetryPolicy kTwice{.max_attempts = 2, .first_delay = 1s, .jitter = 0.0};
+Task<int> fails(Context& ctx) { co_return co_await ctx.activity<int>("fail", {.retry = kTwice}); }
+Task<int> fails_in_a_session(Context& ctx) {
+  co_return co_await ctx.activity<int>("fail", {.session = "s", .retry = kTwice});
+}
+
 /// One run of the activity.
 struct Seen {
   int delivery = 0;
@@ -91,6 +97,8 @@ class NodeTest : public ::testing::Test {
   }
   void add_orchestrations(Registry& registry) {
     registry.add_orchestration("works", "1", detail::make_orchestration(works));
+    registry.add_orchestration("fails", "1", detail::make_orchestration(fails));
+    registry.add_orchestration("fails_in_a_session", "1", detail::make_orchestration(fails_in_a_session));
     registry.add_orchestration("works_for_a_second", "1", detail::make_orchestration(works_for_a_second));
     registry.add_orchestration("works_in_a_session", "1", detail::make_orchestration(works_in_a_session));
     registry.add_orchestration("helps_in_a_session", "1", detail::make_orchestration(helps_in_a_session));
@@ -99,6 +107,9 @@ class NodeTest : public ::testing::Test {
     registry.add_activity("work", detail::make_activity([this](ActivityContext& ctx) {
                             seen.push_back({ctx.delivery(), ctx.cancel_reason()});
                             return static_cast<int>(seen.size());
+                          }));
+    registry.add_activity("fail", detail::make_activity([](ActivityContext&) -> int {
+                            throw ActivityFailure("bad", "no luck");
                           }));
   }
   std::unique_ptr<Process> process(const std::string& name, bool with_turns, bool with_activities) {
@@ -306,7 +317,7 @@ TEST_F(NodeTest, AResultThatIsDroppedIsSaid) {
   one->script.decide = {};
   one->hand.run_posted();
   one->run({Step::answers, Step::turns, Step::answers});
-  EXPECT_EQ(lines->count("the result of an activity is dropped"), 1U) << lines->all();
+  EXPECT_EQ(lines->count("the result of an activity is refused"), 1U) << lines->all();
   other->hand.run_posted();
   other->run({Step::answers});
   one->run({Step::turns});
@@ -352,6 +363,84 @@ TEST_F(NodeTest, AnActivityThatNobodyCanReadIsSetAsideAndItsSessionStays) {
   EXPECT_EQ(rows->front().bytes, "\xff");
   EXPECT_EQ(open()->session("s")->owner, "one");
   EXPECT_EQ(open()->session("s")->state, store::SessionState::active);
+}
+
+// ---- what is said ---------------------------------------------------------------------------------
+
+TEST_F(NodeTest, AWorkerSaysThatItHasStartedAndStopped) {
+  const auto one = process("one", true, true);
+  EXPECT_EQ(lines->count("info  worker started build=0 slots=4 orchestrations=6 activities=2"), 1U)
+      << lines->all();
+  EXPECT_EQ(lines->count("worker=one"), 1U);
+  one->node.stop_accepting();
+  EXPECT_TRUE(one->node.leave());
+  EXPECT_EQ(lines->count("info  worker stopped worker=one"), 1U) << lines->all();
+}
+
+TEST_F(NodeTest, AttemptsThatFailAreSaidAndSoIsTheInstanceThatFailsByThem) {
+  const auto one = process("one", true, true);
+  run = client.start("fails", {.id = "i"});
+  one->run({Step::keep, Step::turns});
+  one->hand.run_posted();
+  EXPECT_EQ(lines->count("warn  attempt failed; it is retried instance=i activity=fail event=3 attempt=1 "
+                         "retry_in_ms=1000 type=bad failure=\"no luck\" worker=one"),
+            1U)
+      << lines->all();
+  one->run({Step::answers});
+  clock.advance(1s);
+  one->run({Step::activities});
+  one->hand.run_posted();
+  EXPECT_EQ(
+      lines->count("warn  activity failed for good instance=i activity=fail event=3 attempt=2 type=bad"), 1U)
+      << lines->all();
+  EXPECT_EQ(lines->count("instance failed"), 0U) << "nothing of it is committed";
+  one->run({Step::answers, Step::turns});
+  EXPECT_EQ(lines->count("warn  instance failed instance=i orchestration=fails execution=1 type=bad"), 1U)
+      << lines->all();
+}
+
+TEST_F(NodeTest, ALineAboutAnActivityOfASessionNamesTheSession) {
+  const auto one = process("one", true, true);
+  run = client.start("fails_in_a_session", {.id = "i"});
+  one->run({Step::keep, Step::turns, Step::activities});
+  one->hand.run_posted();
+  EXPECT_EQ(lines->count("instance=i activity=fail event=3 attempt=1 session=s"), 1U) << lines->all();
+}
+
+TEST_F(NodeTest, WorkThatIsTakenOverFromAWorkerThatIsGoneIsSaid) {
+  const auto one = at_work();
+  one->script.decide = away;
+  clock.advance(31s);
+  const auto other = process("other", true, true);
+  other->run({Step::keep, Step::activities});
+  EXPECT_EQ(
+      lines->count("activity taken over: the worker that had it gave no answer before its lease was over "
+                   "instance=i activity=work event=3 attempt=1 delivery=2 worker=other"),
+      1U)
+      << lines->all();
+  client.start("works", {.id = "j"});
+  Registry registry;
+  add_orchestrations(registry);
+  Process dies(*this, "dies", std::move(registry));
+  dies.script.decide = [](std::string_view point) {
+    return point == "memory.commit_turns" ? Fault::fail_before : Fault::none;
+  };
+  dies.run({Step::turns});
+  clock.advance(6s);
+  other->run({Step::turns});
+  EXPECT_EQ(lines->count("instance taken over: the worker that had it committed nothing before its lease was "
+                         "over instance=j orchestration=works delivery=2 worker=other"),
+            1U)
+      << lines->all();
+}
+
+TEST_F(NodeTest, AWorkerThatWasSupersededSaysSoAndBlamesNotTheStore) {
+  const auto one = process("one", true, true);
+  const auto again = process("one", true, true);
+  client.start("works", {.id = "i"});
+  one->run({Step::turns, Step::activities, Step::keep, Step::turns, Step::activities, Step::keep});
+  EXPECT_EQ(lines->count("this worker was superseded"), 1U) << lines->all();
+  EXPECT_EQ(lines->count("could not answer"), 0U) << lines->all();
 }
 
 // ---- fetches ------------------------------------------------------------------------------------

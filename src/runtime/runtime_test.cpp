@@ -394,7 +394,7 @@ TEST_F(RuntimeTest, ANodeNameThatAnotherTookMeanwhileStaysWithIt) {
   ASSERT_TRUE(store->sweep({.worker_stale_after = Duration::zero()}));
   const WorkerKey other = store->join({.node = "a"}).value();
   Client(store).start("hello", {.id = "h"}, "Ada");  // it looks for work, and is told that nobody knows it
-  EXPECT_TRUE(lines->wait_for("another process has started under this node's name"));
+  EXPECT_TRUE(lines->wait_for("this worker was superseded"));
   ASSERT_EQ(store->workers().value().size(), 1U);
   EXPECT_EQ(store->workers().value().front().key, other);
 }

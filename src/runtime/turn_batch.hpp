@@ -4,10 +4,12 @@
 #include "runtime/cache.hpp"
 #include "runtime/incoming.hpp"
 
+#include <holdfast/errors.hpp>
 #include <holdfast/store/turns.hpp>
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -19,8 +21,9 @@ struct PreparedTurn {
   InstanceCache::Taken taken{};
   Incoming incoming{};
   std::size_t hand_offs = 0;
-  bool requested = false;  ///< somebody asks it to end
-  bool forget = false;     ///< the frame was not given all that came: the next turn begins from history
+  bool requested = false;            ///< somebody asks it to end
+  std::optional<Failure> failure{};  ///< what its code failed with
+  bool forget = false;  ///< the frame was not given all that came: the next turn begins from history
 };
 
 /// Belongs to the thread that runs it. When code doesn't come back it belongs to whoever gives that up,

@@ -132,7 +132,10 @@ bool TurnStep::fetch_alone() {
   if (fetched->left_behind) wanted_ = true;
   const bool any = !fetched->turns.empty();
   keep_one_suspect(fetched->turns);
-  for (store::LockedTurn& turn : fetched->turns) cache_.add(std::move(turn));
+  for (store::LockedTurn& turn : fetched->turns) {
+    say_taken_over(turn);
+    cache_.add(std::move(turn));
+  }
   if (any) worker_.keep_by(after(asked, worker_.options.instance_lease / 3));
   return any;
 }
@@ -159,6 +162,13 @@ void TurnStep::keep_one_suspect(std::vector<store::LockedTurn>& turns) {
   for (std::size_t i = 0; i < others.size(); ++i) {
     if (!answers[i] && may_pass(answers[i].error())) add_doubtful(others[i]);
   }
+}
+
+void TurnStep::say_taken_over(const store::LockedTurn& turn) {
+  if (turn.held || turn.delivery <= 1) return;
+  log(*worker_.logger, LogLevel::warn,
+      "instance taken over: the worker that had it committed nothing before its lease was over",
+      {{"instance", turn.instance}, {"orchestration", turn.code.name}, {"delivery", turn.delivery}});
 }
 
 void TurnStep::clear_suspect(InstanceKey key) {
@@ -293,6 +303,10 @@ bool TurnStep::prepare(TurnBatch& batch, store::TurnCommit& commit) {
     return true;
   }
   engine::Outcome outcome = run_code(batch);
+  if (outcome.end) {
+    if (const auto* failed = std::get_if<history::ExecutionFailed>(&*outcome.end))
+      turn.failure = failed->failure;
+  }
   const Surroundings around{
       .hand_off =
           [&](const store::NewActivity& activity) {
@@ -390,7 +404,8 @@ bool TurnStep::rebuild(TurnBatch& batch, FirstTurn& first) {
   }
   engine::Identity identity{.instance = instance.id,
                             .execution = instance.execution,
-                            .build = std::to_string(worker_.options.build)};
+                            .build = std::to_string(worker_.options.build),
+                            .log = &worker_.code_log};
   auto frame = std::make_unique<engine::Execution>(std::move(identity), std::move(code));
   if (!instance.stamp.empty()) {  // else there is no history yet
     const bool read = read_history(instance, [&](std::string_view segment) {
@@ -537,6 +552,7 @@ void TurnStep::settle(PreparedTurn& turn, store::TurnCommit& commit, StoreResult
   }
   trouble_.worked();
   worker_.counters.turns.add();
+  if (turn.failure) say_failed(turn, commit);
   CachedInstance& instance = *turn.taken.instance;
   locked_out_.committed(instance.key);
   clear_suspect(instance.key);
@@ -563,6 +579,18 @@ void TurnStep::settle(PreparedTurn& turn, store::TurnCommit& commit, StoreResult
   }
   desk_.tell_store(cache_.put_back(instance, commit.keep_lock));
   if (commit.keep_lock) worker_.keep_by(after(worker_.now(), worker_.options.hold_instances));
+}
+
+void TurnStep::say_failed(const PreparedTurn& turn, const store::TurnCommit& commit) {
+  const CachedInstance& instance = *turn.taken.instance;
+  const bool ended = std::holds_alternative<store::InstanceEnd>(commit.end);
+  log(*worker_.logger, LogLevel::warn,
+      ended ? "instance failed" : "an attempt of an instance failed; its next execution tries again",
+      {{"instance", instance.id},
+       {"orchestration", instance.code.name},
+       {"execution", commit.execution.value},
+       {"type", turn.failure->type},
+       {"failure", turn.failure->message}});
 }
 
 void TurnStep::begin_handed_off(PreparedTurn& turn, const store::TurnCommit& commit,
@@ -596,7 +624,10 @@ void TurnStep::give_up(PreparedTurn& turn, const StoreError& error) {
   if (locked) release.delay = locked_out_.pause(instance.key, worker_.now());
   release.counts = error.kind == StoreError::Kind::invalid;
   // It would fail like this again and again; people have to look at it.
-  if (error.kind == StoreError::Kind::damaged) release.park = error.message;
+  if (error.kind == StoreError::Kind::damaged) {
+    say_parked(instance, error.message);
+    release.park = error.message;
+  }
   add_doubtful(std::move(release));
   worker_.poke(Step::keep);
   desk_.tell_store(std::move(turn.taken.done));
@@ -606,13 +637,16 @@ void TurnStep::give_up(PreparedTurn& turn, const StoreError& error) {
 
 void TurnStep::park(PreparedTurn& turn, const std::string& why) {
   CachedInstance& instance = *turn.taken.instance;
-  log(*worker_.logger, LogLevel::error,
-      "the code of an instance can't go on; it is parked until a fixed version is deployed",
-      {{"instance", instance.id}, {"orchestration", instance.code.name}, {"why", why}});
+  say_parked(instance, why);
   release(turn, {.key = instance.key,
                  .token = instance.token,
                  .delay = turn.requested ? kParkedPause : Duration::zero(),
                  .park = why});
+}
+
+void TurnStep::say_parked(const CachedInstance& instance, std::string_view why) {
+  log(*worker_.logger, LogLevel::error, "instance can't go on and is parked",
+      {{"instance", instance.id}, {"orchestration", instance.code.name}, {"why", why}});
 }
 
 void TurnStep::release(PreparedTurn& turn, store::TurnRelease release) {

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 namespace holdfast::runtime {
@@ -66,6 +67,9 @@ class TurnStep {
                 engine::End end);
   [[nodiscard]] FirstTurn first_turn(const CachedInstance& instance) const;
   void report(const CachedInstance& instance, const engine::Outcome& outcome);
+  void say_taken_over(const store::LockedTurn& turn);
+  void say_failed(const PreparedTurn& turn, const store::TurnCommit& commit);
+  void say_parked(const CachedInstance& instance, std::string_view why);
   void answer_after_end(PreparedTurn& turn, store::TurnCommit& commit);
   bool answer_before_start(PreparedTurn& turn, store::TurnCommit& commit);
   void settle(PreparedTurn& turn, store::TurnCommit& commit, StoreResult<store::Committed>&& answer,

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace holdfast::runtime {
 namespace {
@@ -180,6 +181,21 @@ Counters::Counters(Metrics& metrics)
                                        "From the commit that took an activity away to its stop token.",
                                        latency_buckets())) {}
 
+namespace {
+
+// As many as the code writes: they are its own.
+void write_line(Logger& logger, const std::string& node, const engine::CodeLine& line) {
+  if (!logger.enabled(line.level)) return;
+  std::vector<LogField> fields{{"instance", line.instance},
+                               {"orchestration", line.orchestration},
+                               {"execution", line.execution.value}};
+  fields.insert(fields.end(), line.fields.begin(), line.fields.end());
+  fields.push_back({"worker", node});
+  logger.write({line.level, logger.clock().calendar_now(), line.message, fields});
+}
+
+}  // namespace
+
 Worker::Worker(std::shared_ptr<Store> store_, RuntimeOptions options_, Registry registry_, Random& random_,
                Poke poke_)
     : store(std::make_shared<StoreGate>(std::move(store_))),
@@ -191,7 +207,9 @@ Worker::Worker(std::shared_ptr<Store> store_, RuntimeOptions options_, Registry 
       code{.orchestrations = registry.orchestrations(), .newest_build = options.build},
       metrics(options.metrics ? options.metrics : std::make_shared<Metrics>()),
       counters(*metrics),
-      logger(options.logger ? options.logger : stderr_logger()),
+      user_logger(options.logger ? options.logger : stderr_logger()),
+      logger(std::make_shared<WorkerLog>(user_logger, node, store->clock())),
+      code_log([this](const engine::CodeLine& line) { write_line(*user_logger, node, line); }),
       poke(std::move(poke_)),
       random(random_) {}
 
@@ -226,8 +244,13 @@ BootTime StoreTrouble::failed(std::string_view what, const StoreError& error) {
     }
     return after(now, kLockedPause);
   }
-  worker_.counters.store_errors.add();
   if (now >= due_) due_ = after(now, back_off_.next());
+  // It did answer: that this worker has no standing there, or that something is gone. Whoever acts on it says
+  // so.
+  const bool answered =
+      error.kind == StoreError::Kind::superseded || error.kind == StoreError::Kind::not_found;
+  if (answered) return due_;
+  worker_.counters.store_errors.add();
   if (worker_.store->is_shut()) return due_;  // whoever leaves says so, once
   if (!said_ || now - last_said_ >= 1s) {
     said_ = true;

@@ -1,9 +1,11 @@
 // Worker: what all steps of one started runtime share: its settings, its identity, its seams.
 #pragma once
 
+#include "engine/code_log.hpp"
 #include "runtime/registry.hpp"
 #include "runtime/steps.hpp"
 #include "runtime/store_gate.hpp"
+#include "runtime/worker_log.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/ids.hpp>
@@ -100,7 +102,9 @@ struct Worker {
   const store::Code code;
   const std::shared_ptr<Metrics> metrics;
   Counters counters;
-  const std::shared_ptr<Logger> logger;
+  const std::shared_ptr<Logger> user_logger;  ///< the one of the options, or its default
+  const std::shared_ptr<WorkerLog> logger;    ///< for the lines of this worker
+  const engine::CodeLog code_log;             ///< for the lines of orchestrations
   const Poke poke;
 
   std::atomic<std::uint64_t> key{0};    ///< given by the store at join

@@ -174,6 +174,7 @@ StoreResult<store::InstanceDetail> describe(WorkingSet& set, std::string_view id
   std::uint64_t unread = 0;
   set.want_all_workers();
   set.want_timers({key});
+  set.want_delayed({key});
   set.want_activities({}, {key});
   set.ask(sql::kCancelsOf, Parameters(set.ns(), key),
           [&](const Answer& answer) { set.take_cancels(answer); });

@@ -90,13 +90,25 @@ SessionView view(const Transaction& tx, const Session& session, Saved saved) {
   return view;
 }
 
+namespace {
+
+std::optional<Duration> starts_in(const Transaction& tx, const Instance& instance) {
+  for (const DelayedKey& key : instance.delayed) {
+    if (tx.space.delayed.at(key).message.kind == MessageKind::start) return left(key.first, tx.now);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 InstanceDetail detail_of(const Transaction& tx, const Instance& instance) {
   InstanceDetail detail{.view = instance.view,
                         .locked_by = instance.lock.live ? node_of(tx, instance.lock.worker) : "",
                         .delivery = instance.delivery,
                         .waits = instance.waits,
                         .timers = timers_of(instance),
-                        .unread = instance.messages.size()};
+                        .unread = instance.messages.size(),
+                        .starts_in = starts_in(tx, instance)};
   for (auto next = tx.space.activities.lower_bound({.instance = instance.view.key});
        next != tx.space.activities.end() && next->first.instance == instance.view.key; ++next) {
     const Activity& activity = next->second;

@@ -156,6 +156,8 @@ struct Statements {
                     "SELECT number, key, kind, execution, source, address_kind, address, body FROM delayed"
                     " WHERE ns = ?1 AND at <= ?2 ORDER BY at, number LIMIT ?3"};
   Query first_delayed{"sqlite.first_delayed", "SELECT at FROM delayed WHERE ns = ?1 ORDER BY at LIMIT 1"};
+  Query delayed_start{"sqlite.delayed_start",
+                      "SELECT at FROM delayed WHERE key = ?1 AND kind = 0 ORDER BY at LIMIT 1"};
   Query delete_delayed{"sqlite.delete_delayed", "DELETE FROM delayed WHERE number = ?1"};
   Query drop_delayed{"sqlite.drop_delayed", "DELETE FROM delayed WHERE key = ?1 AND kind <> 0"};
 

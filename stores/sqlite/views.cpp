@@ -158,6 +158,9 @@ StoreResult<store::InstanceDetail> describe(Transaction& tx, std::string_view na
     detail.children.push_back(read_view(tx, row));
   }
   detail.unread = count_messages(tx, *instance);
+  if (Cursor row = tx.rows(tx.sql.delayed_start, *key); row.next()) {
+    detail.starts_in = left_until(row->int64(0), tx.now);
+  }
   return detail;
 }
 

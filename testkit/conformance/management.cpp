@@ -49,6 +49,24 @@ STORE_TEST(Views, SayWhoCouldServeWhatIsWaitedForAndForHowLong) {
   EXPECT_EQ(detail.activities[1].workers, 0U);
 }
 
+STORE_TEST(Views, SayWhenADelayedStartIsDue) {
+  const Worker a = join("a");
+  StartRequest request = start_of("order-1");
+  request.delay = 1h;
+  start(request);
+  ClientMessage later = message_to("order-1", control("cancel"));
+  later.delay = 1min;
+  send(later);
+  pass(20min);
+  EXPECT_EQ(describe("order-1").starts_in, Duration(40min));
+  pass(50min);
+  EXPECT_EQ(describe("order-1").starts_in, Duration::zero());
+  a.commit(a.fetch_turn());
+  EXPECT_EQ(describe("order-1").starts_in, std::nullopt);
+  start("order-2");
+  EXPECT_EQ(describe("order-2").starts_in, std::nullopt);
+}
+
 STORE_TEST(Views, LookAnswersInTheOrderOfTheKeys) {
   const InstanceKey first = start("order-1");
   const InstanceKey second = start("order-2");

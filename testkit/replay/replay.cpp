@@ -22,7 +22,13 @@ using engine::Problem;
 /// The instance as a store would keep it, and the execution that a runtime would have in memory.
 class ReplayHarness::Impl {
  public:
-  explicit Impl(ReplayOptions options) : options_(std::move(options)) {}
+  explicit Impl(ReplayOptions options) : options_(std::move(options)) {
+    if (!options_.logger) return;
+    log_ = [this](const engine::CodeLine& line) {
+      Logger& logger = *options_.logger;
+      if (logger.enabled(line.level)) logger.write({line.level, now_, line.message, line.fields});
+    };
+  }
 
   void start(std::shared_ptr<const detail::OrchestrationCode> code, Payload input);
   void turn(Message message);
@@ -58,6 +64,7 @@ class ReplayHarness::Impl {
   void check_replay() const;
 
   ReplayOptions options_;
+  engine::CodeLog log_;
   std::shared_ptr<const detail::OrchestrationCode> code_;
   std::unique_ptr<Execution> execution_;
   std::map<EventId, StartedOperation> started_;  // in this execution
@@ -163,6 +170,7 @@ std::unique_ptr<Execution> ReplayHarness::Impl::fresh(std::shared_ptr<const deta
                                                       bool strict) const {
   engine::Identity identity{
       .instance = options_.instance, .execution = execution_number_, .build = "test", .strict = strict};
+  if (log_) identity.log = &log_;
   return std::make_unique<Execution>(std::move(identity), std::move(code));
 }
 

@@ -1,4 +1,6 @@
 // The harness: what a test can do to an orchestration, and what it is told.
+#include "base/lines_test.hpp"
+
 #include <holdfast/saga.hpp>
 #include <holdfast/testing/replay.hpp>
 
@@ -37,6 +39,24 @@ TEST(ReplayHarness, RunsAnOrchestrationToItsResult) {
   EXPECT_EQ(run.state(), State::completed);
   EXPECT_EQ(run.result<std::string>().value(), "Hello, Ada!");
   EXPECT_TRUE(run.open().empty());
+}
+
+Task<int> talks(Context& ctx) {
+  ctx.log("begins", {{"attempt", ctx.attempt()}});
+  const int number = co_await ctx.activity<int>("count");
+  ctx.log(LogLevel::warn, "counted", {{"number", number}});
+  co_return number;
+}
+
+TEST(ReplayHarness, LinesOfTheCodeAreWrittenOnceAndNotOnReplay) {
+  const auto lines = std::make_shared<Lines>();
+  ReplayHarness run({.logger = lines});
+  run.start(talks);
+  run.forget();
+  EXPECT_EQ(lines->count("info  begins attempt=1"), 1U);
+  run.complete("count", 7);
+  EXPECT_EQ(lines->count("warn  counted number=7"), 1U);
+  EXPECT_EQ(lines->count("begins"), 1U) << lines->all();
 }
 
 TEST(ReplayHarness, AFailureHasItsSource) {

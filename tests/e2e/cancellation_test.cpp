@@ -210,8 +210,8 @@ TEST_P(CancellationTest, EveryTriggerFiresTheTokenWithItsReasonInContextLogAndDe
     ASSERT_TRUE(eventually([&] { return seen.has_stopped(number); }));
     const std::string whose = id + trigger.whose;
     EXPECT_EQ(seen.reason(whose), trigger.reason);
-    EXPECT_TRUE(log->wait_for("asked to stop instance=" + whose +
-                              " activity=watch reason=" + std::string(to_string(trigger.reason))));
+    EXPECT_TRUE(log->wait_for_parts({"asked to stop instance=" + whose + " activity=watch event=",
+                                     "reason=" + std::string(to_string(trigger.reason))}));
     if (trigger.reason == CancelReason::instance_deleted) continue;
     const std::vector<RunCancel> cancels = client.describe(whose).cancels;
     ASSERT_EQ(cancels.size(), 1U);
@@ -565,7 +565,10 @@ TEST_P(CancellationTest, AHundredInstancesOfFiveActivitiesAreCancelledAtOnce) {
   for (const Run& run : runs) EXPECT_EQ(run.result<int>(kSoon).error().category, Category::cancelled);
   EXPECT_TRUE(eventually([&] { return seen.has_stopped(5 * kInstances); }));
   for (const Run& run : runs) EXPECT_EQ(seen.reason(run.id()), CancelReason::cancel_requested);
-  EXPECT_TRUE(eventually([&] { return log->count("ended within its grace") == 5U * kInstances; }));
+  EXPECT_TRUE(eventually([&] {
+    return rt->metrics().prometheus().find("holdfast_activities_stopped_total 500\n") != std::string::npos;
+  })) << rt->metrics().prometheus();
+  EXPECT_LE(log->count("ended within its grace"), 200U) << "a burst is cut short";
   EXPECT_TRUE(rt->client().queues().empty());
 }
 

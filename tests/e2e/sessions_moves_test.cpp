@@ -139,7 +139,7 @@ TEST_P(SessionMoves, ANewIncarnationTakesItsSessionsBackAtOnce) {
   EXPECT_EQ(second[0].node, "a");
   EXPECT_GT(second[0].generation, first[0].generation);
   EXPECT_TRUE(second[0].fresh);
-  EXPECT_TRUE(log->wait_for("another process has started under this node's name"));
+  EXPECT_TRUE(log->wait_for("this worker was superseded"));
 }
 
 TEST_P(SessionMoves, ADeadWorkersSessionsGoToAnotherAfterTheLease) {

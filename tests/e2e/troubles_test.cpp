@@ -36,6 +36,13 @@ TEST_P(TroublesTest, CodeThatNobodyHasIsWaitedForInSight) {
   wait = wait_of(client.describe("child"), RunWait::Kind::activity);
   EXPECT_FALSE(wait.served);
   EXPECT_EQ(wait.delivery, 0);  // waiting for a deploy is no delivery: it never poisons
+  wait = wait_of(parent.describe(), RunWait::Kind::child);
+  EXPECT_EQ(wait.state,
+            "running, orchestration 'asks_activity', waits for activity 'number' (no live worker has it and "
+            "serves the default queue, attempt 1)");
+  ASSERT_EQ(wait.waits.size(), 1U);
+  EXPECT_EQ(wait.waits[0].kind, RunWait::Kind::activity);
+  EXPECT_FALSE(wait.waits[0].served);
 
   // The parent's code goes away: what it waits for could not reach it.
   parent_only.reset();
@@ -45,6 +52,15 @@ TEST_P(TroublesTest, CodeThatNobodyHasIsWaitedForInSight) {
     r.orchestration("asks_child", asks_child);
   });
   EXPECT_EQ(parent.wait<int>(kSoon), 1);
+}
+
+TEST_P(TroublesTest, ADelayedInstanceSaysWhenItStarts) {
+  const auto rt = runtime([](Runtime& r) { r.orchestration("asks_activity", asks_activity); });
+  const Run run = rt->client().start("asks_activity", {.id = "later", .delay = 1h});
+  const RunWait wait = wait_of(run.describe(), RunWait::Kind::worker);
+  EXPECT_TRUE(wait.served);
+  EXPECT_TRUE(wait.state.starts_with("starts in ")) << wait.state;
+  EXPECT_TRUE(wait.state.ends_with(" s")) << wait.state;
 }
 
 // ---- code that does not fit its history ------------------------------------------------------------
@@ -98,6 +114,11 @@ TEST_P(ChangingTest, AHistoryThatTodaysCodeCannotFollowParksTheInstanceWithTheRe
   const RunWait wait = wait_of(parent->describe(), RunWait::Kind::child);
   EXPECT_FALSE(wait.served);
   EXPECT_NE(wait.state.find("parked"), std::string::npos) << wait.state;
+  const RunWait own = wait_of(client.describe("child"), RunWait::Kind::worker);
+  EXPECT_FALSE(own.served);
+  EXPECT_TRUE(own.state.starts_with("parked: the code no longer matches its history")) << own.state;
+  EXPECT_TRUE(
+      log->wait_for("error instance can't go on and is parked instance=child orchestration=changing"));
   broken.reset();
   const auto fixed = deploy(old_code);
   EXPECT_EQ(parent->wait<int>(kSoon), 5);

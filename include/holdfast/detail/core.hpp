@@ -8,6 +8,7 @@
 #include <holdfast/detail/rare.hpp>
 #include <holdfast/errors.hpp>
 #include <holdfast/ids.hpp>
+#include <holdfast/log.hpp>
 #include <holdfast/payload.hpp>
 
 #include <coroutine>
@@ -16,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -181,6 +183,8 @@ class Core {
   virtual std::uint64_t history_size() const noexcept = 0;
   virtual std::uint64_t history_budget() const noexcept = 0;
   virtual bool replaying() const noexcept = 0;
+  /// Not on replay, nor while frames are destroyed.
+  virtual void log(LogLevel level, std::string_view message, std::span<const LogField> fields) const = 0;
   [[nodiscard]] const Rare<Failure>& cancel_request() const noexcept { return cancel_request_; }
 
   // ---- the scheduler ----------------------------------------------------------------------------

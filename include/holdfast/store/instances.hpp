@@ -83,6 +83,7 @@ struct InstanceDetail {
   std::vector<CancelRecord> cancels{};  ///< its activities that were taken away while they ran
   std::vector<NewTimer> timers{};
   std::uint64_t unread = 0;              ///< messages that no turn has consumed
+  std::optional<Duration> starts_in{};   ///< of one whose start is delayed: until then; 0 once it is due
   std::uint32_t workers = 0;             ///< live ones that have its code, and may go on with its build
   std::vector<InstanceView> children{};  ///< those that have not ended, oldest first, at most kMaxChildren
   static constexpr std::size_t kMaxChildren = 100;

@@ -16,6 +16,7 @@
 #include <holdfast/detail/orchestration.hpp>
 #include <holdfast/errors.hpp>
 #include <holdfast/ids.hpp>
+#include <holdfast/log.hpp>
 #include <holdfast/messages.hpp>
 #include <holdfast/options.hpp>
 #include <holdfast/payload.hpp>
@@ -95,6 +96,7 @@ struct ReplayOptions {
   std::uint64_t seed = 42;  ///< of everything random in the code
   std::uint64_t history_budget = 10'000;
   bool replay_every_turn = true;
+  std::shared_ptr<Logger> logger{};  ///< where lines of ctx.log() go; empty: nowhere
 };
 
 /// One instance, from its start to its end. For one thread at a time. Calls that make no sense (to complete

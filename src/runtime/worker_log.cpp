@@ -1,0 +1,79 @@
+#include "runtime/worker_log.hpp"
+
+#include "base/moments.hpp"
+
+#include <array>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace holdfast::runtime {
+
+WorkerLog::WorkerLog(std::shared_ptr<Logger> to, std::string worker, const Clock& clock)
+    : Logger(to->clock()), to_(std::move(to)), worker_(std::move(worker)), clock_(clock) {}
+
+// A record for which there is no memory is lost, as the interface says.
+void WorkerLog::write(const LogRecord& record) noexcept try {
+  if (admit(record)) write_named(record);
+} catch (...) {
+  return;
+}
+
+bool WorkerLog::admit(const LogRecord& record) {
+  if (record.level == LogLevel::debug) return true;
+  const std::lock_guard lock(mutex_);
+  auto found = kinds_.find(record.message);
+  if (found == kinds_.end()) found = kinds_.emplace(record.message, Kind{}).first;
+  Kind& kind = found->second;
+  const BootTime now = clock_.boot_now();
+  if (kind.written == 0 || now >= after(kind.since, kWindow)) {
+    tell_left_out(found->first, kind);
+    kind = {.since = now};
+  }
+  kind.level = record.level;
+  if (kind.written == kBurst) {
+    ++kind.left_out;
+    return false;
+  }
+  ++kind.written;
+  return true;
+}
+
+void WorkerLog::tell_left_out() noexcept try { tell_left_out(false); } catch (...) {
+  return;
+}
+
+void WorkerLog::close() noexcept try { tell_left_out(true); } catch (...) {
+  return;
+}
+
+void WorkerLog::tell_left_out(bool all) {
+  const std::lock_guard lock(mutex_);
+  const BootTime now = clock_.boot_now();
+  for (auto& [message, kind] : kinds_) {
+    if (all || now >= after(kind.since, kWindow)) tell_left_out(message, kind);
+  }
+}
+
+// With the mutex held.
+void WorkerLog::tell_left_out(const std::string& message, Kind& kind) {
+  const std::uint64_t count = std::exchange(kind.left_out, 0);
+  if (count == 0 || !to_->enabled(kind.level)) return;
+  const std::array<LogField, 2> fields{{{"count", count}, {"message", message}}};
+  write_named({kind.level, clock().calendar_now(), "more lines of one kind were left out", fields});
+}
+
+void WorkerLog::write_named(const LogRecord& record) {
+  std::vector<LogField> fields;
+  fields.reserve(record.fields.size() + 1);
+  fields.assign(record.fields.begin(), record.fields.end());
+  for (LogField& field : fields) {
+    const auto* const text = std::get_if<std::string_view>(&field.value.variant());
+    if (text != nullptr && text->size() > kMaxText) field.value = text->substr(0, kMaxText);
+  }
+  fields.push_back({"worker", worker_});
+  to_->write({record.level, record.time, record.message, fields});
+}
+
+}  // namespace holdfast::runtime

@@ -1,0 +1,60 @@
+// WorkerLog: the lines of one worker. Each names the worker, and a burst of the same is cut short.
+#pragma once
+
+#include <holdfast/clock.hpp>
+#include <holdfast/log.hpp>
+#include <holdfast/options.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace holdfast::runtime {
+
+/// Lines with the same message are of one kind, whatever their fields. Of each kind kBurst are written within
+/// kWindow; the others are counted, and their number is written once that time is over. Lines of level
+/// `debug` are all written: whoever wants those wants all of them. Texts of fields are cut after kMaxText
+/// bytes.
+class WorkerLog final : public Logger {
+ public:
+  static constexpr std::uint64_t kBurst = 100;
+  static constexpr Duration kWindow = std::chrono::seconds(10);
+  static constexpr std::size_t kMaxText = 1000;
+
+  /// `clock` tells how much time has passed, and outlives this.
+  WorkerLog(std::shared_ptr<Logger> to, std::string worker, const Clock& clock);
+
+  [[nodiscard]] bool enabled(LogLevel level) const noexcept override { return to_->enabled(level); }
+  void write(const LogRecord& record) noexcept override;
+  /// Says how many lines were left out, of each kind whose time is over.
+  void tell_left_out() noexcept;
+  /// The same of all kinds, for a worker that has stopped.
+  void close() noexcept;
+
+ private:
+  struct Kind {
+    BootTime since{};
+    std::uint64_t written = 0;
+    std::uint64_t left_out = 0;
+    LogLevel level = LogLevel::info;
+  };
+  using Kinds = std::map<std::string, Kind, std::less<>>;
+
+  bool admit(const LogRecord& record);
+  void tell_left_out(bool all);
+  void tell_left_out(const std::string& message, Kind& kind);
+  void write_named(const LogRecord& record);
+
+  const std::shared_ptr<Logger> to_;
+  const std::string worker_;
+  const Clock& clock_;
+  std::mutex mutex_;
+  Kinds kinds_;
+};
+
+}  // namespace holdfast::runtime
