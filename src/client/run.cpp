@@ -148,7 +148,8 @@ std::optional<Run::Ended> Run::end_within(Duration timeout) const {
 Failure Run::not_ended(Duration timeout) const {
   return {.category = Category::timeout,
           .type = "wait_timeout",
-          .message = "instance '" + id_ + "' has not ended within " + client::seconds_text(timeout) + "; it goes on"};
+          .message = "instance '" + id_ + "' has not ended within " + client::seconds_text(timeout) +
+                     "; it goes on"};
 }
 
 Result<Payload> Run::wait_for_output(Duration timeout) const {

@@ -121,7 +121,7 @@ void SessionKeeper::look_after_lapsed(BootTime now) {
 // False when the store does not answer.
 bool SessionKeeper::look_after(const store::SessionHold& hold) {
   const BootTime asked = worker_.now();
-  const auto view = worker_.store->session(hold.id);
+  const auto view = worker_.store->session(hold.id, store::Saved::size);
   if (!view && may_pass(view.error())) {
     look_due_ = others_.failed("read a session", view.error());
     return false;

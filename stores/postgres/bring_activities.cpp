@@ -203,7 +203,8 @@ void WorkingSet::want_free_sessions(const std::vector<std::string>& ids) {
       [this](const Answer& answer) { take_free_sessions(answer, store::Saved::size); });
 }
 
-void WorkingSet::want_claimable_sessions(const std::vector<std::string>& ids, std::size_t count, WorkerKey worker) {
+void WorkingSet::want_claimable_sessions(const std::vector<std::string>& ids, std::size_t count,
+                                         WorkerKey worker) {
   Parameters wanted(ns());
   wanted.add_all(ids).add(tx().now).add(static_cast<std::int64_t>(count)).add(worker);
   ask(sql::kClaimableSessions, wanted,
@@ -275,7 +276,8 @@ std::vector<std::string> WorkingSet::take_sessions(const Answer& answer) {
     session.ttl_until = row.next<BootTime>();
     session.opener = row.next<InstanceKey>();
     session.opened_by = row.next<std::string>();
-    if (const auto size = row.next<std::optional<std::uint64_t>>()) session.saved = rules::SavedState{.size = *size};
+    if (const auto size = row.next<std::optional<std::uint64_t>>())
+      session.saved = rules::SavedState{.size = *size};
     session.saved_version = row.next<std::uint64_t>();
     session.created_at = row.next<CalendarTime>();
     session.updated_at = row.next<CalendarTime>();

@@ -82,8 +82,7 @@ TEST(PostgresManyRows, WhatSessionsHaveSavedIsReadByWhoClaimsThemOnly) {
   ASSERT_EQ(worker.store->sessions("", 10)->size(), 1U);
   EXPECT_EQ(counts.passed("postgres.saved"), 0U);
   // It stays as it was through all of that.
-  const std::array releases{
-      store::SessionRelease{.hold = hold, .reason = store::SessionReason::drained}};
+  const std::array releases{store::SessionRelease{.hold = hold, .reason = store::SessionReason::drained}};
   ASSERT_TRUE(worker.store->release_sessions(worker.key, releases).front());
   EXPECT_EQ(counts.passed("postgres.saved"), 0U);
   worker.schedule("order-2", {"quiet-0"});
@@ -98,7 +97,8 @@ TEST(PostgresManyRows, NoStatementBringsWhatWasSavedAlong) {
        {sql::kSessions, sql::kSessionsNow, sql::kClaimableSessions, sql::kReadSessions, sql::kSessionsFor,
         sql::kDueSessions, sql::kHeldElsewhere}) {
     std::string text(statement.sql);
-    for (const std::string_view harmless : {"octet_length(s.saved)", "s.saved_version", "s.saved IS NOT NULL"}) {
+    for (const std::string_view harmless :
+         {"octet_length(s.saved)", "s.saved_version", "s.saved IS NOT NULL"}) {
       for (auto at = text.find(harmless); at != std::string::npos; at = text.find(harmless)) {
         text.erase(at, harmless.size());
       }

@@ -157,9 +157,9 @@ inline constexpr Statement kParked{"postgres.parked",
                                    " FROM instances AS i WHERE i.ns = $1 AND i.status = 2 AND i.key > $2"
                                    " ORDER BY i.key LIMIT $3 FOR UPDATE"};
 // Lists come newest first. $2: before this key, $3 to $8: other filters, $9: so many.
-#define HOLDFAST_IS_LISTED                                                                     \
-  "l.key < $2 AND ($4::text = '' OR r.name = $4) AND ($5::text = '' OR r.version = $5)"        \
-  " AND starts_with(l.name, $6) AND ($7::bigint IS NULL OR l.created_at >= $7)"                \
+#define HOLDFAST_IS_LISTED                                                              \
+  "l.key < $2 AND ($4::text = '' OR r.name = $4) AND ($5::text = '' OR r.version = $5)" \
+  " AND starts_with(l.name, $6) AND ($7::bigint IS NULL OR l.created_at >= $7)"         \
   " AND ($8::bigint IS NULL OR l.created_at < $8)"
 
 /// Each status has its place in an index, so those of one are found however many others there are. $10: the
@@ -439,10 +439,11 @@ inline constexpr Statement kLetLapse{
     " AND session IS NULL ORDER BY until LIMIT 500 FOR UPDATE SKIP LOCKED) AS l"
     " WHERE a.key = l.key AND a.execution = l.execution AND a.event = l.event"};
 // What a fetch may take that is in no session: $2 to $4 say what the worker can run, $5 is the time.
-#define HOLDFAST_IS_FREE(a)                                                          \
-  "NOT " a ".locked AND " a ".session IS NULL AND " a ".ready_since <= $5 AND (" a   \
-  ".deadline IS NULL OR " a ".deadline > $5)"
-#define HOLDFAST_KINDS_OF_WORKER "k.ns = $1 AND k.name = ANY($2::text[]) AND ($3 OR k.queue = ANY($4::text[]))"
+#define HOLDFAST_IS_FREE(a)                                                                                  \
+  "NOT " a ".locked AND " a ".session IS NULL AND " a ".ready_since <= $5 AND (" a ".deadline IS NULL OR " a \
+  ".deadline > $5)"
+#define HOLDFAST_KINDS_OF_WORKER \
+  "k.ns = $1 AND k.name = ANY($2::text[]) AND ($3 OR k.queue = ANY($4::text[]))"
 
 /// At most $6, in the order of everybody. Rows are locked one by one until there are so many: the others stay
 /// free for those who come at the same time. $7 of each kind are looked at.
@@ -473,13 +474,13 @@ inline constexpr Statement kSessionsLockedBy{
     " AND session IS NOT NULL"};
 /// Whether a session is kept for another node than that of `worker`: the one that held it, which was started
 /// again.
-#define HOLDFAST_KEPT_FROM(worker, now)                                                                   \
-  "(s.restarted AND s.worker = 0 AND s.lease_until > " now                                                \
+#define HOLDFAST_KEPT_FROM(worker, now)                    \
+  "(s.restarted AND s.worker = 0 AND s.lease_until > " now \
   " AND s.last_owner <> coalesce((SELECT x.node FROM workers AS x WHERE x.key = " worker "), ''))"
 /// Sessions that the worker holds, and, unless $8, those that it may claim, in the order of their first items
 /// that it may take: whether it holds it, since when the oldest of these items waits (null: there is none),
-/// and whether there are others that it can't run. Sessions without any item are never looked at, however many
-/// there are.
+/// and whether there are others that it can't run. Sessions without any item are never looked at, however
+/// many there are.
 inline constexpr Statement kSessionsFor{
     "postgres.sessions_for",
     "WITH RECURSIVE busy (id) AS ((SELECT a.session FROM activities AS a WHERE a.ns = $1"
@@ -614,20 +615,22 @@ inline constexpr Statement kSessionsNow{"postgres.sessions_now",
                                         "SELECT " HOLDFAST_SESSION_COLUMNS
                                         " FROM unnest($2::text[]) AS w JOIN sessions AS s ON s.ns = $1 AND "
                                         "s.id = w ORDER BY s.id FOR UPDATE OF s SKIP LOCKED"};
-/// Of those named the first $4 that worker $5 may claim, and that nobody else has locked: only these are locked.
+/// Of those named the first $4 that worker $5 may claim, and that nobody else has locked: only these are
+/// locked.
 inline constexpr Statement kClaimableSessions{
     "postgres.claimable_sessions",
     "SELECT " HOLDFAST_SESSION_COLUMNS
-    " FROM unnest($2::text[]) WITH ORDINALITY AS w (id, place) JOIN sessions AS s ON s.ns = $1 AND s.id = w.id"
+    " FROM unnest($2::text[]) WITH ORDINALITY AS w (id, place) JOIN sessions AS s ON s.ns = $1 AND s.id = "
+    "w.id"
     " AND s.ended IS NULL AND s.ttl_until > $3 AND (s.worker = 0 OR (s.reclaim AND s.lease_until <= $3))"
-    " AND NOT " HOLDFAST_KEPT_FROM("$5", "$3")
-    " ORDER BY w.place LIMIT $4 FOR UPDATE OF s SKIP LOCKED"};
+    " AND NOT " HOLDFAST_KEPT_FROM("$5", "$3") " ORDER BY w.place LIMIT $4 FOR UPDATE OF s SKIP LOCKED"};
 inline constexpr Statement kReadSessions{
     "postgres.read_sessions", "SELECT " HOLDFAST_SESSION_COLUMNS
                               " FROM unnest($2::text[]) AS w JOIN sessions AS s ON s.ns = $1 AND s.id = w"};
 inline constexpr Statement kSaved{
-    "postgres.saved", "SELECT s.id, s.saved FROM unnest($2::text[]) AS w JOIN sessions AS s ON s.ns = $1 AND"
-                      " s.id = w WHERE s.saved IS NOT NULL"};
+    "postgres.saved",
+    "SELECT s.id, s.saved FROM unnest($2::text[]) AS w JOIN sessions AS s ON s.ns = $1 AND"
+    " s.id = w WHERE s.saved IS NOT NULL"};
 inline constexpr Statement kReserveSessions{"postgres.reserve_sessions",
                                             "SELECT pg_advisory_xact_lock(-$1::integer, hashtext(n)) FROM "
                                             "unnest($2::text[]) AS n ORDER BY hashtext(n)"};

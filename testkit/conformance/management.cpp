@@ -128,9 +128,7 @@ STORE_TEST(Views, PagesOfAFilteredListMissNothing) {
   const Worker a = join("a");
   for (int i = 1; i <= 20; ++i) {
     Turn turn = a.begin("order-" + std::to_string(i));
-    a.commit(i % 7 == 0   ? turn.ends()
-             : i % 5 == 0 ? turn.ends(InstanceStatus::failed)
-                          : turn);
+    a.commit(i % 7 == 0 ? turn.ends() : i % 5 == 0 ? turn.ends(InstanceStatus::failed) : turn);
   }
   using Statuses = std::set<InstanceStatus>;
   const Statuses one{InstanceStatus::completed};

@@ -30,9 +30,7 @@ class Meeting {
   std::map<int, int> there_{};
 };
 
-Task<bool> meets(Context& ctx, int round) {
-  co_return co_await ctx.activity<bool>("meet", round);
-}
+Task<bool> meets(Context& ctx, int round) { co_return co_await ctx.activity<bool>("meet", round); }
 Task<bool> meets_in_session(Context& ctx, int round, std::string session) {
   co_return co_await ctx.activity<bool>("meet", {.session = session}, round);
 }

@@ -121,7 +121,8 @@ TEST_P(SessionAffinity, TwoWorkersThatStartAtOnceDoNotShareASession) {
   const auto turns = turns_only();
   std::vector<Run> runs;
   for (int i = 0; i < 40; ++i)
-    runs.push_back(client().start("converse", {.id = "c" + std::to_string(i)}, "s" + std::to_string(i % 10), 3));
+    runs.push_back(
+        client().start("converse", {.id = "c" + std::to_string(i)}, "s" + std::to_string(i % 10), 3));
   ASSERT_TRUE(eventually([&] { return client().list_sessions().size() == 10; }));
   std::unique_ptr<Runtime> a;
   std::unique_ptr<Runtime> b;

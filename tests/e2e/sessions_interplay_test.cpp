@@ -221,8 +221,8 @@ class SessionProcesses : public ::testing::TestWithParam<Kept> {
   sqlite_store::Shared<Board> board;
   sqlite_store::Processes processes;
 };
-INSTANTIATE_TEST_SUITE_P(OnEachStore, SessionProcesses,
-                         ::testing::Values(Kept::in_a_file, Kept::on_a_server), kept_name);
+INSTANTIATE_TEST_SUITE_P(OnEachStore, SessionProcesses, ::testing::Values(Kept::in_a_file, Kept::on_a_server),
+                         kept_name);
 
 TEST_P(SessionProcesses, NoTwoOfThemRunActivitiesOfOneGeneration) {
   for (std::size_t i = 0; i < 3; ++i) keep_engine(i, 10);
