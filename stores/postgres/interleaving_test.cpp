@@ -281,5 +281,21 @@ TEST(PostgresInterleaving, NothingIsWrittenBeforeAnotherServerIsAdopted) {
   EXPECT_GT(session->session.generation.value, 1'000'000U) << "the old server may have given it to another";
 }
 
+// It is not among the workers that the sweep has read.
+TEST(PostgresInterleaving, ASweepTakesNothingFromAWorkerThatJoinsMeanwhile) {
+  const TestSchema schema;
+  Meanwhile plan;
+  const auto sweeping = schema.open({.faults = &plan});
+  const auto other = schema.open();
+  const WorkerKey sweeper = join(*sweeping, "a");
+  plan.at("postgres.due_sessions", [&] {
+    const WorkerKey worker = join(*other, "b");
+    EXPECT_TRUE(other->acquire_session(worker, kAbilities, "gpu", {.lease = 1h}));
+  });
+  EXPECT_TRUE(sweeping->sweep({.worker = sweeper}));
+  ASSERT_TRUE(plan.happened());
+  EXPECT_EQ(other->session("gpu")->state, store::SessionState::active);
+}
+
 }  // namespace
 }  // namespace holdfast::postgres_store

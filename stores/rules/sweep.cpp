@@ -123,8 +123,11 @@ class Sweep {
   /// sessions, or it has left.
   [[nodiscard]] bool is_held_by_nobody(const Session& session) const {
     return session.policy.when_lost == WhenLost::reclaim && is_held(tx_, session) &&
-           !tx_.space.workers.contains(session.worker);
+           !is_registered(session.worker);
   }
+
+  /// Asks the store: a worker may have joined and claimed something since this sweep looked at all of them.
+  [[nodiscard]] bool is_registered(WorkerKey worker) const { return find_worker(tx_, worker) != nullptr; }
 
   [[nodiscard]] bool is_lapsed(const std::string& id) const {
     const Session* const session = find_session(tx_, id);
@@ -149,7 +152,7 @@ class Sweep {
     if (!session.queued.empty() || !session.in_flight.empty()) return kNever;
     if (session.ended) return after(session.changed, request_.session_record_retention);
     const bool owned = session.worker != WorkerKey{};
-    if (owned && tx_.space.workers.contains(session.worker)) return kNever;
+    if (owned && is_registered(session.worker)) return kNever;
     const BootTime left_at = owned ? session.lease_until : session.changed;
     if (session.policy.on_record) {
       if (!owned && (session.ttl_until != kNever || opener_lives(session))) return kNever;

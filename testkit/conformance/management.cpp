@@ -32,6 +32,7 @@ STORE_TEST(Views, SayWhoCouldServeWhatIsWaitedForAndForHowLong) {
                .starts_child("child-2")
                .starts_detached("detached-1"));
   pass(1min);
+  must(store().refresh(a.key, false));
   InstanceDetail detail = describe("order-1");
   EXPECT_EQ(detail.workers, 1U);
   ASSERT_EQ(detail.activities.size(), 2U);

@@ -151,8 +151,8 @@ STORE_TEST(SessionRules, NothingIsKeptForANodeLongerThanItsLeaseWouldHaveLasted)
   before.commit(before.begin("order-1").schedules(of_session("gpu")));
   pass(1s);
   join(that_comes_back(1h));
-  EXPECT_EQ(b.acquire("over").kind, Acquired::Kind::reacquired);
   EXPECT_EQ(b.fetch_activities().next_due, 3s);
+  EXPECT_EQ(b.acquire("over").kind, Acquired::Kind::reacquired);
   pass(3s);
   EXPECT_EQ(names(b.fetch_activities()), Texts{"charge"});
 }
@@ -258,6 +258,8 @@ STORE_TEST(SessionRules, ImplicitOnesGoOnceNobodyNeedsThem) {
   a.acquire("kept", {.on_record = true});
   EXPECT_EQ(sweep().sessions_removed, 0U);
   pass(a.info.abilities.session_lease);
+  EXPECT_EQ(sweep().sessions_removed, 0U);
+  must(store().leave(a.key));
   EXPECT_EQ(sweep().sessions_removed, 1U);
   EXPECT_EQ(answer(store().session("gpu")), "not_found");
   EXPECT_EQ(session("kept").state, SessionState::lapsed);

@@ -195,7 +195,8 @@ STORE_TEST(Sessions, ATurnMayCloseThem) {
   Turn turn = a.begin("order-1");
   a.commit(turn.opens_session("gpu", {.on_record = true}).keeps_lock());
   a.commit(turn.closes_session("gpu", EventId{6}).closes_session("unknown", EventId{7}));
-  EXPECT_EQ(a.fetch_turn().messages(), (Texts{"session 1/6: closed", "session 1/7: missing"}));
+  EXPECT_EQ(a.fetch_turn().messages(),
+            (Texts{"news gpu: closed", "session 1/6: closed", "session 1/7: missing"}));
   EXPECT_EQ(session("gpu").reason, SessionReason::closed_by_code);
 }
 
@@ -207,8 +208,8 @@ STORE_TEST(Sessions, AnActivityOfAClosedOneFailsInItsOwnCommit) {
   EXPECT_TRUE(a.commit(turn.schedules(of_session("gpu"))).ready);
   EXPECT_TRUE(activities().empty());
   const Turn told = a.fetch_turn();
-  EXPECT_EQ(told.messages().size(), 1U);
-  EXPECT_EQ(std::get<ActivityTaken>(told->messages.at(0).body),
+  ASSERT_EQ(told.messages(), (Texts{"news gpu: closed", "taken 1/3: session_closed"}));
+  EXPECT_EQ(std::get<ActivityTaken>(told->messages.at(1).body),
             (ActivityTaken{.reason = CancelReason::session_closed, .session = "gpu", .attempt = 0}));
 }
 
@@ -415,7 +416,7 @@ STORE_TEST(Sessions, AnOpenedOneBeginsAgainAfterItsEnd) {
   a.commit(turn.opens_session("gpu", {.on_record = true}).keeps_lock());
   must(store().close_session("gpu", SessionReason::operated));
   a.commit(turn.opens_session("gpu", {.ttl = 1h, .on_record = true}, EventId{5}));
-  EXPECT_EQ(a.fetch_turn().messages(), Texts{"session 1/5: opened"});
+  EXPECT_EQ(a.fetch_turn().messages(), (Texts{"news gpu: closed", "session 1/5: opened"}));
   EXPECT_EQ(session("gpu").state, SessionState::unclaimed);
   EXPECT_EQ(session("gpu").ttl_left, 1h);
 }

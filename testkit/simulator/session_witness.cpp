@@ -1,6 +1,7 @@
 #include "testkit/simulator/session_witness.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace holdfast::simulator {
 
@@ -9,7 +10,7 @@ void SessionWitness::joined(const store::WorkerInfo& info, WorkerKey key) {
   WorkerKey& newest = newest_[info.node];
   if (key <= newest) broken_("node '" + info.node + "' got an incarnation that is not newer than its last");
   newest = key;
-  returns_[info.node] = after(clock_.boot_now(), info.take_back_within);
+  returns_[key] = after(clock_.boot_now(), info.take_back_within);
   signs_of_life_[key] = {.last_try = clock_.boot_now()};
 }
 
@@ -69,15 +70,20 @@ void SessionWitness::claim(WorkerKey worker, const store::SessionHold& hold, Dur
   holder = {worker, hold.generation, after(now, lease)};
 }
 
-// For a while, and never longer than the lease that its former self had, unless that was ended with it.
+// From its first start after that on, and never longer than the lease that its former self had, unless that
+// was ended with it.
 bool SessionWitness::is_kept_for_its_node(std::string_view id, const Holder& holder) {
-  const BootTime now = clock_.boot_now();
-  if (std::min(returns_[node_of(holder.worker)], holder.until) <= now) return false;
-  if (!is_registered_(holder.worker)) return false;
-  return std::ranges::any_of(read_log_(id), [&](const store::SessionLogEntry& entry) {
-    return entry.generation == holder.generation && entry.reason == store::SessionReason::owner_restarted &&
-           entry.kind == store::SessionLogEntry::Kind::released;
+  const auto returned = std::find_if(nodes_.upper_bound(holder.worker), nodes_.end(), [&](const auto& entry) {
+    return entry.second == node_of(holder.worker);
   });
+  if (returned == nodes_.end() || !is_registered_(holder.worker)) return false;
+  if (std::min(returns_[returned->first], holder.until) <= clock_.boot_now()) return false;
+  // The last that became of it in its generation: its record may have gone since.
+  std::optional<store::SessionReason> last;
+  for (const store::SessionLogEntry& entry : read_log_(id)) {
+    if (entry.generation == holder.generation) last = entry.reason;
+  }
+  return last == store::SessionReason::owner_restarted;
 }
 
 bool SessionWitness::has_left(std::string_view id, Generation generation) const {

@@ -78,7 +78,7 @@ class SessionWitness {
   IsRegistered is_registered_;
   std::map<WorkerKey, std::string> nodes_;
   std::map<std::string, WorkerKey> newest_;  // incarnation of each node
-  std::map<std::string, BootTime> returns_;  // until when what a node held is kept for it
+  std::map<WorkerKey, BootTime> returns_;    // until when what its node held before is kept for it
   std::map<WorkerKey, SignsOfLife> signs_of_life_;
   Duration stale_after_ = never;
   std::map<std::string, Holder> holders_;

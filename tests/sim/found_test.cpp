@@ -115,6 +115,12 @@ const std::vector<Found>& all_found() {
        .faults =
            only([](SimulatedFaults& f) { f.kills = f.drains = f.uneven_workers = f.slow_activities = true; }),
        .first_seed = 800},
+      {.name = "AnActivityIsNotTakenAgainInASessionThatAnotherWorkerHadMeanwhile",
+       .workloads = {shared_memories},
+       .faults = only([](SimulatedFaults& f) {
+         f.outages = f.hangs = f.pauses = f.slow_activities = f.uneven_workers = f.interleaved_steps = true;
+       }),
+       .seeds = 150},
       {.name = "AWorkerThatClaimsItsSessionAgainKeepsWhatItHasInMemory",
        .workloads = {keepsakes},
        .faults = only([](SimulatedFaults& f) {

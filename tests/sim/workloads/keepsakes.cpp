@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace holdfast::sim {
@@ -23,6 +24,20 @@ Task<void> looks_at_keepsakes(Context& ctx, std::string session, std::vector<int
                                 {.session = session, .retry = {.max_attempts = 100, .max_delay = 1s}});
     co_await ctx.sleep(std::chrono::seconds(pause));
   }
+}
+
+/// Who made one, and when.
+struct Made {
+  WorkerKey by{};
+  Generation generation{};
+};
+
+/// The worker that has the session in this generation; none when that is over.
+WorkerKey owner_of(const store::StoreState& state, const SessionStart& start) {
+  for (const store::SessionView& session : state.sessions) {
+    if (session.id == start.id && session.generation == start.generation) return session.worker;
+  }
+  return {};
 }
 
 /// Whether the log says that the session left its worker between two of its generations.
@@ -41,15 +56,16 @@ bool has_left(const std::vector<SessionLogEntry>& log, const std::string& id, Ge
 // A worker makes it once for as long as nobody else has the session, whatever becomes of leases and answers.
 void keepsakes(const Shared& shared) {
   Simulation& sim = shared.sim;
-  const auto made = std::make_shared<std::map<std::string, Generation>>();
+  const auto all_made = std::make_shared<std::map<std::string, Made>>();
   const auto keepsake = sim.session_state<int>(
-      "keepsake", {.make = [&sim, made](const SessionStart& start) {
-        const auto [before, is_first] = made->try_emplace(start.id, start.generation);
-        if (is_first || before->second > start.generation) return 0;
-        if (!has_left(sim.state().session_log, start.id, before->second, start.generation))
+      "keepsake", {.make = [&sim, all_made](const SessionStart& start) {
+        const store::StoreState state = sim.state();
+        const Made made{owner_of(state, start), start.generation};
+        const Made before = std::exchange((*all_made)[start.id], made);
+        const bool again = made.by != WorkerKey{} && made.by == before.by;
+        if (again && !has_left(state.session_log, start.id, before.generation, made.generation))
           sim.fail("the state of session '" + start.id + "' was lost after generation " +
-                   to_string(before->second) + ", and its worker had it all the time");
-        before->second = start.generation;
+                   to_string(before.generation) + ", and its worker had it all the time");
         return 0;
       }});
   sim.activity("look at keepsake", [keepsake](ActivityContext& ctx) { ++keepsake.in(ctx); });

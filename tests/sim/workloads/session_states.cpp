@@ -4,8 +4,11 @@
 #include <holdfast/context.hpp>
 #include <holdfast/session_state.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace holdfast::sim {
@@ -24,6 +27,26 @@ Task<bool> memory_of_lines(Context& ctx, std::string session, int lines) {
                                                             .non_retryable = {"store_unavailable"}}},
                                                  i);
     if (known != i + 1) co_return false;
+  }
+  co_return true;
+}
+
+// Several instances leave marks in one session, side by side: none of them ever disappears.
+Task<bool> marks_of_one(Context& ctx, std::string session, std::string mine, std::vector<int> pauses) {
+  std::vector<std::string> left;
+  for (std::size_t i = 0; i < pauses.size(); ++i) {
+    left.push_back(mine + "/" + std::to_string(i));
+    const auto known =
+        co_await ctx.activity<std::vector<std::string>>("mark",
+                                                        {.session = session,
+                                                         .retry = {.max_attempts = 100,
+                                                                   .max_delay = std::chrono::seconds(1),
+                                                                   .non_retryable = {"store_unavailable"}}},
+                                                        left.back());
+    const bool all = std::ranges::all_of(
+        left, [&](const std::string& mark) { return std::ranges::count(known, mark) == 1; });
+    if (!all) co_return false;
+    co_await ctx.sleep(std::chrono::seconds(pauses[i]));
   }
   co_return true;
 }
@@ -56,6 +79,25 @@ void memories(const Shared& shared) {
   for (int i = shared.number(1, 3); i > 0; --i) {
     const std::string id = "memory-" + std::to_string(i);
     shared.start("memory_of_lines", id, id, shared.number(1, 6));
+    shared.sim.at_end([shared, id] { shared.expect(id, shared.sim.result<bool>(id).value(), true); });
+  }
+}
+
+void shared_memories(const Shared& shared) {
+  using Marks = std::vector<std::string>;
+  const auto marks =
+      shared.sim.session_state<Marks>("marks", saved_by_codec<Marks>(SaveState::with_each_activity));
+  shared.sim.activity("mark", [marks](ActivityContext& ctx, std::string mark) {
+    Marks& all = marks.in(ctx);
+    all.push_back(std::move(mark));
+    return all;
+  });
+  shared.sim.orchestration("marks_of_one", marks_of_one);
+  for (int i = shared.number(2, 5); i > 0; --i) {
+    const std::string id = "marks-" + std::to_string(i);
+    std::vector<int> pauses;
+    for (int k = shared.number(2, 8); k > 0; --k) pauses.push_back(shared.number(0, 3));
+    shared.start("marks_of_one", id, "shared-" + std::to_string(shared.number(1, 2)), id, pauses);
     shared.sim.at_end([shared, id] { shared.expect(id, shared.sim.result<bool>(id).value(), true); });
   }
 }

@@ -102,7 +102,8 @@ void everything(Simulation& sim) {
                                   sought_sessions,
                                   prepared_sessions,
                                   steadfast_sessions,
-                                  keepsakes};
+                                  keepsakes,
+                                  shared_memories};
   // Few kinds at once keep a failure readable; over many seeds they all meet.
   const std::size_t kinds = 1 + sim.draw(8);
   std::set<std::size_t> chosen;

@@ -122,6 +122,7 @@ void orphans(const Shared& shared);
 // Activities that stay with a worker.
 void conversations(const Shared& shared);
 void memories(const Shared& shared);
+void shared_memories(const Shared& shared);
 void opened_sessions(const Shared& shared);
 void crowds(const Shared& shared);
 void worker_sessions(const Shared& shared);
