@@ -74,11 +74,11 @@ class Store {
   /// answered `superseded` from now on: fetches, renewals, claims, saves and releases of sessions; their
   /// hand-off wishes are queued. Their locks stay as they are, and answers with a valid token still count.
   /// Sessions of older incarnations that are not draining: those that may be re-claimed become unclaimed at
-  /// once, and only this node may claim them for WorkerInfo::take_back_within, but no longer than their lease
+  /// once, and only this node may claim them for NewWorker::take_back_within, but no longer than their lease
   /// would have lasted (its claim is `taken_back`); `fail` ones are lost (`owner_restarted`).
   /// One that drains may renew and release what it has until it is done. The others hear of it by
   /// kActivities: a session may be due to it whose work its owner has no handler for.
-  virtual StoreResult<WorkerKey> join(const store::WorkerInfo& info) = 0;
+  virtual StoreResult<WorkerKey> join(const store::NewWorker& info) = 0;
   /// It lives, and says so. `not_found` when its registration was removed as stale: join again.
   virtual StoreResult<void> refresh(WorkerKey worker, bool draining) = 0;
   /// Removes the registration. What it has locked stays locked until its leases end; sessions that may be

@@ -21,7 +21,7 @@ class ForwardingStore : public Store {
   const Clock& clock() const noexcept override { return to_->clock(); }
   std::string description() const override { return to_->description(); }
 
-  StoreResult<WorkerKey> join(const store::WorkerInfo& info) override { return to_->join(info); }
+  StoreResult<WorkerKey> join(const store::NewWorker& info) override { return to_->join(info); }
   StoreResult<void> refresh(WorkerKey worker, bool draining) override {
     return to_->refresh(worker, draining);
   }

@@ -45,15 +45,15 @@ StoreResult<void> Node::join() {
 }
 
 StoreResult<void> Node::register_worker() {
-  const store::WorkerInfo info{.node = worker_.node,
-                               .build = worker_.options.build,
-                               .host = host_name(),
-                               .pid = static_cast<std::uint64_t>(getpid()),
-                               .slots = static_cast<std::uint32_t>(worker_.slots),
-                               .abilities = worker_.abilities,
-                               .code = worker_.code,
-                               .stale_after = worker_.options.worker_stale_after,
-                               .take_back_within = worker_.options.session_take_back};
+  const store::NewWorker info{.node = worker_.node,
+                              .build = worker_.options.build,
+                              .host = host_name(),
+                              .pid = static_cast<std::uint64_t>(getpid()),
+                              .slots = static_cast<std::uint32_t>(worker_.slots),
+                              .abilities = worker_.abilities,
+                              .code = worker_.code,
+                              .stale_after = worker_.options.worker_stale_after,
+                              .take_back_within = worker_.options.session_take_back};
   const BootTime asked = worker_.now();
   auto key = worker_.store->join(info);
   join_in_doubt_ = !key && key.error().kind == StoreError::Kind::unavailable;

@@ -369,7 +369,7 @@ TEST_F(NodeTest, AnActivityThatNobodyCanReadIsSetAsideAndItsSessionStays) {
 
 TEST_F(NodeTest, AWorkerSaysThatItHasStartedAndStopped) {
   const auto one = process("one", true, true);
-  EXPECT_EQ(lines->count("info  worker started build=0 slots=4 orchestrations=6 activities=2"), 1U)
+  EXPECT_EQ(lines->count("info  worker started build=0 slots=4 orchestrations=12 activities=2"), 1U)
       << lines->all();
   EXPECT_EQ(lines->count("worker=one"), 1U);
   one->node.stop_accepting();

@@ -278,7 +278,7 @@ TEST_F(RuntimeTest, WaitingGivesUpInTimeAndTheRunGoesOn) {
     run.wait<std::string>(1ms);
     FAIL() << "nobody has approved it";
   } catch (const RunTimedOut& e) {
-    EXPECT_STREQ(e.what(), "timeout: instance 'a' has not ended within 1 ms; it goes on");
+    EXPECT_STREQ(e.what(), "instance 'a' has not ended within 1 ms; it goes on (wait_timeout)");
   }
   EXPECT_EQ(run.status(), Status::running);
 }

@@ -95,7 +95,7 @@ auto StoreGate::each(std::size_t items, Call call) -> decltype(call()) {
 
 // ---- workers ------------------------------------------------------------------------------------
 
-StoreResult<WorkerKey> StoreGate::join(const store::WorkerInfo& info) {
+StoreResult<WorkerKey> StoreGate::join(const store::NewWorker& info) {
   return one([&] { return inner_->join(info); });
 }
 StoreResult<void> StoreGate::refresh(WorkerKey worker, bool draining) {

@@ -11,7 +11,7 @@ namespace holdfast::runtime {
 namespace {
 
 using namespace std::chrono_literals;
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 // The rest waits no longer than this for work that others want to begin.
 constexpr auto kRestWaits = 300us;
@@ -33,7 +33,7 @@ struct ThreadPool::State {
   std::condition_variable ended{};
   std::deque<std::function<void()>> work{};
   bool rest_wanted = false;
-  Clock::time_point rest_asked{};
+  SteadyClock::time_point rest_asked{};
   std::size_t threads = 0;
   std::size_t waiting = 0;
   std::size_t busy = 0;
@@ -42,11 +42,11 @@ struct ThreadPool::State {
 
   [[nodiscard]] bool anything() const { return rest_wanted || !work.empty(); }
   [[nodiscard]] bool rest_is_next() const {
-    return rest_wanted && (work.empty() || Clock::now() - rest_asked > kRestWaits);
+    return rest_wanted && (work.empty() || SteadyClock::now() - rest_asked > kRestWaits);
   }
   void want_rest() {
     if (stopping || std::exchange(rest_wanted, true)) return;
-    rest_asked = Clock::now();
+    rest_asked = SteadyClock::now();
   }
 };
 

@@ -58,7 +58,7 @@ class MemoryStoreTest : public ::testing::Test {
   ManualClock clock_;
   FaultScript faults_;
   std::shared_ptr<MemoryDatabase> database_ = memory_database();
-  store::WorkerInfo info_;
+  store::NewWorker info_;
   std::uint64_t tokens_ = 0;
 };
 

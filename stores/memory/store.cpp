@@ -63,7 +63,7 @@ Unexpected<StoreError> MemoryStore::unavailable(std::string_view point) {
 
 // ---- workers -------------------------------------------------------------------------------------
 
-StoreResult<WorkerKey> MemoryStore::join(const WorkerInfo& info) {
+StoreResult<WorkerKey> MemoryStore::join(const NewWorker& info) {
   return answer<WorkerKey>("memory.join", [&](Transaction& tx) { return rules::join(tx, info); });
 }
 StoreResult<void> MemoryStore::refresh(WorkerKey worker, bool draining) {

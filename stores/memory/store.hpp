@@ -34,7 +34,7 @@ class MemoryStore final : public Store {
   [[nodiscard]] const Clock& clock() const noexcept override { return clock_; }
   [[nodiscard]] std::string description() const override;
 
-  StoreResult<WorkerKey> join(const WorkerInfo& info) override;
+  StoreResult<WorkerKey> join(const NewWorker& info) override;
   StoreResult<void> refresh(WorkerKey worker, bool draining) override;
   StoreResult<void> leave(WorkerKey worker) override;
   StoreResult<std::vector<WorkerView>> workers() override;

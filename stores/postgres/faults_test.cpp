@@ -352,7 +352,7 @@ TEST(PostgresFaults, ACrashGivesNoNumberTwiceAlsoWhenNobodyWaitsForTheDisk) {
   schema.open();
   schema.run("ALTER SYSTEM SET wal_writer_delay = '10s'");
   server.restart("fast");
-  const store::WorkerInfo info{.node = "a"};
+  const store::NewWorker info{.node = "a"};
   WorkerKey worker{};
   Generation generation{};
   {
@@ -370,7 +370,7 @@ TEST(PostgresFaults, ACrashGivesNoNumberTwiceAlsoWhenNobodyWaitsForTheDisk) {
 TEST(PostgresFaults, ASweepWaitsForNobodyWhoWorksInASessionThatIsNotDue) {
   const TestSchema schema;
   const auto store = schema.open();
-  store::WorkerInfo info{.node = "a"};
+  store::NewWorker info{.node = "a"};
   info.abilities.session_limit = 1;
   info.abilities.session_lease = 1h;
   const WorkerKey worker = store->join(info).value();

@@ -491,7 +491,7 @@ inline constexpr Statement kSessionsFor{
     " FROM busy AS b WHERE b.id IS NOT NULL)"
     " SELECT s.id, s.worker = $2 AND s.lease_until > $6, i.oldest, o.strange FROM busy AS b"
     " CROSS JOIN LATERAL (SELECT l.id, l.worker, l.lease_until, l.ended, l.ttl_until, l.reclaim,"
-    " l.requirements, l.max_concurrent FROM sessions AS l WHERE l.ns = $1 AND l.id = b.id OFFSET 0) AS s"
+    " l.requirements, l.max_concurrent, l.restarted, l.last_owner FROM sessions AS l WHERE l.ns = $1 AND l.id = b.id OFFSET 0) AS s"
     " LEFT JOIN LATERAL (SELECT a.rank, d.since, a.key, a.execution, a.event, min(d.since) OVER () AS oldest"
     " FROM activities AS a JOIN kinds AS k ON k.id = a.kind AND k.name = ANY($3::text[])"
     " AND ($4 OR k.queue = ANY($5::text[])) CROSS JOIN LATERAL (SELECT CASE WHEN a.locked THEN a.until"

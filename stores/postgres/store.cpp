@@ -108,7 +108,7 @@ void PostgresStore::give_back(std::unique_ptr<Link> link) {
 
 // ---- workers -------------------------------------------------------------------------------------
 
-StoreResult<WorkerKey> PostgresStore::join(const store::WorkerInfo& info) {
+StoreResult<WorkerKey> PostgresStore::join(const store::NewWorker& info) {
   return write<WorkerKey>(Caller::client, [&](WorkingSet& set) { return rules::join(set.tx(), info); });
 }
 StoreResult<void> PostgresStore::refresh(WorkerKey worker, bool draining) {

@@ -39,7 +39,7 @@ struct Link {
   std::int32_t ns;
   FaultPlan* faults;
   Names names{};
-  std::map<WorkerKey, store::WorkerInfo> workers{};  ///< what they joined with never changes
+  std::map<WorkerKey, store::NewWorker> workers{};  ///< what they joined with never changes
 
   /// Between transactions. Plans that were made while the tables were small are made anew: soon after the
   /// beginning, then ever more rarely.

@@ -17,7 +17,7 @@ namespace holdfast::rules {
 
 // ---- workers.cpp ---------------------------------------------------------------------------------
 
-WorkerKey join(Transaction& tx, const WorkerInfo& info);
+WorkerKey join(Transaction& tx, const NewWorker& info);
 StoreResult<void> refresh(Transaction& tx, WorkerKey worker, bool draining);
 StoreResult<void> leave(Transaction& tx, WorkerKey worker);
 /// Of those in the space.

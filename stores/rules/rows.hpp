@@ -132,7 +132,7 @@ struct Session {
 
 struct Worker {
   WorkerKey key{};
-  WorkerInfo info{};
+  NewWorker info{};
   bool draining = false;
   bool superseded = false;  ///< a newer incarnation of the node has joined
   CalendarTime joined_at{};

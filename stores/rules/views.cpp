@@ -114,7 +114,7 @@ InstanceDetail detail_of(const Transaction& tx, const Instance& instance) {
     const Activity& activity = next->second;
     ActivityView& shown = detail.activities.emplace_back(view(tx, activity));
     shown.workers =
-        count_workers(tx, [&](const WorkerInfo& worker) { return can_run(worker.abilities, activity); });
+        count_workers(tx, [&](const NewWorker& worker) { return can_run(worker.abilities, activity); });
     if (!shown.running && activity.deadline() != kNever)
       shown.gives_up_in = left(activity.deadline(), tx.now);
   }
@@ -122,7 +122,7 @@ InstanceDetail detail_of(const Transaction& tx, const Instance& instance) {
        next != tx.space.cancels.end() && next->first.first.instance == instance.view.key; ++next) {
     detail.cancels.push_back(view(tx, next->second));
   }
-  detail.workers = count_workers(tx, [&](const WorkerInfo& worker) { return suits(worker.code, instance); });
+  detail.workers = count_workers(tx, [&](const NewWorker& worker) { return suits(worker.code, instance); });
   for (const auto& [key, other] : tx.space.instances) {
     if (other.view.parent != instance.view.key || has_ended(other.view.status)) continue;
     if (detail.children.size() == InstanceDetail::kMaxChildren) break;

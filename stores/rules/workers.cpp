@@ -24,7 +24,7 @@ void take_from_older(Transaction& tx, const Worker& joined) {
 
 }  // namespace
 
-WorkerKey join(Transaction& tx, const WorkerInfo& info) {
+WorkerKey join(Transaction& tx, const NewWorker& info) {
   tx.rows.node(info.node);
   for (auto& [key, worker] : tx.space.workers) {
     if (worker.info.node == info.node) worker.superseded = true;

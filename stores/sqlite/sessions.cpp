@@ -428,7 +428,7 @@ void release(Transaction& tx, Session& session, SessionReason reason) {
   make_unclaimed(tx, session);
 }
 
-void owner_restarted(Transaction& tx, Session& session, const store::WorkerInfo& joined) {
+void owner_restarted(Transaction& tx, Session& session, const store::NewWorker& joined) {
   if (session.policy.when_lost == WhenLost::fail) {
     lose(tx, session, SessionReason::owner_restarted);
     return;

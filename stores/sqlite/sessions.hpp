@@ -90,7 +90,7 @@ void keep_state(Transaction& tx, Session& session, const store::SessionSave& sav
 /// Its owner gives it up.
 void release(Transaction& tx, Session& session, store::SessionReason reason);
 /// A newer incarnation of its owner's node has joined.
-void owner_restarted(Transaction& tx, Session& session, const store::WorkerInfo& joined);
+void owner_restarted(Transaction& tx, Session& session, const store::NewWorker& joined);
 
 /// Ends it: queued items fail, what is in flight may finish.
 void close_session(Transaction& tx, Session& session, store::SessionReason reason);

@@ -168,7 +168,7 @@ std::unique_ptr<Link> SqliteStore::take_reader() {
 
 // ---- workers ------------------------------------------------------------------------------------
 
-StoreResult<WorkerKey> SqliteStore::join(const store::WorkerInfo& info) {
+StoreResult<WorkerKey> SqliteStore::join(const store::NewWorker& info) {
   return write<WorkerKey>([&](Transaction& tx) { return sqlite_store::join(tx, info); });
 }
 StoreResult<void> SqliteStore::refresh(WorkerKey worker, bool draining) {

@@ -33,7 +33,7 @@ class SqliteStore final : public Store {
   [[nodiscard]] const Clock& clock() const noexcept override { return *options_.clock; }
   [[nodiscard]] std::string description() const override;
 
-  StoreResult<WorkerKey> join(const store::WorkerInfo& info) override;
+  StoreResult<WorkerKey> join(const store::NewWorker& info) override;
   StoreResult<void> refresh(WorkerKey worker, bool draining) override;
   StoreResult<void> leave(WorkerKey worker) override;
   StoreResult<std::vector<store::WorkerView>> workers() override;

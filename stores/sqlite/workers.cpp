@@ -10,15 +10,15 @@ namespace holdfast::sqlite_store {
 namespace {
 
 /// Empty when it can't be decoded. The worker itself knows better, and goes on.
-std::optional<store::WorkerInfo> read_info(std::string_view bytes) {
-  store::WorkerInfo info;
+std::optional<store::NewWorker> read_info(std::string_view bytes) {
+  store::NewWorker info;
   if (!store::from_bytes(bytes, info)) return std::nullopt;
   return info;
 }
 
 }  // namespace
 
-StoreResult<WorkerKey> join(Transaction& tx, const store::WorkerInfo& info) {
+StoreResult<WorkerKey> join(Transaction& tx, const store::NewWorker& info) {
   tx.run(tx.sql.supersede, tx.ns, info.node);
   const WorkerKey key{++tx.counters().workers};
   const std::string bytes = store::to_bytes(info);
@@ -58,7 +58,7 @@ StoreResult<std::vector<store::WorkerView>> view_workers(Transaction& tx) {
   for (Cursor row = tx.rows(tx.sql.workers, tx.ns); row.next();) {
     const auto key = row->number<WorkerKey>(0);
     views.push_back({.key = key,
-                     .info = read_info(row->blob(1)).value_or(store::WorkerInfo{.node = tx.node_of(key)}),
+                     .info = read_info(row->blob(1)).value_or(store::NewWorker{.node = tx.node_of(key)}),
                      .draining = row->truth(2),
                      .superseded = row->truth(5),
                      .sessions_owned = sessions_held(tx, key),
@@ -73,7 +73,7 @@ std::vector<SignOfLife> signs_of_life(Transaction& tx) {
   for (Cursor row = tx.rows(tx.sql.workers, tx.ns); row.next();) {
     signs.push_back({.worker = row->number<WorkerKey>(0),
                      .seen = row->int64(4),
-                     .stale_after = read_info(row->blob(1)).value_or(store::WorkerInfo{}).stale_after});
+                     .stale_after = read_info(row->blob(1)).value_or(store::NewWorker{}).stale_after});
   }
   return signs;
 }
@@ -81,7 +81,7 @@ std::vector<SignOfLife> signs_of_life(Transaction& tx) {
 std::vector<LiveWorker> live_workers(Transaction& tx) {
   std::vector<LiveWorker> workers;
   for (Cursor row = tx.rows(tx.sql.live_workers, tx.ns); row.next();) {
-    std::optional<store::WorkerInfo> info = read_info(row->blob(0));
+    std::optional<store::NewWorker> info = read_info(row->blob(0));
     if (info) {
       workers.push_back({.key = row->number<WorkerKey>(1), .info = *std::move(info), .seen = row->int64(2)});
     }
@@ -100,7 +100,7 @@ std::vector<LiveWorker> present_workers(Transaction& tx) {
 bool is_stale(Transaction& tx, WorkerKey worker) {
   Cursor row = tx.rows(tx.sql.worker_seen, worker);
   if (!row.next()) return true;
-  const store::WorkerInfo info = read_info(row->blob(1)).value_or(store::WorkerInfo{});
+  const store::NewWorker info = read_info(row->blob(1)).value_or(store::NewWorker{});
   return Duration(tx.now - row->int64(0)) >= info.shown_stale_after();
 }
 

@@ -11,7 +11,7 @@
 
 namespace holdfast::sqlite_store {
 
-StoreResult<WorkerKey> join(Transaction& tx, const store::WorkerInfo& info);
+StoreResult<WorkerKey> join(Transaction& tx, const store::NewWorker& info);
 StoreResult<void> refresh(Transaction& tx, WorkerKey worker, bool draining);
 StoreResult<void> leave(Transaction& tx, WorkerKey worker);
 StoreResult<std::vector<store::WorkerView>> view_workers(Transaction& tx);
@@ -27,7 +27,7 @@ std::vector<SignOfLife> signs_of_life(Transaction& tx);
 
 struct LiveWorker {
   WorkerKey key{};
-  store::WorkerInfo info{};
+  store::NewWorker info{};
   LeaseTime seen = 0;
 };
 /// Those that may take new work.

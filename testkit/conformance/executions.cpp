@@ -18,7 +18,7 @@ STORE_TEST(Executions, TheNextOneBeginsWithItsStart) {
   EXPECT_EQ(view.code, (CodeVersion{"order", "2"}));
   EXPECT_EQ(view.status, InstanceStatus::running);
 
-  store::WorkerInfo info = worker_info("b");
+  store::NewWorker info = worker_info("b");
   info.code.orchestrations = {{"order", "2"}};
   const Worker b = join(info);
   EXPECT_EQ(names(a.fetch_turns()), Texts{});

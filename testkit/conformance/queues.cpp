@@ -9,13 +9,13 @@ HOLDFAST_CONFORMANCE_FILE(queues);
 namespace holdfast::testing::conformance {
 namespace {
 
-store::WorkerInfo with_handlers(std::string node, NameSet handlers) {
-  store::WorkerInfo info = worker_info(std::move(node));
+store::NewWorker with_handlers(std::string node, NameSet handlers) {
+  store::NewWorker info = worker_info(std::move(node));
   info.abilities.handlers = std::move(handlers);
   return info;
 }
-store::WorkerInfo with_queues(std::string node, Queues queues) {
-  store::WorkerInfo info = worker_info(std::move(node));
+store::NewWorker with_queues(std::string node, Queues queues) {
+  store::NewWorker info = worker_info(std::move(node));
   info.abilities.queues = std::move(queues);
   return info;
 }

@@ -7,14 +7,14 @@ HOLDFAST_CONFORMANCE_FILE(session_admission);
 namespace holdfast::testing::conformance {
 namespace {
 
-store::WorkerInfo serving(const char* node, NameSet queues) {
-  store::WorkerInfo info = worker_info(node);
+store::NewWorker serving(const char* node, NameSet queues) {
+  store::NewWorker info = worker_info(node);
   info.abilities.queues.names = std::move(queues);
   return info;
 }
 
-store::WorkerInfo capable(const char* node, NameSet capabilities) {
-  store::WorkerInfo info = worker_info(node);
+store::NewWorker capable(const char* node, NameSet capabilities) {
+  store::NewWorker info = worker_info(node);
   info.abilities.capabilities = std::move(capabilities);
   return info;
 }
@@ -68,7 +68,7 @@ STORE_TEST(SessionAdmission, OnlyACapableWorkerTakesOver) {
 
 // When several things stand in the way, whoever asks is told the one that lasts longest.
 STORE_TEST(SessionAdmission, RefusalsHaveAnOrder) {
-  store::WorkerInfo info = worker_info("a");
+  store::NewWorker info = worker_info("a");
   info.abilities.session_limit = 1;
   const Worker a = join(info);
   const Worker b = join(capable("b", {"gpu:l4"}));
@@ -138,7 +138,7 @@ STORE_TEST(SessionAdmission, ContinuingAsNewTakesTheirWorkAwayAndLeavesThem) {
 // ---- handing over --------------------------------------------------------------------------------
 
 STORE_TEST(SessionAdmission, AnOwnerWithoutTheHandlerKeepsItUnlessAnotherCouldRunIt) {
-  store::WorkerInfo old = capable("old", {"gpu:l4"});
+  store::NewWorker old = capable("old", {"gpu:l4"});
   old.abilities.handlers = {"ship"};
   const Worker a = join(old);
   a.acquire("s", {.requirements = {"gpu:l4"}, .on_record = true});
@@ -147,11 +147,11 @@ STORE_TEST(SessionAdmission, AnOwnerWithoutTheHandlerKeepsItUnlessAnotherCouldRu
 
   join("without the capability");
   EXPECT_FALSE(asked());
-  store::WorkerInfo elsewhere = capable("of another queue", {"gpu:l4"});
+  store::NewWorker elsewhere = capable("of another queue", {"gpu:l4"});
   elsewhere.abilities.queues.names = {"cpu"};
   join(elsewhere);
   EXPECT_FALSE(asked());
-  store::WorkerInfo none = capable("that takes no sessions", {"gpu:l4"});
+  store::NewWorker none = capable("that takes no sessions", {"gpu:l4"});
   none.abilities.session_limit = 0;
   join(none);
   EXPECT_FALSE(asked());
@@ -164,7 +164,7 @@ STORE_TEST(SessionAdmission, AnOwnerWithoutTheHandlerKeepsItUnlessAnotherCouldRu
 }
 
 STORE_TEST(SessionAdmission, AnOwnerWithoutTheHandlerDoesNotWaitForAnActivityOfAFormerOwner) {
-  store::WorkerInfo old = worker_info("old");
+  store::NewWorker old = worker_info("old");
   old.abilities.handlers = {"ship"};
   const Worker a = join(old);
   Worker dead = join("dead");
@@ -182,7 +182,7 @@ STORE_TEST(SessionAdmission, AnOwnerWithoutTheHandlerDoesNotWaitForAnActivityOfA
 }
 
 STORE_TEST(SessionAdmission, AnOwnerWithoutTheHandlerKeepsItWhileItsOwnWorkRuns) {
-  store::WorkerInfo old = worker_info("old");
+  store::NewWorker old = worker_info("old");
   old.abilities.handlers = {"ship"};
   const Worker a = join(old);
   const Worker b = join("b");

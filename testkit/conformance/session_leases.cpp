@@ -7,8 +7,8 @@ HOLDFAST_CONFORMANCE_FILE(session_leases);
 namespace holdfast::testing::conformance {
 namespace {
 
-store::WorkerInfo with_lease(const char* node, Duration lease, Duration idle) {
-  store::WorkerInfo info = worker_info(node);
+store::NewWorker with_lease(const char* node, Duration lease, Duration idle) {
+  store::NewWorker info = worker_info(node);
   info.abilities.session_lease = lease;
   info.abilities.session_idle = idle;
   return info;

@@ -82,7 +82,7 @@ STORE_TEST(SessionRules, AnOutageOfTheStoreLosesNone) {
 }
 
 STORE_TEST(SessionRules, AnOwnerWithoutTheHandlerIsAskedToHandOver) {
-  store::WorkerInfo info = worker_info("a");
+  store::NewWorker info = worker_info("a");
   info.abilities.handlers = {"ship"};
   const Worker a = join(info);
   const SessionHold hold{"gpu", a.acquire("gpu").session.generation};
@@ -108,8 +108,8 @@ STORE_TEST(SessionRules, ANewIncarnationTakesItsSessionsBackAtOnce) {
   EXPECT_GT(work->session->hold.generation, generation);
 }
 
-store::WorkerInfo that_comes_back(Duration take_back_within) {
-  store::WorkerInfo info = worker_info("a");
+store::NewWorker that_comes_back(Duration take_back_within) {
+  store::NewWorker info = worker_info("a");
   info.take_back_within = take_back_within;
   return info;
 }
@@ -222,7 +222,7 @@ STORE_TEST(SessionRules, RequirementsThatNobodyMetInTimeAreNamed) {
 }
 
 STORE_TEST(SessionRules, ThatNobodyHadRoomInTimeIsNamed) {
-  store::WorkerInfo info = worker_info("a");
+  store::NewWorker info = worker_info("a");
   info.abilities.session_limit = 1;
   const Worker full = join(info);
   const auto schedule = [&](const char* instance, const char* session) {
@@ -241,7 +241,7 @@ STORE_TEST(SessionRules, ThatNobodyHadRoomInTimeIsNamed) {
 }
 
 STORE_TEST(SessionRules, ItIsNotForWantOfRoomWhileAnyWorkerHasSome) {
-  store::WorkerInfo info = worker_info("a");
+  store::NewWorker info = worker_info("a");
   info.abilities.session_limit = 0;
   const Worker full = join(info);
   join("b");

@@ -177,9 +177,9 @@ STORE_TEST(SessionSweeps, AnOwnerThatHasLeftHoldsNothingThatOthersMayHave) {
 
 // How long a worker may be silent is its own setting: it stops its work in sessions by that.
 STORE_TEST(SessionSweeps, AWorkerSaysItselfAfterWhichTimeItCountsAsGone) {
-  store::WorkerInfo hasty = worker_info("hasty");
+  store::NewWorker hasty = worker_info("hasty");
   hasty.stale_after = 10s;
-  store::WorkerInfo slow = worker_info("slow");
+  store::NewWorker slow = worker_info("slow");
   slow.stale_after = 1h;
   const Worker a = join(hasty);
   const Worker b = join(slow);

@@ -101,7 +101,7 @@ STORE_TEST(SessionViews, EachStateIsListed) {
 }
 
 STORE_TEST(SessionViews, TellWhatAnOperatorAsks) {
-  store::WorkerInfo info = worker_info("a");
+  store::NewWorker info = worker_info("a");
   info.abilities.capabilities = {"gpu:l4"};
   info.abilities.queues.names = {"gpu"};
   const Worker a = join(info);

@@ -252,7 +252,7 @@ STORE_TEST(Sessions, AConcurrencyLimitHoldsWorkBack) {
 }
 
 STORE_TEST(Sessions, AWorkerOwnsNoMoreThanItsLimit) {
-  store::WorkerInfo info = worker_info("a");
+  store::NewWorker info = worker_info("a");
   info.abilities.session_limit = 1;
   const Worker a = join(info);
   a.commit(a.begin("order-1").schedules(of_session("gpu")).schedules(of_session("cpu")).schedules("ship"));
@@ -268,7 +268,7 @@ STORE_TEST(Sessions, AWorkerOwnsNoMoreThanItsLimit) {
 }
 
 STORE_TEST(Sessions, AWorkerWithALimitOfNoneTakesNone) {
-  store::WorkerInfo info = worker_info("a");
+  store::NewWorker info = worker_info("a");
   info.abilities.session_limit = 0;
   const Worker a = join(info);
   a.commit(a.begin("order-1").schedules(of_session("gpu")).schedules("ship"));
@@ -278,7 +278,7 @@ STORE_TEST(Sessions, AWorkerWithALimitOfNoneTakesNone) {
 
 STORE_TEST(Sessions, RequirementsChooseTheWorker) {
   const Worker a = join("a");
-  store::WorkerInfo info = worker_info("b");
+  store::NewWorker info = worker_info("b");
   info.abilities.capabilities = {"gpu:l4", "nvme"};
   const Worker b = join(info);
   a.commit(a.begin("order-1").schedules(of_session("gpu", {.requirements = {"gpu:l4"}})));
@@ -288,7 +288,7 @@ STORE_TEST(Sessions, RequirementsChooseTheWorker) {
 
 STORE_TEST(Sessions, TheirQueueIsThatOfTheirActivities) {
   const Worker a = join("a");
-  store::WorkerInfo info = worker_info("b");
+  store::NewWorker info = worker_info("b");
   info.abilities.queues.names = {"gpu"};
   const Worker b = join(info);
   a.commit(a.begin("order-1").schedules(of_session("gpu", {.queue = "gpu"})));
@@ -461,7 +461,7 @@ STORE_TEST(AcquiringSessions, NeedsWhatTheSessionRequires) {
 }
 
 STORE_TEST(AcquiringSessions, IsBoundByTheLimitOfTheWorker) {
-  store::WorkerInfo info = worker_info("a");
+  store::NewWorker info = worker_info("a");
   info.abilities.session_limit = 1;
   const Worker a = join(info);
   EXPECT_EQ(a.acquire("gpu").kind, Acquired::Kind::created);

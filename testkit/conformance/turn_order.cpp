@@ -75,7 +75,7 @@ STORE_TEST(TurnOrder, AFetchTakesNoMoreThanItAsksFor) {
 
 STORE_TEST(TurnOrder, AWorkerGetsOnlyTheVersionsThatItHas) {
   const Worker a = join("a");
-  store::WorkerInfo info = worker_info("b");
+  store::NewWorker info = worker_info("b");
   info.code.orchestrations = {{"order", "2"}, {"child", "1"}};
   const Worker b = join(info);
   const auto start_version = [&](const char* id, const char* version) {
@@ -106,7 +106,7 @@ STORE_TEST(TurnOrder, AWorkerGetsOnlyInstancesOfItsRangeOfBuilds) {
   decided_by("new", 21);
   for (const char* id : {"old", "oldest-allowed", "newest-allowed", "new"}) tell(id, "hello");
 
-  store::WorkerInfo info = worker_info("b");
+  store::NewWorker info = worker_info("b");
   info.code.oldest_build = 10;
   info.code.newest_build = 20;
   const Worker b = join(info);
@@ -115,7 +115,7 @@ STORE_TEST(TurnOrder, AWorkerGetsOnlyInstancesOfItsRangeOfBuilds) {
 }
 
 STORE_TEST(TurnOrder, AnInstanceThatNoBuildHasRunYetIsForAllOfThem) {
-  store::WorkerInfo info = worker_info("b");
+  store::NewWorker info = worker_info("b");
   info.code.oldest_build = 10;
   info.code.newest_build = 20;
   const Worker b = join(info);

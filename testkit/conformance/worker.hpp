@@ -38,7 +38,7 @@ Texts names(const Works& fetched);
 /// Verbs as in World. Locks are taken with the lease that the members say, and new tokens.
 class Worker {
  public:
-  Worker(const World& world, store::WorkerInfo worker, WorkerKey worker_key)
+  Worker(const World& world, store::NewWorker worker, WorkerKey worker_key)
       : key(worker_key), info(std::move(worker)), world_(&world) {}
 
   // ---- turns
@@ -101,7 +101,7 @@ class Worker {
                             std::optional<std::string> save = {}) const;
 
   WorkerKey key{};
-  store::WorkerInfo info{};
+  store::NewWorker info{};
   Duration turn_lease = std::chrono::seconds(5);
   Duration activity_lease = std::chrono::seconds(30);
 

@@ -9,7 +9,7 @@ namespace {
 std::vector<WorkerView> workers_of(const World& world) { return must(world.store().workers()); }
 
 STORE_TEST(Workers, AWorkerIsSeenAsItJoined) {
-  store::WorkerInfo info = worker_info("a");
+  store::NewWorker info = worker_info("a");
   info.abilities.capabilities = {"gpu:l4"};
   info.abilities.queues = {.any = false, .names = {"gpu", ""}};
   const Worker a = join(info);
@@ -65,7 +65,7 @@ STORE_TEST(Workers, ADeadOneIsNotTakenForAliveUntilItIsSwept) {
 }
 
 STORE_TEST(Workers, EachSaysHowLongItMayBeSilent) {
-  store::WorkerInfo info = worker_info("patient");
+  store::NewWorker info = worker_info("patient");
   info.stale_after = 1h;
   join(info);
   info = worker_info("quick");

@@ -24,8 +24,8 @@ NewMessage outcome(ExecutionNumber execution, EventId source, std::string body) 
   return {.kind = MessageKind::outcome, .execution = execution, .source = source, .body = std::move(body)};
 }
 
-store::WorkerInfo worker_info(std::string node) {
-  store::WorkerInfo info{.node = std::move(node), .build = 1, .host = "host", .pid = 7, .slots = 4};
+store::NewWorker worker_info(std::string node) {
+  store::NewWorker info{.node = std::move(node), .build = 1, .host = "host", .pid = 7, .slots = 4};
   info.abilities.handlers = {"charge", "ship", "render"};
   info.code.orchestrations = {{"order", ""}, {"order", "1"}, {"child", ""}, {"child", "1"}};
   return info;
@@ -67,7 +67,7 @@ EventId World::next_event(InstanceKey key, ExecutionNumber execution) const {
 // ---- workers ------------------------------------------------------------------------------------
 
 Worker World::join(const std::string& node, Where where) { return join(worker_info(node), where); }
-Worker World::join(const store::WorkerInfo& info, Where where) {
+Worker World::join(const store::NewWorker& info, Where where) {
   return {*this, info, must(store().join(info), where)};
 }
 

@@ -61,7 +61,7 @@ store::NewMessage outcome(ExecutionNumber execution, EventId source, std::string
 
 /// A worker that can run everything that tests name unless they say otherwise: orchestrations order and
 /// child in version 1 and undecided, activities charge, ship and render, on the default queue.
-store::WorkerInfo worker_info(std::string node);
+store::NewWorker worker_info(std::string node);
 
 /// The store starts empty, in the namespace "default", at ManualClock's time. All tokens follow from one
 /// seed: two worlds in which the same happens have the same state.
@@ -95,7 +95,7 @@ class World {
   // ---- workers
 
   Worker join(const std::string& node, Where where = Where::current());
-  Worker join(const store::WorkerInfo& info, Where where = Where::current());
+  Worker join(const store::NewWorker& info, Where where = Where::current());
 
   // ---- clients
 

@@ -98,7 +98,7 @@ auto FaultyStore::call_with_some(std::string_view name, std::span<const Item> it
 
 // ---- workers ------------------------------------------------------------------------------------
 
-StoreResult<WorkerKey> FaultyStore::join(const store::WorkerInfo& info) {
+StoreResult<WorkerKey> FaultyStore::join(const store::NewWorker& info) {
   return one(
       "join", [&] { return inner_->join(info); },
       [&](const StoreResult<WorkerKey>& answer) {

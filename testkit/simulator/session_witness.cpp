@@ -5,7 +5,7 @@
 
 namespace holdfast::simulator {
 
-void SessionWitness::joined(const store::WorkerInfo& info, WorkerKey key) {
+void SessionWitness::joined(const store::NewWorker& info, WorkerKey key) {
   nodes_[key] = info.node;
   WorkerKey& newest = newest_[info.node];
   if (key <= newest) broken_("node '" + info.node + "' got an incarnation that is not newer than its last");

@@ -31,7 +31,7 @@ class SessionWitness {
         read_log_(std::move(read_log)),
         is_registered_(std::move(is_registered)) {}
 
-  void joined(const store::WorkerInfo& info, WorkerKey key);
+  void joined(const store::NewWorker& info, WorkerKey key);
   /// All workers refresh often enough for each other. From now on, one that has tried to without a pause must
   /// still be registered: others may have been out of reach of the store just as it was.
   void workers_agree_on(Duration stale_after) { stale_after_ = stale_after; }

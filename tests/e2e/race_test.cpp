@@ -161,7 +161,7 @@ class Contest {
 
   std::shared_ptr<Store> store_;
   SeededRandom random_{7};
-  store::WorkerInfo info_{.node = "a"};
+  store::NewWorker info_{.node = "a"};
   WorkerKey worker_{};
   Meeting begin_;
   Meeting end_;

@@ -54,7 +54,7 @@ struct Code {
 };
 
 /// A process that joins: one started runtime.
-struct WorkerInfo {
+struct NewWorker {
   std::string node{};  ///< the user's name for it, or 128 random bits in hexadecimal digits
   std::uint64_t build = 0;
   std::string host{};
@@ -69,13 +69,13 @@ struct WorkerInfo {
   Duration take_back_within{};
   /// The same for who only looks.
   [[nodiscard]] Duration shown_stale_after() const { return stale_after.value_or(std::chrono::seconds(60)); }
-  friend bool operator==(const WorkerInfo&, const WorkerInfo&) = default;
+  friend bool operator==(const NewWorker&, const NewWorker&) = default;
 };
 
 /// A worker as others see it.
 struct WorkerView {
   WorkerKey key{};  ///< also its incarnation: grows with every join to the store
-  WorkerInfo info{};
+  NewWorker info{};
   bool draining = false;
   bool superseded = false;  ///< a newer incarnation of its node has joined
   std::uint32_t sessions_owned = 0;

@@ -35,7 +35,7 @@ constexpr std::array kSids{Sid::s, Sid::t, Sid::u};
 }  // namespace
 
 void Comparison::perform(const Join& op) {
-  const store::WorkerInfo info = worker_info(op.node, op.profile);
+  const store::NewWorker info = worker_info(op.node, op.profile);
   const auto key = ask(op.on, "join", [&](Store& store) { return store.join(info); });
   if (key && *key) world_.space(op.on).joined(op.node, {**key, info});
 }

@@ -151,8 +151,8 @@ Address address(At at) {
   return {};
 }
 
-store::WorkerInfo worker_info(Node node, Profile profile) {
-  store::WorkerInfo info{
+store::NewWorker worker_info(Node node, Profile profile) {
+  store::NewWorker info{
       .node = name(node), .build = 3, .host = "host of " + name(node), .pid = 7, .slots = 4};
   switch (profile) {
     case Profile::wide:

@@ -17,7 +17,7 @@ namespace holdfast::testing::model {
 
 struct Worker {
   WorkerKey key{};
-  store::WorkerInfo info{};
+  store::NewWorker info{};
 };
 
 /// One life of an instance.
@@ -86,7 +86,7 @@ std::string name(E value) {
   return std::string(holdfast::detail::enum_name(value));
 }
 Address address(At at);
-store::WorkerInfo worker_info(Node node, Profile profile);
+store::NewWorker worker_info(Node node, Profile profile);
 
 /// Made of the step's number: no two calls make the same.
 LockToken token_of(std::uint32_t step);
