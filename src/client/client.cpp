@@ -175,13 +175,13 @@ std::vector<QueueInfo> Client::queues() const {
 
 RunPage Client::list(const ListFilter& filter) const {
   store::InstanceFilter wanted{.statuses = {filter.statuses.begin(), filter.statuses.end()},
-                                     .orchestration = filter.orchestration,
-                                     .version = filter.version,
-                                     .prefix = filter.prefix,
-                                     .created_from = filter.created_from,
-                                     .created_before = filter.created_before,
-                                     .after = filter.after,
-                                     .limit = filter.limit};
+                               .orchestration = filter.orchestration,
+                               .version = filter.version,
+                               .prefix = filter.prefix,
+                               .created_from = filter.created_from,
+                               .created_before = filter.created_before,
+                               .after = filter.after,
+                               .limit = filter.limit};
   if (!filter.parent.empty()) {
     const std::optional<Run> parent = find(filter.parent);
     if (!parent) return {};

@@ -108,7 +108,7 @@ void SessionKeeper::look_after_lapsed(BootTime now) {
   const std::vector<store::SessionHold> lapsed = sessions_.lapsed_ones();
   look_due_ = lapsed.empty() ? BootTime::max() : after(now, kLapsedLook);
   for (const store::SessionHold& hold : lapsed) {
-    const auto view = worker_.store->session(hold.id);
+    const auto view = worker_.store->session(hold.id, store::Saved::size);
     if (!view && may_pass(view.error())) {
       look_due_ = others_.failed("read a session", view.error());
       return;

@@ -73,7 +73,7 @@ SessionOutcome Node::renew_session(std::string_view id) {
     if (answer.error().kind != StoreError::Kind::lost)
       refuse("session '" + hold->id + "' could not be renewed", answer.error());
   }
-  const auto view = worker_.store->session(id);
+  const auto view = worker_.store->session(id, store::Saved::size);
   if (!view && view.error().kind == StoreError::Kind::not_found) return SessionOutcome::missing;
   if (!view) refuse("session '" + std::string(id) + "' could not be renewed", view.error());
   switch (view->state) {

@@ -275,7 +275,8 @@ std::vector<std::string> WorkingSet::take_sessions(const Answer& answer) {
     session.ttl_until = row.next<BootTime>();
     session.opener = row.next<InstanceKey>();
     session.opened_by = row.next<std::string>();
-    if (const auto size = row.next<std::optional<std::uint64_t>>()) session.saved = rules::SavedState{.size = *size};
+    if (const auto size = row.next<std::optional<std::uint64_t>>())
+      session.saved = rules::SavedState{.size = *size};
     session.saved_version = row.next<std::uint64_t>();
     session.created_at = row.next<CalendarTime>();
     session.updated_at = row.next<CalendarTime>();

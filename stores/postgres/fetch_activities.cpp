@@ -62,9 +62,7 @@ class Candidates {
   }
 
   /// Whether others have locked a session that there was room for.
-  [[nodiscard]] bool were_passed_over() const {
-    return sessions_here() < wanted_owned_ + wanted_claims_;
-  }
+  [[nodiscard]] bool were_passed_over() const { return sessions_here() < wanted_owned_ + wanted_claims_; }
 
   /// Whether something was locked, and others have passed it over, that was not taken for lack of room.
   [[nodiscard]] bool has_left(const FetchedActivities& fetched) const {
@@ -92,7 +90,8 @@ class Candidates {
   void lock_unanswered() {
     const Parameters unanswered(set_.ns(), request_.token, set_.tx().now);
     set_.ask(sql::kFreeLockedBy, unanswered, [this](const Answer& answer) { set_.take_activities(answer); });
-    set_.ask(sql::kSessionsLockedBy, unanswered, [this](const Answer& answer) { add_texts(answer, others_); });
+    set_.ask(sql::kSessionsLockedBy, unanswered,
+             [this](const Answer& answer) { add_texts(answer, others_); });
   }
 
   // Without a lock: which of them to lock is known when all are.
@@ -102,8 +101,9 @@ class Candidates {
     wanted.add(request_.owned_only);
     set_.ask(sql::kSessionsFor, wanted, [this](const Answer& answer) { take_sessions(answer); });
     set_.want_held_elsewhere(request_.worker);
-    set_.ask(sql::kCountLiveWorkers, Parameters(set_.ns()),
-             [this](const Answer& answer) { live_workers_ = static_cast<std::size_t>(answer.integer(0, 0)); });
+    set_.ask(sql::kCountLiveWorkers, Parameters(set_.ns()), [this](const Answer& answer) {
+      live_workers_ = static_cast<std::size_t>(answer.integer(0, 0));
+    });
   }
 
   void take_sessions(const Answer& answer) {
@@ -152,9 +152,7 @@ class Candidates {
     set_.bring();
   }
 
-  [[nodiscard]] bool is_here(const std::string& id) const {
-    return set_.tx().space.sessions.contains(id);
-  }
+  [[nodiscard]] bool is_here(const std::string& id) const { return set_.tx().space.sessions.contains(id); }
   [[nodiscard]] std::size_t sessions_here() const {
     const auto here = [this](const std::string& id) { return is_here(id); };
     const auto owned_end = owned_.begin() + static_cast<std::ptrdiff_t>(wanted_owned_);

@@ -19,8 +19,10 @@ class PostgresList : public testing::Test {
   void SetUp() override {
     ASSERT_TRUE(start(*store_, start_of("first")));
     schema_.run(
-        "INSERT INTO instances (key, ns, route, execution, status, locked, woken, delivery, until, worker, seen,"
-        " not_before, created_at, updated_at, name, parent) SELECT nextval('instance_keys'), i.ns, i.route, 1, 3,"
+        "INSERT INTO instances (key, ns, route, execution, status, locked, woken, delivery, until, worker, "
+        "seen,"
+        " not_before, created_at, updated_at, name, parent) SELECT nextval('instance_keys'), i.ns, i.route, "
+        "1, 3,"
         " false, false, 0, 0, 0, 0, 0, 0, 0, 'ended-' || n, i.key FROM instances AS i, generate_series(1, " +
         std::to_string(kEnded) + ") AS n");
     ns_ = static_cast<std::int32_t>(schema_.number("SELECT id FROM namespaces"));

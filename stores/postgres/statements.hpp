@@ -157,9 +157,9 @@ inline constexpr Statement kParked{"postgres.parked",
                                    " FROM instances AS i WHERE i.ns = $1 AND i.status = 2 AND i.key > $2"
                                    " ORDER BY i.key LIMIT $3 FOR UPDATE"};
 // Lists come newest first. $2: before this key, $3 to $8: other filters, $9: so many.
-#define HOLDFAST_IS_LISTED                                                                     \
-  "l.key < $2 AND ($4::text = '' OR r.name = $4) AND ($5::text = '' OR r.version = $5)"        \
-  " AND starts_with(l.name, $6) AND ($7::bigint IS NULL OR l.created_at >= $7)"                \
+#define HOLDFAST_IS_LISTED                                                              \
+  "l.key < $2 AND ($4::text = '' OR r.name = $4) AND ($5::text = '' OR r.version = $5)" \
+  " AND starts_with(l.name, $6) AND ($7::bigint IS NULL OR l.created_at >= $7)"         \
   " AND ($8::bigint IS NULL OR l.created_at < $8)"
 
 /// Each status has its place in an index, so those of one are found however many others there are. $10: the
@@ -171,14 +171,15 @@ inline constexpr Statement kListed{
     " FROM instances AS l LEFT JOIN routes AS r ON r.id = l.route WHERE l.ns = $1 AND l.status = s.status"
     " AND ($10::bigint IS NULL OR coalesce(l.parent, 0) = $10) AND " HOLDFAST_IS_LISTED
     " ORDER BY l.key DESC LIMIT $9) AS f ORDER BY f.key DESC LIMIT $9) AS w"
-    " JOIN instances AS i ON i.key = w.key"};
+    " CROSS JOIN LATERAL (SELECT * FROM instances AS o WHERE o.key = w.key LIMIT 1) AS i"};
 /// Children of $10.
 inline constexpr Statement kListedChildren{
     "postgres.listed_children",
     "SELECT " HOLDFAST_INSTANCE_COLUMNS
     " FROM (SELECT l.key FROM instances AS l LEFT JOIN routes AS r ON r.id = l.route WHERE l.parent = $10"
     " AND l.ns + 0 = $1 AND l.status = ANY($3::integer[]) AND " HOLDFAST_IS_LISTED
-    " ORDER BY l.key DESC LIMIT $9) AS w JOIN instances AS i ON i.key = w.key"};
+    " ORDER BY l.key DESC LIMIT $9) AS w CROSS JOIN LATERAL (SELECT * FROM instances AS o"
+    " WHERE o.key = w.key LIMIT 1) AS i"};
 inline constexpr Statement kInstanceNames{"postgres.instance_names",
                                           "SELECT key, name FROM instances WHERE ns + 0 = $1"
                                           " AND key = ANY($2::bigint[])"};
@@ -439,23 +440,25 @@ inline constexpr Statement kLetLapse{
     " AND session IS NULL ORDER BY until LIMIT 500 FOR UPDATE SKIP LOCKED) AS l"
     " WHERE a.key = l.key AND a.execution = l.execution AND a.event = l.event"};
 // What a fetch may take that is in no session: $2 to $4 say what the worker can run, $5 is the time.
-#define HOLDFAST_IS_FREE(a)                                                          \
-  "NOT " a ".locked AND " a ".session IS NULL AND " a ".ready_since <= $5 AND (" a   \
-  ".deadline IS NULL OR " a ".deadline > $5)"
-#define HOLDFAST_KINDS_OF_WORKER "k.ns = $1 AND k.name = ANY($2::text[]) AND ($3 OR k.queue = ANY($4::text[]))"
+#define HOLDFAST_IS_FREE(a)                                                                                  \
+  "NOT " a ".locked AND " a ".session IS NULL AND " a ".ready_since <= $5 AND (" a ".deadline IS NULL OR " a \
+  ".deadline > $5)"
+#define HOLDFAST_KINDS_OF_WORKER \
+  "k.ns = $1 AND k.name = ANY($2::text[]) AND ($3 OR k.queue = ANY($4::text[]))"
 
-/// At most $6, in the order of everybody. Rows are locked one by one until there are so many: the others stay
-/// free for those who come at the same time. $7 of each kind are looked at.
+/// At most $6, in the order of everybody. Rows are locked one by one, in the order in which they are looked
+/// at, until there are so many: the others stay free for those who come at the same time. $7 of each kind are
+/// looked at.
 inline constexpr Statement kFreeActivities{
     "postgres.free_activities",
     "SELECT " HOLDFAST_ACTIVITY_COLUMNS
     " FROM (SELECT f.* FROM kinds AS k CROSS JOIN LATERAL (SELECT l.rank, l.ready_since, l.key, l.execution,"
     " l.event FROM activities AS l WHERE l.kind = k.id AND " HOLDFAST_IS_FREE("l")
     " ORDER BY l.rank, l.ready_since, l.key, l.execution, l.event LIMIT $7) AS f"
-    " WHERE " HOLDFAST_KINDS_OF_WORKER " OFFSET 0) AS c"
-    " JOIN activities AS a ON a.key = c.key AND a.execution = c.execution AND a.event = c.event AND "
-    HOLDFAST_IS_FREE("a")
-    " ORDER BY c.rank, c.ready_since, c.key, c.execution, c.event LIMIT $6 FOR UPDATE OF a SKIP LOCKED"};
+    " WHERE " HOLDFAST_KINDS_OF_WORKER
+    " ORDER BY f.rank, f.ready_since, f.key, f.execution, f.event OFFSET 0) AS c"
+    " CROSS JOIN LATERAL (SELECT * FROM activities AS l WHERE l.key = c.key AND l.execution = c.execution"
+    " AND l.event = c.event AND " HOLDFAST_IS_FREE("l") " FOR UPDATE SKIP LOCKED) AS a LIMIT $6"};
 /// Whether there is more, locked by others or not.
 inline constexpr Statement kAnyFree{
     "postgres.any_free",
@@ -473,8 +476,8 @@ inline constexpr Statement kSessionsLockedBy{
     " AND session IS NOT NULL"};
 /// Sessions that the worker holds, and, unless $8, those that it may claim, in the order of their first items
 /// that it may take: whether it holds it, since when the oldest of these items waits (null: there is none),
-/// and whether there are others that it can't run. Sessions without any item are never looked at, however many
-/// there are.
+/// and whether there are others that it can't run. Sessions without any item are never looked at, however
+/// many there are.
 inline constexpr Statement kSessionsFor{
     "postgres.sessions_for",
     "WITH RECURSIVE busy (id) AS ((SELECT a.session FROM activities AS a WHERE a.ns = $1"
@@ -482,7 +485,8 @@ inline constexpr Statement kSessionsFor{
     " FROM activities AS a WHERE a.ns = $1 AND a.session > b.id ORDER BY a.session LIMIT 1)"
     " FROM busy AS b WHERE b.id IS NOT NULL)"
     " SELECT s.id, s.worker = $2 AND s.lease_until > $6, i.oldest, o.strange FROM busy AS b"
-    " JOIN sessions AS s ON s.ns = $1 AND s.id = b.id"
+    " CROSS JOIN LATERAL (SELECT l.id, l.worker, l.lease_until, l.ended, l.ttl_until, l.reclaim,"
+    " l.requirements, l.max_concurrent FROM sessions AS l WHERE l.ns = $1 AND l.id = b.id OFFSET 0) AS s"
     " LEFT JOIN LATERAL (SELECT a.rank, d.since, a.key, a.execution, a.event, min(d.since) OVER () AS oldest"
     " FROM activities AS a JOIN kinds AS k ON k.id = a.kind AND k.name = ANY($3::text[])"
     " AND ($4 OR k.queue = ANY($5::text[])) CROSS JOIN LATERAL (SELECT CASE WHEN a.locked THEN a.until"
@@ -490,7 +494,7 @@ inline constexpr Statement kSessionsFor{
     " THEN a.until ELSE least(a.until + a.start_within, a.total_until) END) AS d (since, deadline)"
     " WHERE a.ns = $1 AND a.session = s.id AND d.since <= $6 AND (d.deadline IS NULL OR d.deadline > $6)"
     " AND s.requirements <@ $7::text[] AND (s.max_concurrent = 0 OR s.max_concurrent > (SELECT count(*)"
-    " FROM activities AS r WHERE r.ns = $1 AND r.session = s.id AND r.locked AND r.until > $6)"
+    " FROM activities AS r WHERE r.ns = $1 AND r.session = s.id AND r.locked AND r.until + 0 > $6)"
     " + (SELECT count(*) FROM cancels AS c WHERE c.ns = $1 AND c.session = s.id AND c.state <> 1"
     " AND c.until > $6)) ORDER BY a.rank, d.since, a.key, a.execution, a.event LIMIT 1) AS i ON true"
     " CROSS JOIN LATERAL (SELECT s.worker = $2 AND s.lease_until > $6 AND EXISTS (SELECT 1"
@@ -587,7 +591,7 @@ inline constexpr Statement kUpsertCancels{
 #define HOLDFAST_SESSION_COLUMNS                                                                        \
   "s.id, s.policy, s.ended, s.reason, s.note, s.owner, s.worker, s.generation, s.lease_until, s.lease," \
   " s.idle_timeout, s.last_owner, s.last_worker, s.planned, s.restarted, s.ran, s.last_activity,"       \
-  " s.changed, s.ttl_until, s.opener, s.opened_by, octet_length(s.saved), s.saved_version,"              \
+  " s.changed, s.ttl_until, s.opener, s.opened_by, octet_length(s.saved), s.saved_version,"             \
   " s.created_at, s.updated_at"
 
 /// $2 to $4: those of these activities. $5: those named. $6: those that have to do with instances which end.
@@ -610,15 +614,16 @@ inline constexpr Statement kSessionsNow{"postgres.sessions_now",
 inline constexpr Statement kClaimableSessions{
     "postgres.claimable_sessions",
     "SELECT " HOLDFAST_SESSION_COLUMNS
-    " FROM unnest($2::text[]) WITH ORDINALITY AS w (id, place) JOIN sessions AS s ON s.ns = $1 AND s.id = w.id"
-    " AND s.ended IS NULL AND s.ttl_until > $3 AND (s.worker = 0 OR (s.reclaim AND s.lease_until <= $3))"
-    " ORDER BY w.place LIMIT $4 FOR UPDATE OF s SKIP LOCKED"};
+    " FROM unnest($2::text[]) AS w CROSS JOIN LATERAL (SELECT * FROM sessions AS l WHERE l.ns = $1"
+    " AND l.id = w AND l.ended IS NULL AND l.ttl_until > $3 AND (l.worker = 0"
+    " OR (l.reclaim AND l.lease_until <= $3)) FOR UPDATE SKIP LOCKED) AS s LIMIT $4"};
 inline constexpr Statement kReadSessions{
     "postgres.read_sessions", "SELECT " HOLDFAST_SESSION_COLUMNS
                               " FROM unnest($2::text[]) AS w JOIN sessions AS s ON s.ns = $1 AND s.id = w"};
 inline constexpr Statement kSaved{
-    "postgres.saved", "SELECT s.id, s.saved FROM unnest($2::text[]) AS w JOIN sessions AS s ON s.ns = $1 AND"
-                      " s.id = w WHERE s.saved IS NOT NULL"};
+    "postgres.saved",
+    "SELECT s.id, s.saved FROM unnest($2::text[]) AS w JOIN sessions AS s ON s.ns = $1 AND"
+    " s.id = w WHERE s.saved IS NOT NULL"};
 inline constexpr Statement kReserveSessions{"postgres.reserve_sessions",
                                             "SELECT pg_advisory_xact_lock(-$1::integer, hashtext(n)) FROM "
                                             "unnest($2::text[]) AS n ORDER BY hashtext(n)"};

@@ -14,8 +14,8 @@ using WhenLost = SessionPolicy::WhenLost;
 // ---- acquiring -----------------------------------------------------------------------------------
 
 Acquired answer_with(const Transaction& tx, const Session& session, Acquired::Kind kind) {
-  const bool owned = kind == Acquired::Kind::created || kind == Acquired::Kind::reused ||
-                     kind == Acquired::Kind::reacquired;
+  const bool owned =
+      kind == Acquired::Kind::created || kind == Acquired::Kind::reused || kind == Acquired::Kind::reacquired;
   return {.kind = kind, .session = view(tx, session, owned ? Saved::bytes : Saved::size)};
 }
 

@@ -23,7 +23,8 @@ Unexpected<StoreError> no_session(std::string_view id) {
 Acquired answer_with(Transaction& tx, const Session& session, Acquired::Kind kind) {
   using Kind = store::Acquired::Kind;
   const bool owned = kind == Kind::created || kind == Kind::reused || kind == Kind::reacquired;
-  return {.kind = kind, .session = view_session(tx, session, owned ? store::Saved::bytes : store::Saved::size)};
+  return {.kind = kind,
+          .session = view_session(tx, session, owned ? store::Saved::bytes : store::Saved::size)};
 }
 
 /// Why this worker may not claim any session with that policy, if so.

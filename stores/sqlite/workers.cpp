@@ -73,8 +73,7 @@ std::vector<LiveWorker> live_workers(Transaction& tx) {
   for (Cursor row = tx.rows(tx.sql.live_workers, tx.ns); row.next();) {
     std::optional<store::WorkerInfo> info = read_info(row->blob(0));
     if (info) {
-      workers.push_back(
-          {.key = row->number<WorkerKey>(1), .info = *std::move(info), .seen = row->int64(2)});
+      workers.push_back({.key = row->number<WorkerKey>(1), .info = *std::move(info), .seen = row->int64(2)});
     }
   }
   return workers;

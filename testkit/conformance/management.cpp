@@ -32,6 +32,7 @@ STORE_TEST(Views, SayWhoCouldServeWhatIsWaitedForAndForHowLong) {
                .starts_child("child-2")
                .starts_detached("detached-1"));
   pass(1min);
+  must(store().refresh(a.key, false));
   InstanceDetail detail = describe("order-1");
   EXPECT_EQ(detail.workers, 1U);
   ASSERT_EQ(detail.activities.size(), 2U);
@@ -110,9 +111,7 @@ STORE_TEST(Views, PagesOfAFilteredListMissNothing) {
   const Worker a = join("a");
   for (int i = 1; i <= 20; ++i) {
     Turn turn = a.begin("order-" + std::to_string(i));
-    a.commit(i % 7 == 0   ? turn.ends()
-             : i % 5 == 0 ? turn.ends(InstanceStatus::failed)
-                          : turn);
+    a.commit(i % 7 == 0 ? turn.ends() : i % 5 == 0 ? turn.ends(InstanceStatus::failed) : turn);
   }
   using Statuses = std::set<InstanceStatus>;
   const Statuses one{InstanceStatus::completed};

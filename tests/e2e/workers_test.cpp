@@ -96,8 +96,7 @@ TEST_P(DeadWorkers, ServeNothing) {
                                              .stamp = random_token<TurnStamp>(system_random()),
                                              .execution = turn.execution,
                                              .activities = {{.event = {2}, .name = "render"}}}};
-  ASSERT_TRUE(
-      handle->commit_turns({.worker = worker, .abilities = &abilities}, commits).front());
+  ASSERT_TRUE(handle->commit_turns({.worker = worker, .abilities = &abilities}, commits).front());
   EXPECT_EQ(client.queues().at(0).workers, 1U);
   EXPECT_TRUE(wait_of(run.describe(), RunWait::Kind::activity).served);
   EXPECT_EQ(client.workers().at(0).status, WorkerStatus::alive);

@@ -151,7 +151,7 @@ struct Acquired {
     reacquire_not_allowed,
   };
   Kind kind = Kind::created;
-  SessionView session{};  ///< of one that the caller owns now: with the bytes that were saved
+  SessionView session{};    ///< of one that the caller owns now: with the bytes that were saved
   bool same_owner = false;  ///< when reacquired: the last owner was this worker, with no other in between
   std::string previous_owner{};  ///< when reacquired: the node that held it before, if any
   friend bool operator==(const Acquired&, const Acquired&) = default;

@@ -160,7 +160,8 @@ void Comparison::look_at_workers(On on) {
 
 void Comparison::look_at_sessions(On on) {
   for (const Sid id : kSids) {
-    ask(on, "session " + name(id), [&](Store& store) { return store.session(name(id), store::Saved::bytes); });
+    ask(on, "session " + name(id),
+        [&](Store& store) { return store.session(name(id), store::Saved::bytes); });
     ask(on, "session_log of " + name(id), [&](Store& store) { return store.session_log(name(id), 0, 100); });
   }
   ask(on, "sessions", [](Store& store) { return store.sessions("", 100); });
