@@ -38,6 +38,8 @@ WorkerInfo to_info(const store::WorkerView& view) {
                   .sessions = view.sessions_owned,
                   .session_limit = abilities.session_limit};
   for (const store::CodeVersion& code : view.info.code.orchestrations) {
+    // It also takes instances whose version is not decided yet, which stand under an empty one.
+    if (code.version.empty()) continue;
     info.orchestrations.push_back({.name = code.name, .version = code.version});
   }
   return info;

@@ -53,16 +53,16 @@ TEST_P(FamiliesTest, ListsBeginWithTheNewestAndFilterByParentAndVersion) {
   };
   using Ids = std::vector<std::string>;
   rt->client().start("parent", {.id = "p"}).wait<std::string>(kSoon);
-  rt->client().start("doubles", {.id = "d"}, 1).wait<int>(kSoon);
+  rt->client().start("doubles", {.id = "last-one"}, 1).wait<int>(kSoon);
   ASSERT_EQ(ids({}).size(), 4U);
-  EXPECT_EQ(ids({}).front(), "d");
+  EXPECT_EQ(ids({}).front(), "last-one");
   EXPECT_EQ(ids({}).back(), "p");
   ASSERT_EQ(ids({.parent = "p"}).size(), 2U);
   EXPECT_EQ(ids({.parent = "p"}).front(), "fails-1");
   EXPECT_EQ(ids({.statuses = {Status::failed}, .parent = "p"}), Ids{"fails-1"});
   EXPECT_EQ(ids({.parent = "nobody"}), Ids{});
-  const std::string version = client.run("d").info().version;
-  EXPECT_EQ(ids({.orchestration = "doubles", .version = version, .prefix = "d"}), Ids{"d"});
+  const std::string version = client.run("last-one").info().version;
+  EXPECT_EQ(ids({.orchestration = "doubles", .version = version, .prefix = "last"}), Ids{"last-one"});
   EXPECT_EQ(ids({.version = version + "0"}), Ids{});
 }
 
