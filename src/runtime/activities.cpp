@@ -20,6 +20,10 @@ constexpr Duration kPause = std::chrono::milliseconds(250);
 // How soon to look whether a fetch that is under way has locked something again.
 constexpr Duration kFetchEnds = std::chrono::milliseconds(5);
 
+// A worker that has claimed its share of the sessions that wait lets the others have theirs before it asks
+// for more: so long it takes them to wake up, and to ask the store.
+constexpr Duration kTurnOfOthers = std::chrono::milliseconds(10);
+
 // How long an item of an unclaimed session waits for a worker that has room for it.
 constexpr Duration kWaitsForRoom = std::chrono::seconds(1);
 
@@ -77,7 +81,7 @@ Progress FetchStep::fetch(const store::ActivityRequest& request) {
     return {false, due_};
   }
   trouble_.worked();
-  due_ = after(asked, fetched->next_due);
+  due_ = after(asked, fetched->next_due == Duration::zero() ? kTurnOfOthers : fetched->next_due);
   if (fetched->left_behind) wanted_ = true;
   mind_sessions(*fetched, asked);
   desk_.set_left_behind(fetched->left_behind);

@@ -60,6 +60,10 @@ Task<int> works(Context& ctx) {
   if (in_turn) in_turn();
   co_return co_await ctx.activity<int>("work");
 }
+Task<int> works_in_its_session(Context& ctx) {
+  const std::string session = "session of " + ctx.instance_id();
+  co_return co_await ctx.activity<int>("work", {.session = session});
+}
 Task<int> works_in_a_session(Context& ctx) { co_return co_await ctx.activity<int>("work", {.session = "s"}); }
 Task<int> helps_in_a_session(Context& ctx) { co_return co_await ctx.activity<int>("help", {.session = "s"}); }
 Task<int> works_for_a_second(Context& ctx) { co_return co_await ctx.activity<int>("work", {.timeout = 1s}); }
@@ -100,6 +104,7 @@ class NodeTest : public ::testing::Test {
     registry.add_orchestration("fails", "1", detail::make_orchestration(fails));
     registry.add_orchestration("fails_in_a_session", "1", detail::make_orchestration(fails_in_a_session));
     registry.add_orchestration("works_for_a_second", "1", detail::make_orchestration(works_for_a_second));
+    registry.add_orchestration("works_in_its_session", "1", detail::make_orchestration(works_in_its_session));
     registry.add_orchestration("works_in_a_session", "1", detail::make_orchestration(works_in_a_session));
     registry.add_orchestration("helps_in_a_session", "1", detail::make_orchestration(helps_in_a_session));
   }
@@ -444,6 +449,23 @@ TEST_F(NodeTest, AWorkerThatWasSupersededSaysSoAndBlamesNotTheStore) {
 }
 
 // ---- fetches ------------------------------------------------------------------------------------
+
+// Both have slots and room for all of them, and whoever is faster asks again.
+TEST_F(NodeTest, EqualWorkersEachGetTheirShareOfTheSessionsThatWait) {
+  const auto turns = process("turns", true, false);
+  const auto one = process("one", false, true);
+  const auto other = process("other", false, true);
+  for (int i = 0; i < 6; ++i) client.start("works_in_its_session", "i" + std::to_string(i));
+  turns->run({Step::keep, Step::turns});
+  one->run({Step::activities, Step::activities, Step::activities, Step::activities});
+  EXPECT_EQ(one->hand.posted(), 2U);  // of three workers
+  other->run({Step::activities, Step::activities});
+  EXPECT_EQ(other->hand.posted(), 2U);
+  clock.advance(10ms);
+  one->run({Step::activities});
+  other->run({Step::activities});
+  EXPECT_EQ(one->hand.posted() + other->hand.posted(), 6U);
+}
 
 TEST_F(NodeTest, WhatAFetchLockedWhoseAnswerWasLostIsRunAtTheNextOne) {
   const auto turns = process("turns", true, false);

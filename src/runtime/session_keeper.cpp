@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace holdfast::runtime {
@@ -53,7 +54,7 @@ SessionKeeper::Done SessionKeeper::step() {
   if (giving_up_ && now >= fail_due_) fail_unmovable(SessionDesk::Which::refused);
   sessions_.choose_leavers(draining);
   const bool made_room = release();
-  done.fetch = draining ? sessions_.has_unmovable() : made_room;
+  done.fetch = draining ? sessions_.has_unmovable() : made_room || std::exchange(claimed_again_, false);
   if (sessions_.size() == 0) return done;
   done.next_due = std::min({renewal_due(), look_due_, sessions_.next_due()});
   if (fail_due_ > now) done.next_due = std::min(done.next_due, fail_due_);
@@ -132,6 +133,7 @@ bool SessionKeeper::look_after(const store::SessionHold& hold) {
   if (mine && view->state == State::active) {
     // Claimed by a call whose answer is on its way, or was lost.
     sessions_.held_again(hold, *view, asked);
+    claimed_again_ = true;
   } else if (mine && view->state == State::lapsed && worker_.accepting) {
     return claim_again(hold);
   } else {
@@ -156,8 +158,10 @@ bool SessionKeeper::claim_again(const store::SessionHold& hold) {
     return false;
   }
   using Kind = store::Acquired::Kind;
-  if (answer->kind == Kind::reacquired || answer->kind == Kind::reused)
+  if (answer->kind == Kind::reacquired || answer->kind == Kind::reused) {
     sessions_.held_again(hold, answer->session, asked);
+    claimed_again_ = true;
+  }
   return true;
 }
 

@@ -48,6 +48,7 @@ class SessionKeeper {
   std::atomic<bool> giving_up_{false};
   BootTime last_renewal_ = kLongAgo;
   BootTime look_due_ = kLongAgo;  // at those that have lapsed
+  bool claimed_again_ = false;    // there may be work of what is held again
   BootTime fail_due_ = kLongAgo;  // those that can't be handed over, once there is no more time
 };
 

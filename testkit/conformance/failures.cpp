@@ -78,6 +78,7 @@ class InOrder {
     for (SessionView& session : state_.sessions) {
       number(session.worker);
       number(session.generation);
+      number(session.held_since);
     }
     for (SessionLogEntry& entry : state_.session_log) {
       LogNumber log_number{entry.number};

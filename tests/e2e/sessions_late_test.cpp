@@ -276,6 +276,7 @@ TEST_P(SessionsLate, AWorkerThatIsStartedAgainHasItsSessionsBackAlsoWhenOthersAr
   Death death;
   RuntimeOptions options = named("a", quick(log));
   options.session_lease = options.session_take_back = 1h;
+  options.activity_lease = 10s;
   Runtime before(store(&death), options);
   add_conversations(before, "a");
   before.start();
@@ -283,7 +284,7 @@ TEST_P(SessionsLate, AWorkerThatIsStartedAgainHasItsSessionsBackAlsoWhenOthersAr
   death.begin();
   const auto b = worker("b", quick(log));
   const auto run = client().start("converse", {.id = "c2"}, "s1", 1);
-  Slow slow(point("memory.fetch_activities", "sqlite.next_queue_lane", "postgres.sessions_for"), 300ms);
+  Slow slow(point("memory.fetch_activities", "sqlite.next_queue_lane", "postgres.sessions_for"), 100ms);
   Runtime after(store(&slow), options);
   add_conversations(after, "a");
   after.start();

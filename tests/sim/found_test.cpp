@@ -118,7 +118,8 @@ const std::vector<Found>& all_found() {
       {.name = "AnActivityIsNotTakenAgainInASessionThatAnotherWorkerHadMeanwhile",
        .workloads = {shared_memories},
        .faults = only([](SimulatedFaults& f) {
-         f.outages = f.hangs = f.pauses = f.slow_activities = f.uneven_workers = f.interleaved_steps = true;
+         f.outages = f.hangs = f.pauses = f.drains = f.slow_activities = f.uneven_workers = true;
+         f.interleaved_steps = true;
        }),
        .seeds = 150},
       {.name = "AWorkerThatClaimsItsSessionAgainKeepsWhatItHasInMemory",

@@ -26,7 +26,7 @@ constexpr std::int64_t kEmptyHeap = kMega;
 const std::map<std::string, std::string> kKeepsRows{
     {"migrations", "one for each"},    {"deployment", "one"},
     {"namespaces", "names, interned"}, {"routes", "names, interned"},
-    {"kinds", "names, interned"},      {"session_log", "what became of sessions, for good"},
+    {"kinds", "names, interned"},      {"session_log", "what became of sessions, for a week"},
     {"requests", "of the last day"},
 };
 

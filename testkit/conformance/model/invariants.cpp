@@ -75,6 +75,9 @@ void check_session(const store::StoreState& state, const store::SessionView& ses
   const bool owned = session.state == SessionState::active || session.state == SessionState::lapsed;
   expect(!owned || (session.worker.value != 0 && session.generation.value != 0),
          which + "it is owned by nobody, or without a generation", problems);
+  expect(session.held_since <= session.generation &&
+             (session.held_since.value == 0) == (session.generation.value == 0),
+         which + "it is held since a generation that it never had", problems);
   expect(session.state != SessionState::unclaimed || session.worker.value == 0,
          which + "it is unclaimed and has an owner", problems);
   expect((session.state == SessionState::active) == (session.lease_left > Duration{}),

@@ -28,6 +28,7 @@ store::StoreState sane() {
                             .owner = "ada",
                             .worker = {1},
                             .generation = {1},
+                            .held_since = {1},
                             .lease_left = 5s,
                             .in_flight = 1});
   state.workers.push_back({.key = {1}, .info = {.node = "ada"}, .sessions_owned = 1});

@@ -31,13 +31,15 @@ Task<bool> memory_of_lines(Context& ctx, std::string session, int lines) {
   co_return true;
 }
 
-// Several instances leave marks in one session, side by side: none of them ever disappears.
-Task<bool> marks_of_one(Context& ctx, std::string session, std::string mine, std::vector<int> pauses) {
+// Several instances leave marks in one session, side by side: none of them ever disappears. They do so by
+// activities of different names, so that workers may be there that can run the one and not the other.
+Task<bool> marks_of_one(Context& ctx, std::string session, std::string activity, std::string mine,
+                        std::vector<int> pauses) {
   std::vector<std::string> left;
   for (std::size_t i = 0; i < pauses.size(); ++i) {
     left.push_back(mine + "/" + std::to_string(i));
     const auto known =
-        co_await ctx.activity<std::vector<std::string>>("mark",
+        co_await ctx.activity<std::vector<std::string>>(activity,
                                                         {.session = session,
                                                          .retry = {.max_attempts = 100,
                                                                    .max_delay = std::chrono::seconds(1),
@@ -87,17 +89,21 @@ void shared_memories(const Shared& shared) {
   using Marks = std::vector<std::string>;
   const auto marks =
       shared.sim.session_state<Marks>("marks", saved_by_codec<Marks>(SaveState::with_each_activity));
-  shared.sim.activity("mark", [marks](ActivityContext& ctx, std::string mark) {
-    Marks& all = marks.in(ctx);
-    all.push_back(std::move(mark));
-    return all;
-  });
+  for (const char* name : {"mark", "mark otherwise"}) {
+    shared.sim.activity(name, [marks](ActivityContext& ctx, std::string mark) {
+      Marks& all = marks.in(ctx);
+      all.push_back(std::move(mark));
+      return all;
+    });
+  }
   shared.sim.orchestration("marks_of_one", marks_of_one);
   for (int i = shared.number(2, 5); i > 0; --i) {
     const std::string id = "marks-" + std::to_string(i);
     std::vector<int> pauses;
     for (int k = shared.number(2, 8); k > 0; --k) pauses.push_back(shared.number(0, 3));
-    shared.start("marks_of_one", id, "shared-" + std::to_string(shared.number(1, 2)), id, pauses);
+    const std::string session = "shared-" + std::to_string(shared.number(1, 2));
+    const std::string activity = i % 2 == 0 ? "mark" : "mark otherwise";
+    shared.start("marks_of_one", id, session, activity, id, pauses);
     shared.sim.at_end([shared, id] { shared.expect(id, shared.sim.result<bool>(id).value(), true); });
   }
 }
