@@ -38,6 +38,16 @@ Task<std::string> ship_one(Context& ctx, std::string parcel) {
 }
 // [/snippet]
 
+// [snippet launch]
+Task<int> close_books(Context& ctx, std::vector<std::string> orders) {
+  for (const std::string& order : orders) {
+    const std::string id = "archive-" + order;
+    ctx.launch("archive", {.id = id}, order);  // starts with this turn's commit, and lives on by itself
+  }
+  co_return static_cast<int>(orders.size());
+}
+// [/snippet]
+
 }  // namespace
 
 int main() {
@@ -55,4 +65,8 @@ int main() {
   one.start(ship_one, "p3");
   one.fail("ship", "lost", "the cart broke");
   std::cout << one.result<std::string>().value() << "\n";
+
+  testing::ReplayHarness books;
+  books.start(close_books, std::vector<std::string>{"o1", "o2"});
+  for (const auto& launched : books.launched()) std::cout << "launched " << launched.instance << "\n";
 }

@@ -31,6 +31,16 @@ Task<Stock> stock_keeper(Context& ctx, Stock stock) {
 }
 // [/snippet]
 
+// [snippet send]
+Task<std::string> sell_lamp(Context& ctx, std::string order) {
+  ctx.send("stock-keeper", "changes", Change{"lamp", -1});
+  co_await ctx.activity<void>("pack", order);
+  ctx.raise("customer-of-" + order, "packed", order);
+  ctx.cancel("reminder-of-" + order, "it is packed");
+  co_return "sold";
+}
+// [/snippet]
+
 // [snippet drain]
 Task<int> batch(Context& ctx) {
   const Receiver<int> numbers = ctx.mailbox<int>("numbers");
@@ -56,6 +66,13 @@ int main() {
   run.next_execution();
   std::cout << "execution " << to_string(run.execution()) << " ends with "
             << encode(run.result<Stock>().value()).bytes << "\n";
+
+  testing::ReplayHarness sale;
+  sale.start(sell_lamp, "o1");
+  sale.complete("pack");
+  for (const auto& sent : sale.sent()) {
+    std::cout << "to " << sent.instance << ": " << sent.name << " " << sent.value.bytes << "\n";
+  }
 
   testing::ReplayHarness drained;
   for (int i = 1; i <= 4; ++i) drained.send("numbers", i);  // before the start

@@ -29,8 +29,9 @@ using Reuse = store::Reuse;
 /// How an instance is started. Write it inline; the texts are copied before the call returns.
 struct StartOptions {
   [[no_unique_address]] detail::ByName by_name = detail::ByName();
-  std::optional<std::string_view> id{};  ///< not set: 128 random bits
-  std::string_view version{};            ///< empty: the newest that the worker of the first turn has
+  /// Not set: 128 random bits; in an activity the same ones for all attempts.
+  std::optional<std::string_view> id{};
+  std::string_view version{};  ///< empty: the newest that the worker of the first turn has
   Reuse reuse = Reuse::never;
   Duration delay{};  ///< it begins so much later
 };
@@ -56,8 +57,12 @@ StartItem start_item(std::string id, const In&... in) {
 struct MessageOptions {
   [[no_unique_address]] detail::ByName by_name = detail::ByName();
   /// How long it is kept for an id that doesn't exist yet; 0: not at all, the call throws not_found.
-  Duration keep_for = std::chrono::hours(24);
+  Duration keep_for = kKeepEarly;
   Duration delay{};  ///< it arrives so much later
+  /// Of messages to one id with the same key the first counts, and the others are dropped, for as long as
+  /// RuntimeOptions::request_retention. Without one, each call is a message of its own; inside the function
+  /// of an activity, all attempts together are one caller.
+  std::string_view key{};
 };
 
 /// How an instance is deleted.

@@ -154,6 +154,57 @@ class Context {
     return mailbox<T>(name.name);
   }
 
+  // ---- events and messages to other instances -----------------------------------------------------
+  //
+  // They go out with the commit of this turn, once, also when the turn ends this instance; nothing is waited
+  // for. For an id that doesn't exist yet they are kept, for 24 hours unless the options say otherwise. When
+  // the instance has ended they are dropped, and the worker's log says so: nothing fails.
+
+  /// Raises an event for whoever lives under `id`.
+  template <class T>
+  void raise(std::string_view id, std::string_view event, const T& value) {
+    core_.send_off(detail::describe_sent_event(id, event, {}, encode(value)));
+  }
+  template <class T>
+  void raise(std::string_view id, std::string_view event, SendOptions options, const T& value) {
+    core_.send_off(detail::describe_sent_event(id, event, options, encode(value)));
+  }
+  void raise(std::string_view id, std::string_view event) {
+    core_.send_off(detail::describe_sent_event(id, event, {}, {kJsonEncoding, "null"}));
+  }
+  template <class T>
+  void raise(std::string_view id, const Event<T>& event, const std::type_identity_t<T>& value) {
+    raise(id, event.name, value);
+  }
+  template <class T>
+  void raise(std::string_view id, const Event<T>& event, SendOptions options,
+             const std::type_identity_t<T>& value) {
+    raise(id, event.name, options, value);
+  }
+  void raise(std::string_view id, const Event<void>& event) { raise(id, event.name); }
+  /// Puts a message into a mailbox of whoever lives under `id`. Messages of one turn arrive in this order.
+  template <class T>
+  void send(std::string_view id, std::string_view mailbox, const T& value) {
+    core_.send_off(detail::describe_sent_message(id, mailbox, {}, encode(value)));
+  }
+  template <class T>
+  void send(std::string_view id, std::string_view mailbox, SendOptions options, const T& value) {
+    core_.send_off(detail::describe_sent_message(id, mailbox, options, encode(value)));
+  }
+  template <class T>
+  void send(std::string_view id, const Mailbox<T>& mailbox, const std::type_identity_t<T>& value) {
+    send(id, mailbox.name, value);
+  }
+  template <class T>
+  void send(std::string_view id, const Mailbox<T>& mailbox, SendOptions options,
+            const std::type_identity_t<T>& value) {
+    send(id, mailbox.name, options, value);
+  }
+  /// Asks another instance to stop. Never kept: an id that doesn't exist is like one that has ended.
+  void cancel(std::string_view id, std::string_view reason) {
+    core_.send_off(detail::describe_sent_cancel(id, reason));
+  }
+
   // ---- other orchestrations ---------------------------------------------------------------------
 
   /// Runs another orchestration and gives its result. Dropping it cancels it, unless its policy is to abandon
@@ -218,6 +269,34 @@ class Context {
   Op<std::string> start_detached(std::string_view name, detail::BareBraces, In&&... in) const;
   template <class R, class... P, class... In>
   Op<std::string> start_detached(const Orchestration<R(P...)>& name, detail::BareBraces, In&&... in) const;
+  /// The same without waiting: it starts with the commit of this turn, also when the turn ends this instance.
+  /// Gives its id. When that is taken, the other instance is left alone, and the worker's log says so.
+  template <class... In>
+    requires detail::PlainInputs<In...>
+  std::string launch(std::string_view name, In&&... in) {
+    detail::check_inputs<In...>();
+    const DetachedOptions options;
+    return core_.send_off(detail::describe_launch(name, options, encode_args(in...)));
+  }
+  template <class... In>
+  std::string launch(std::string_view name, DetachedOptions options, In&&... in) {
+    detail::check_inputs<In...>();
+    return core_.send_off(detail::describe_launch(name, options, encode_args(in...)));
+  }
+  template <class R, class... P, class... In>
+    requires(detail::fits<detail::Types<In...>, detail::Types<P...>>)
+  std::string launch(const Orchestration<R(P...)>& name, In&&... in) {
+    return launch(name, DetachedOptions(), std::forward<In>(in)...);
+  }
+  template <class R, class... P, class... In>
+    requires(detail::fits<detail::Types<In...>, detail::Types<P...>>)
+  std::string launch(const Orchestration<R(P...)>& name, DetachedOptions options, In&&... in) {
+    detail::check_inputs<In...>();
+    return core_.send_off(detail::describe_launch(
+        name.name, options, encode_args(static_cast<const P&>(std::forward<In>(in))...)));
+  }
+  template <class... In>
+  std::string launch(std::string_view name, detail::BareBraces, In&&... in) const;
 
   // ---- sessions ---------------------------------------------------------------------------------
 

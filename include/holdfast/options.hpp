@@ -109,6 +109,15 @@ struct DetachedOptions {
   std::string_view version{};
 };
 
+/// How long an event or message is kept for an id that doesn't exist yet, unless its options say otherwise.
+inline constexpr Duration kKeepEarly = std::chrono::hours(24);
+
+/// Options of an event or message that an orchestration sends.
+struct SendOptions {
+  [[no_unique_address]] detail::ByName by_name = detail::ByName();
+  Duration keep_for = kKeepEarly;  ///< for an id that doesn't exist yet; 0: not at all
+};
+
 /// Options of continue-as-new.
 struct ContinueOptions {
   [[no_unique_address]] detail::ByName by_name = detail::ByName();

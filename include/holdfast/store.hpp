@@ -105,8 +105,8 @@ class Store {
   /// order: the segment; messages consumed and set aside; local completions (rows deleted, sessions saved or
   /// aborted); cancelled activities (rows deleted; for those that run a cancel record, and their worker is
   /// woken) and timers; sessions opened; new activities; new timers; values; sessions closed and watched;
-  /// starts, messages (which may be for what was just started) and answers; custom status; waits; status; the
-  /// end.
+  /// starts, messages (which may be for what was just started, or kept for an id that doesn't exist yet) and
+  /// answers; custom status; waits; status; the end.
   ///
   /// *Hand-off.* A new activity with the wish is locked at once if a fetch by this worker could have taken it
   /// now: handler, queue, and for a session that this worker owns it, with an unexpired lease and room under

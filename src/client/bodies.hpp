@@ -40,6 +40,8 @@ struct Start {
   history::Started started{};
   /// Who wants to hear whether it began: the one that started it without waiting for its end.
   std::optional<history::Parent> announce{};
+  /// The instance that launched it, and does not want to hear of it. For people.
+  std::string launched_by{};
   friend bool operator==(const Start&, const Start&) = default;
 };
 

@@ -39,12 +39,12 @@ store::StartRequest request_of(detail::ClientCore& core, std::string_view orches
   core.check_size("the input of '" + std::string(orchestration) + "'", input);
   store::StartRequest request;
   request.instance = options.id ? detail::checked_name("an instance", *options.id)
-                                : to_string(random_token<RequestId>(random));
+                                : to_string(core.new_request("name", orchestration, ""));
   request.code = {detail::checked_name("an orchestration", orchestration),
                   detail::checked_version(options.version)};
   detail::check_delay("the start of '" + request.instance + "'", "delay", options.delay);
   request.fingerprint = fingerprint_of(orchestration, options.version, input);
-  request.request = random_token<RequestId>(random);
+  request.request = core.new_request("start", request.instance, orchestration);
   request.reuse = options.reuse;
   const Seed seed = random_token<Seed>(random);
   request.delay = options.delay;

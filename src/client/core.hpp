@@ -55,6 +55,9 @@ class ClientCore {
   std::vector<RunInfo> to_infos(std::span<const store::InstanceView> views) {
     return call([&] { return detail::to_infos(*store_, views); });
   }
+  /// The request of a call that takes effect once, also if it is repeated: by this client, or by the next
+  /// attempt of the activity that makes it.
+  RequestId new_request(std::string_view what, std::string_view target, std::string_view name);
   /// An event or message for an id, under a request of its own.
   store::ClientMessage delivery(std::string_view id, const Address& address, const MessageOptions& options,
                                 const Payload& value);

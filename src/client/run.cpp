@@ -1,6 +1,7 @@
 #include "base/check_options.hpp"
 #include "base/limit_failure.hpp"
 #include "client/bodies.hpp"
+#include "client/calling_activity.hpp"
 #include "client/core.hpp"
 #include "client/seconds_text.hpp"
 #include "codec/segment.hpp"
@@ -45,6 +46,12 @@ void ClientCore::check_size(const std::string& what, const Payload& payload) con
   throw ClientError(ClientError::Kind::invalid, payload_too_large(what, payload.bytes.size(), limit).message);
 }
 
+RequestId ClientCore::new_request(std::string_view what, std::string_view target, std::string_view name) {
+  if (auto* const activity = client::CallingActivity::current())
+    return activity->next_request(what, target, name);
+  return random_token<RequestId>(random());
+}
+
 store::ClientMessage ClientCore::delivery(std::string_view id, const Address& address,
                                           const MessageOptions& options, const Payload& value) {
   const bool event = address.kind == Address::Kind::event;
@@ -53,7 +60,8 @@ store::ClientMessage ClientCore::delivery(std::string_view id, const Address& ad
           .message = {.kind = store::MessageKind::delivery,
                       .address = {address.kind, checked_name(event ? "an event" : "a mailbox", address.name)},
                       .body = bodies::to_bytes(value)},
-          .request = random_token<RequestId>(random()),
+          .request = options.key.empty() ? new_request(event ? "raise" : "send", id, address.name)
+                                         : client::request_of(id, options.key),
           .delay = options.delay,
           .keep_early = options.keep_for};
 }
@@ -216,12 +224,13 @@ void Run::send_to(Address address, Payload value) const {
 
 namespace {
 
-store::ClientMessage control_message(Random& random, const std::string& id, InstanceKey life,
+store::ClientMessage control_message(detail::ClientCore& core, const std::string& id, InstanceKey life,
                                      const bodies::Control& control) {
+  const bool cancels = control.kind == bodies::Control::Kind::cancel;
   return {.instance = id,
           .life = life,
           .message = {.kind = store::MessageKind::control, .body = bodies::to_bytes(control)},
-          .request = random_token<RequestId>(random)};
+          .request = core.new_request(cancels ? "cancel" : "terminate", id, "")};
 }
 
 }  // namespace
@@ -229,13 +238,13 @@ store::ClientMessage control_message(Random& random, const std::string& id, Inst
 void Run::cancel(CancelOptions options, std::string_view reason) const {
   const std::string whose = "the request to cancel '" + id_ + "'";
   const std::string checked = detail::checked_reason(whose, reason);
-  std::vector<store::ClientMessage> messages{control_message(
-      core_->random(), id_, key_, {.kind = bodies::Control::Kind::cancel, .reason = checked})};
+  std::vector<store::ClientMessage> messages{
+      control_message(*core_, id_, key_, {.kind = bodies::Control::Kind::cancel, .reason = checked})};
   messages.front().cancels = true;
   if (options.terminate_after) {
     detail::check_delay(whose, "terminate_after", *options.terminate_after);
-    messages.push_back(control_message(core_->random(), id_, key_,
-                                       {.kind = bodies::Control::Kind::terminate, .reason = checked}));
+    messages.push_back(
+        control_message(*core_, id_, key_, {.kind = bodies::Control::Kind::terminate, .reason = checked}));
     messages.back().delay = *options.terminate_after;
   }
   // In one go: the instance may end by the first before the second is sent. Where the store took one of them
@@ -253,7 +262,7 @@ void Run::cancel(CancelOptions options, std::string_view reason) const {
 
 void Run::terminate(std::string_view reason) const {
   const store::ClientMessage message =
-      control_message(core_->random(), id_, key_,
+      control_message(*core_, id_, key_,
                       {.kind = bodies::Control::Kind::terminate,
                        .reason = detail::checked_reason("the request to terminate '" + id_ + "'", reason)});
   core_->call([&] { return std::move(core_->store().send({&message, 1}).front()); });

@@ -33,6 +33,8 @@ constexpr std::array<std::string_view, std::variant_size_v<Body>> kKindNames = {
     "side_effect_recorded",
     "message_tried",
     "value_set",
+    "message_sent",
+    "cancel_sent",
 };
 
 }  // namespace

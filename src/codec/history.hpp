@@ -19,10 +19,12 @@
 namespace holdfast::history {
 
 using detail::ActivityScheduled;
+using detail::CancelSent;
 using detail::ChildStarted;
 using detail::DetachedStarted;
 using detail::EventAwaited;
 using detail::MessageAwaited;
+using detail::MessageSent;
 using detail::MessageTried;
 using detail::Operation;
 using detail::SessionClosing;
@@ -144,7 +146,7 @@ using Body = std::variant<TurnStarted, Started, Completed, Failed, CancelRequest
                           ExecutionFailed, ExecutionCancelled, ExecutionTerminated, ContinuedAsNew,
                           OperationCancelled, ActivityScheduled, TimerStarted, EventAwaited, MessageAwaited,
                           ChildStarted, DetachedStarted, SessionOpened, SessionClosing, SessionEventAwaited,
-                          ValueRead, SideEffectRecorded, MessageTried, ValueSet>;
+                          ValueRead, SideEffectRecorded, MessageTried, ValueSet, MessageSent, CancelSent>;
 
 struct Event {
   EventId id{};

@@ -123,8 +123,8 @@ std::vector<Event> full_events() {
                                    .on_parent_close = ParentClosePolicy::terminate,
                                    .input = {Encoding("frame-v1"), "\x01\x02"},
                                    .retry = full_settings().retry});
-  bodies.emplace_back(
-      DetachedStarted{.id = "audit-7", .name = "audit", .version = "1.0.1", .input = json("true")});
+  bodies.emplace_back(DetachedStarted{
+      .id = "audit-7", .name = "audit", .version = "1.0.1", .input = json("true"), .launched = true});
   bodies.emplace_back(SessionOpened{.settings = full_session()});
   bodies.emplace_back(SessionClosing{.id = "gpu-render"});
   bodies.emplace_back(SessionEventAwaited{.id = "gpu-render"});
@@ -133,6 +133,12 @@ std::vector<Event> full_events() {
       SideEffectRecorded{.value = json("0.25"), .failure = std::optional<Failure>(full_failure())});
   bodies.emplace_back(MessageTried{.mailbox = "orders", .value = json("null")});
   bodies.emplace_back(ValueSet{.key = "status", .value = json("\"open\"")});
+  bodies.emplace_back(MessageSent{.instance = "stock",
+                                  .channel = Address::Kind::mailbox,
+                                  .name = "changes",
+                                  .value = json("-1"),
+                                  .keep_for = 1h});
+  bodies.emplace_back(CancelSent{.instance = "order-8", .reason = "sold out"});
   return number_events({120}, std::move(bodies));
 }
 

@@ -30,8 +30,10 @@ std::optional<Address> address_of(const Operation& operation) {
   return std::nullopt;
 }
 
-bool has_outcome_of_its_own(const Operation& operation) {
-  return is_any<detail::SideEffectRecorded, detail::MessageTried, detail::ValueSet>(operation);
+bool has_no_outcome_to_come(const Operation& operation) {
+  if (const auto* start = std::get_if<detail::DetachedStarted>(&operation)) return start->launched;
+  return is_any<detail::SideEffectRecorded, detail::MessageTried, detail::ValueSet, detail::MessageSent,
+                detail::CancelSent>(operation);
 }
 
 // What must not be left behind without anybody knowing.
@@ -202,7 +204,7 @@ void Books::apply(EventId event, const Body& body) {
 }
 
 void Books::enter_operation(EventId id, const Operation& operation) {
-  operations_[id] = Entry{operation, has_outcome_of_its_own(operation)};
+  operations_[id] = Entry{operation, has_no_outcome_to_come(operation)};
   if (const auto* set = std::get_if<detail::ValueSet>(&operation)) {
     if (set->value) {
       values_.insert_or_assign(set->key, *set->value);

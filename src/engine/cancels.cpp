@@ -18,6 +18,8 @@ std::string label_of(const detail::Operation& operation) {
           return o.settings->id;
         } else if constexpr (requires { o.key; }) {
           return o.key;
+        } else if constexpr (requires { o.instance; }) {
+          return o.instance;
         } else {
           return {};
         }

@@ -125,6 +125,43 @@ Described describe_detached(std::string_view name, const DetachedOptions& option
                                             .input = std::move(input)});
 }
 
+Described describe_launch(std::string_view name, const DetachedOptions& options, Payload input) {
+  Described described = describe_detached(name, options, std::move(input));
+  std::get<DetachedStarted>(described->operation).launched = true;
+  return described;
+}
+
+namespace {
+
+Described describe_sent(std::string_view instance, Address address, const SendOptions& options,
+                        Payload value) {
+  check_delay("the message for '" + std::string(instance) + "'", "keep_for", options.keep_for);
+  return describe_operation(MessageSent{.instance = checked_name("an instance", instance),
+                                        .channel = address.kind,
+                                        .name = std::move(address.name),
+                                        .value = std::move(value),
+                                        .keep_for = options.keep_for});
+}
+
+}  // namespace
+
+Described describe_sent_event(std::string_view instance, std::string_view event, const SendOptions& options,
+                              Payload value) {
+  return describe_sent(instance, {Address::Kind::event, checked_name("an event", event)}, options,
+                       std::move(value));
+}
+
+Described describe_sent_message(std::string_view instance, std::string_view mailbox,
+                                const SendOptions& options, Payload value) {
+  return describe_sent(instance, {Address::Kind::mailbox, checked_name("a mailbox", mailbox)}, options,
+                       std::move(value));
+}
+
+Described describe_sent_cancel(std::string_view instance, std::string_view reason) {
+  const std::string whose = "the request to cancel '" + std::string(instance) + "'";
+  return describe_operation(CancelSent{checked_name("an instance", instance), checked_reason(whose, reason)});
+}
+
 Described describe_event(std::string_view name) {
   return describe_operation(EventAwaited{checked_name("an event", name)});
 }

@@ -266,6 +266,15 @@ void Execution::detach(OpState* state) noexcept {
   }
 }
 
+std::string Execution::send_off(detail::Described described) {
+  refuse_in_effect("something was sent or launched");
+  if (stopped()) return {};
+  complete_description(*described);
+  if (auto refused = over_limit(described->operation)) throw LimitError(*std::move(refused));
+  EventId id;
+  return label_of(record(described->operation, id));
+}
+
 void Execution::continue_as_new(std::string_view version, Payload input) {
   if (stopped()) return;
   std::string next = version.empty() ? version_ : detail::checked_version(version);

@@ -85,6 +85,7 @@ class Execution final : private detail::Core {
   detail::OpState* start(detail::Described described, detail::StartedFor purpose) override;
   void release(detail::OpState* state) noexcept override;
   void detach(detail::OpState* state) noexcept override;
+  std::string send_off(detail::Described described) override;
   void continue_as_new(std::string_view version, Payload input) override;
   CalendarTime now() const noexcept override { return now_; }
   std::uint64_t random() override;

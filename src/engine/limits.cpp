@@ -24,6 +24,15 @@ std::string bytes_text(std::uint64_t bytes) { return std::to_string(bytes) + " b
 /// Four fifths, and at least one below: where the warning is.
 bool is_near(std::uint64_t now, std::uint64_t limit) { return limit != 0 && now >= limit - limit / 5; }
 
+/// Whether its outcome is waited for, beyond its own event.
+bool stays_open(const Operation& operation) {
+  if (const auto* start = std::get_if<detail::DetachedStarted>(&operation)) return !start->launched;
+  return !std::holds_alternative<detail::SideEffectRecorded>(operation) &&
+         !std::holds_alternative<detail::MessageTried>(operation) &&
+         !std::holds_alternative<detail::MessageSent>(operation) &&
+         !std::holds_alternative<detail::CancelSent>(operation);
+}
+
 }  // namespace
 
 std::optional<Failure> Execution::over_payload_limit(std::string_view what, std::uint64_t bytes) {
@@ -44,14 +53,16 @@ std::optional<Failure> Execution::over_limit(const Operation& operation) {
           const std::uint64_t bytes = o.input.bytes.size();
           if (is_near(bytes, limits_->payload_bytes))
             return over_payload_limit("the input of '" + o.name + "'", bytes);
+        } else if constexpr (std::is_same_v<T, detail::MessageSent>) {
+          const std::uint64_t bytes = o.value.bytes.size();
+          if (is_near(bytes, limits_->payload_bytes))
+            return over_payload_limit("'" + o.name + "' for instance '" + o.instance + "'", bytes);
         }
         return std::nullopt;
       },
       operation);
   if (refused) return refused;
-  const bool stays_open = !std::holds_alternative<detail::SideEffectRecorded>(operation) &&
-                          !std::holds_alternative<detail::MessageTried>(operation);
-  if (!stays_open) return std::nullopt;
+  if (!stays_open(operation)) return std::nullopt;
   const std::uint64_t limit = limits_->open_operations;
   const std::uint64_t open = open_.size();
   if (limit != 0 && open >= limit) {

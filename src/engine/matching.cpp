@@ -24,7 +24,9 @@ bool same(const TimerStarted&, const TimerStarted&) { return true; }
 bool same(const EventAwaited& a, const EventAwaited& b) { return a == b; }
 bool same(const MessageAwaited& a, const MessageAwaited& b) { return a == b; }
 bool same(const ChildStarted& a, const ChildStarted& b) { return a.id == b.id && a.name == b.name; }
-bool same(const DetachedStarted& a, const DetachedStarted& b) { return a.id == b.id && a.name == b.name; }
+bool same(const DetachedStarted& a, const DetachedStarted& b) {
+  return a.id == b.id && a.name == b.name && a.launched == b.launched;
+}
 bool same(const SessionOpened& a, const SessionOpened& b) { return a.settings->id == b.settings->id; }
 bool same(const SessionClosing& a, const SessionClosing& b) { return a == b; }
 bool same(const SessionEventAwaited& a, const SessionEventAwaited& b) { return a == b; }
@@ -34,6 +36,11 @@ bool same(const MessageTried& a, const MessageTried& b) { return a.mailbox == b.
 bool same(const ValueSet& a, const ValueSet& b) {
   return a.key == b.key && a.value.has_value() == b.value.has_value();
 }
+
+bool same(const MessageSent& a, const MessageSent& b) {
+  return a.instance == b.instance && a.channel == b.channel && a.name == b.name;
+}
+bool same(const CancelSent& a, const CancelSent& b) { return a.instance == b.instance; }
 
 template <class T>
 concept HasInput = requires(T operation) { operation.input; };
@@ -53,7 +60,8 @@ std::string words(const ChildStarted& o) {
   return "the child " + quoted(o.name) + " with id " + quoted(o.id);
 }
 std::string words(const DetachedStarted& o) {
-  return "the detached start of " + quoted(o.name) + " with id " + quoted(o.id);
+  return (o.launched ? "the launch of " : "the detached start of ") + quoted(o.name) + " with id " +
+         quoted(o.id);
 }
 std::string words(const SessionOpened& o) { return "opening the session " + quoted(o.settings->id); }
 std::string words(const SessionClosing& o) { return "closing the session " + quoted(o.id); }
@@ -66,6 +74,12 @@ std::string words(const MessageTried& o) { return "a look into mailbox " + quote
 std::string words(const ValueSet& o) {
   return (o.value ? "setting" : "clearing") + (" the value " + quoted(o.key));
 }
+
+std::string words(const MessageSent& o) {
+  return (o.channel == Address::Kind::event ? "the event " : "a message for mailbox ") + quoted(o.name) +
+         " to instance " + quoted(o.instance);
+}
+std::string words(const CancelSent& o) { return "a request to cancel instance " + quoted(o.instance); }
 
 std::string words(const history::TurnStarted&) { return "the next turn"; }
 std::string words(const history::Started& e) { return "the start of " + quoted(e.name); }
@@ -106,6 +120,8 @@ constexpr std::array<std::string_view, std::variant_size_v<Operation>> kOpenWord
     "a side effect",
     "a look into mailbox",
     "the value",
+    "what was sent to",
+    "a request to cancel",
 };
 
 }  // namespace
@@ -151,6 +167,8 @@ const Payload* input_of(const Operation& operation) {
           return &o.input;
         } else if constexpr (std::is_same_v<T, ValueSet>) {
           return o.value ? &*o.value : nullptr;
+        } else if constexpr (std::is_same_v<T, MessageSent>) {
+          return &o.value;
         } else {
           return nullptr;
         }

@@ -145,6 +145,47 @@ const Change kOtherOperations[] = {
        co_await c.sleep(1s);
      },
      3, "setting the value 'k'", "started clearing the value 'k'", kElse},
+    {"a_message_to_another_mailbox",
+     [](Context& c) -> Task<> {
+       c.send("i", "in", 1);
+       co_await c.sleep(1s);
+     },
+     1,
+     [](Context& c) -> Task<> {
+       c.send("i", "out", 1);
+       co_await c.sleep(1s);
+     },
+     3, "a message for mailbox 'in' to instance 'i'", "started a message for mailbox 'out' to instance 'i'",
+     kElse},
+    {"an_event_for_another_instance",
+     [](Context& c) -> Task<> {
+       c.raise("i", "go", 1);
+       co_await c.sleep(1s);
+     },
+     1,
+     [](Context& c) -> Task<> {
+       c.raise("j", "go", 1);
+       co_await c.sleep(1s);
+     },
+     3, "the event 'go' to instance 'i'", "started the event 'go' to instance 'j'", kElse},
+    {"a_request_to_cancel_another",
+     [](Context& c) -> Task<> {
+       c.cancel("i", "enough");
+       co_await c.sleep(1s);
+     },
+     1,
+     [](Context& c) -> Task<> {
+       c.cancel("j", "enough");
+       co_await c.sleep(1s);
+     },
+     3, "a request to cancel instance 'i'", "started a request to cancel instance 'j'", kElse},
+    {"awaited_where_it_was_launched",
+     [](Context& c) -> Task<> {
+       c.launch("log", {.id = "1"});
+       co_await c.sleep(1s);
+     },
+     1, [](Context& c) -> Task<> { co_await c.start_detached("log", {.id = "1"}); }, 3,
+     "the launch of 'log' with id '1'", "started the detached start of 'log' with id '1'", kElse},
     {"an_activity_where_a_side_effect_was",
      [](Context& c) -> Task<> { co_await c.side_effect([] { return 1; }); }, 1,
      [](Context& c) -> Task<> { co_await c.activity<int>("a"); }, 3, "a side effect", "started activity 'a'",

@@ -468,6 +468,24 @@ Task<std::string> clear_value(Scope s, const Node& node) {
 Task<std::string> get_value(Scope s, const Node& node) {
   co_return s.ctx->value<std::string>(key_of(node)).value_or("no value");
 }
+Task<std::string> send_message(Scope s, const Node& node) {
+  const std::string other = "other-" + std::to_string(node.b);
+  s.ctx->send(other, "m" + std::to_string(node.a), {.keep_for = std::chrono::seconds(node.b)}, s.frame->last);
+  co_return "sent";
+}
+Task<std::string> raise_event(Scope s, const Node& node) {
+  s.ctx->raise("other-" + std::to_string(node.b), "e" + std::to_string(node.a), s.frame->last);
+  co_return "raised";
+}
+Task<std::string> cancel_other(Scope s, const Node& node) {
+  s.ctx->cancel("other-" + std::to_string(node.a), s.frame->last);
+  co_return "asked";
+}
+Task<std::string> launch(Scope s, const Node& node) {
+  if (node.b % 2 == 0) co_return s.ctx->launch("audit", s.frame->last);
+  const std::string id = "launched-" + std::to_string(node.a);
+  co_return s.ctx->launch("audit", {.id = id}, s.frame->last);
+}
 Task<std::string> set_status(Scope s, const Node& node) {
   s.ctx->set_status(s.name(node.a) + s.frame->last);
   co_return "told";
@@ -900,6 +918,10 @@ Run code_of(NodeKind kind) {
     case K::set_value: return &set_value;
     case K::clear_value: return &clear_value;
     case K::get_value: return &get_value;
+    case K::send_message: return &send_message;
+    case K::raise_event: return &raise_event;
+    case K::cancel_other: return &cancel_other;
+    case K::launch: return &launch;
     case K::set_status: return &set_status;
     case K::uuid: return &uuid;
     case K::random: return &random;

@@ -18,6 +18,7 @@ std::string in_words(const detail::Operation& operation) {
     std::string text(history::kind_name(history::kind_of<T>));
     if constexpr (requires { o.id; }) text += " " + o.id;
     if constexpr (requires { o.name; }) text += " " + o.name;
+    if constexpr (requires { o.instance; } && !requires { o.key; }) text += " " + o.instance;
     if constexpr (requires { o.mailbox; }) text += " " + o.mailbox;
     if constexpr (requires { o.key; }) text += " " + o.key;
     if constexpr (requires { o.settings->id; }) text += " " + o.settings->id;

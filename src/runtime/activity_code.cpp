@@ -1,3 +1,4 @@
+#include "client/calling_activity.hpp"
 #include "runtime/executor.hpp"
 
 #include <holdfast/detail/activity_code.hpp>
@@ -10,9 +11,13 @@ namespace holdfast::detail {
 void Completion::fail(const std::exception_ptr& error) const { (*this)(Unexpected(failure_of(error))); }
 
 void BlockingActivity::invoke(ActivityTask task, Completion completion) const {
-  task.threads.post([this, &ctx = task.ctx, &input = task.input, completion = std::move(completion)] {
+  task.threads.post([this, task, completion = std::move(completion)] {
+    const auto call = [&] {
+      const client::CallingActivity caller(task.key);
+      return run(task.ctx, task.input);
+    };
     try {
-      completion(run(ctx, input));
+      completion(call());
     } catch (...) {
       completion.fail(std::current_exception());
     }

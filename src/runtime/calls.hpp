@@ -64,7 +64,7 @@ class ActivityCall {
   /// Begins to run the code. `completion` is of this call.
   void invoke(runtime::Executor& threads, Completion completion) {
     may_wait_ = threads.may_wait();
-    code_->invoke({context_, scheduled_.input, threads, end_.get_token()}, std::move(completion));
+    code_->invoke({context_, scheduled_.input, threads, end_.get_token(), key_}, std::move(completion));
   }
   [[nodiscard]] BootTime started() const noexcept { return started_; }
   /// When the attempt has taken too long.

@@ -36,11 +36,7 @@ StoreResult<void> Node::join() {
   if (auto joined = register_worker(); !joined) return joined;
   worker_.accepting = true;
   log(*worker_.logger, LogLevel::info, "worker started",
-      {{"build", worker_.options.build},
-       {"slots", worker_.slots},
-       {"orchestrations", worker_.code.orchestrations.size()},
-       {"activities", worker_.abilities.handlers.size()},
-       {"store", worker_.store->description()}});
+      {{"build", worker_.options.build}, {"slots", worker_.slots}, {"store", worker_.store->description()}});
   return {};
 }
 

@@ -96,7 +96,12 @@ class Builder {
     commit_.starts.push_back({child.id, {child.name, child.version}, bodies::to_bytes(start), instance_.key});
   }
   void act(EventId id, OperationKey key, detail::DetachedStarted& detached) {
-    bodies::Start start{.started = begin(detached, key), .announce = self(id)};
+    bodies::Start start{.started = begin(detached, key)};
+    if (detached.launched) {
+      start.launched_by = instance_.id;
+    } else {
+      start.announce = self(id);
+    }
     commit_.starts.push_back({detached.id, {detached.name, detached.version}, bodies::to_bytes(start), {}});
   }
   void act(EventId id, const detail::SessionOpened& opened) {
@@ -125,6 +130,20 @@ class Builder {
     store::ValueChange& change = commit_.values[found->second];
     change.value.reset();
     if (set.value) change.value = bodies::to_bytes(*set.value);
+  }
+  void act(EventId /*id*/, const detail::MessageSent& sent) {
+    commit_.messages.push_back({.instance = sent.instance,
+                                .message = {.kind = store::MessageKind::delivery,
+                                            .address = {sent.channel, sent.name},
+                                            .body = bodies::to_bytes(sent.value)},
+                                .keep_early = sent.keep_for});
+  }
+  void act(EventId /*id*/, const detail::CancelSent& sent) {
+    const bodies::Control control{.kind = bodies::Control::Kind::cancel, .reason = sent.reason};
+    commit_.messages.push_back(
+        {.instance = sent.instance,
+         .message = {.kind = store::MessageKind::control, .body = bodies::to_bytes(control)},
+         .cancels = true});
   }
   // These wait for messages, or had their outcome at once: nothing to do for anybody.
   void act(EventId /*id*/, const detail::EventAwaited& /*awaited*/) {}

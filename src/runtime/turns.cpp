@@ -554,6 +554,8 @@ void TurnStep::settle(PreparedTurn& turn, store::TurnCommit& commit, StoreResult
   worker_.counters.turns.add();
   if (turn.failure) say_failed(turn, commit);
   CachedInstance& instance = *turn.taken.instance;
+  say_dropped(instance, commit, *answer);
+  say_refused_launches(turn);
   locked_out_.committed(instance.key);
   clear_suspect(instance.key);
   instance.stamp = commit.stamp;
@@ -591,6 +593,32 @@ void TurnStep::say_failed(const PreparedTurn& turn, const store::TurnCommit& com
        {"execution", commit.execution.value},
        {"type", turn.failure->type},
        {"failure", turn.failure->message}});
+}
+
+// What its code sent. Answers to parents, and requests to children that end with it, may go nowhere.
+void TurnStep::say_dropped(const CachedInstance& instance, const store::TurnCommit& commit,
+                           const store::Committed& committed) {
+  for (const std::size_t index : committed.dropped) {
+    const store::Outgoing& dropped = commit.messages[index];
+    const bool sent = dropped.cancels || dropped.message.kind == store::MessageKind::delivery;
+    if (!sent) continue;
+    log(*worker_.logger, LogLevel::warn,
+        "what an instance sent to another is dropped: the other has ended, or doesn't exist",
+        {{"instance", instance.id},
+         {"to", dropped.instance},
+         {"what",
+          dropped.cancels ? std::string_view("cancel") : std::string_view(dropped.message.address.name)}});
+  }
+}
+
+void TurnStep::say_refused_launches(const PreparedTurn& turn) {
+  for (const bodies::Start& refused : turn.incoming.refused_starts) {
+    if (refused.launched_by.empty()) continue;
+    log(*worker_.logger, LogLevel::warn, "an orchestration is not launched: its id is taken",
+        {{"instance", refused.launched_by},
+         {"id", turn.taken.instance->id},
+         {"orchestration", refused.started.name}});
+  }
 }
 
 void TurnStep::begin_handed_off(PreparedTurn& turn, const store::TurnCommit& commit,

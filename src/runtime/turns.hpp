@@ -70,6 +70,9 @@ class TurnStep {
   void say_taken_over(const store::LockedTurn& turn);
   void say_failed(const PreparedTurn& turn, const store::TurnCommit& commit);
   void say_parked(const CachedInstance& instance, std::string_view why);
+  void say_dropped(const CachedInstance& instance, const store::TurnCommit& commit,
+                   const store::Committed& committed);
+  void say_refused_launches(const PreparedTurn& turn);
   void answer_after_end(PreparedTurn& turn, store::TurnCommit& commit);
   bool answer_before_start(PreparedTurn& turn, store::TurnCommit& commit);
   void settle(PreparedTurn& turn, store::TurnCommit& commit, StoreResult<store::Committed>&& answer,

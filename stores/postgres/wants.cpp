@@ -12,6 +12,8 @@ void want_for_commit(WorkingSet& set, const store::CommitRequest& request, const
   for (const store::Outgoing& message : commit.messages) {
     if (message.key != InstanceKey{}) {
       keys.push_back(message.key);
+    } else if (message.keep_early > Duration::zero()) {
+      set.need().reserved.insert(message.instance);  // names are locked before instances
     } else {
       names.push_back(message.instance);
     }
@@ -20,6 +22,7 @@ void want_for_commit(WorkingSet& set, const store::CommitRequest& request, const
   set.need().instances.insert(keys.begin(), keys.end());
   set.need().names.insert(names.begin(), names.end());
   set.need().reserved.insert(started.begin(), started.end());
+  set.need().early.insert(started.begin(), started.end());
   set.need().unread.emplace(commit.key, commit.seen);
   for (const store::LocalCompletion& completion : commit.completed) {
     set.need().activities.insert({commit.key, commit.execution, completion.event});
@@ -40,6 +43,7 @@ void want_for_commit(WorkingSet& set, const store::CommitRequest& request, const
 
 void want_for_start(WorkingSet& set, const store::StartRequest& request) {
   set.need().reserved.insert(request.instance);
+  set.need().early.insert(request.instance);
   set.need().started.insert(request.instance);
   if (!request.request.empty()) set.need().requests.insert(request.request);
 }

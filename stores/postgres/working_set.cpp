@@ -122,7 +122,7 @@ void WorkingSet::bring_needed() {
   std::vector<std::string> names = list(needs.names);
   names.insert(names.end(), needs.reserved.begin(), needs.reserved.end());
   want_instances(list(needs.instances), names);
-  want_early(list(needs.reserved));
+  want_early(list(needs.early));
   want_unread(needs.unread);
   std::set<InstanceKey> timers = needs.timers;
   timers.insert(needs.ending.begin(), needs.ending.end());

@@ -60,7 +60,8 @@ enum class Access : std::uint8_t { reads, writes };
 
 /// What the calls of a group will ask for.
 struct Needs {
-  std::set<std::string> reserved{};  ///< names that may be given to new instances
+  std::set<std::string> reserved{};  ///< names that may be given to new instances, or kept something for
+  std::set<std::string> early{};     ///< of those: whose early deliveries are to come
   std::set<std::string> started{};   ///< those that will be, if they are free
   std::set<std::string> names{};
   std::set<InstanceKey> instances{};

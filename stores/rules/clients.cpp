@@ -45,22 +45,12 @@ StartAnswer begin_life(Transaction& tx, const StartRequest& request) {
 
 // ---- sending -------------------------------------------------------------------------------------
 
-StoreResult<InstanceKey> keep_early(Transaction& tx, const ClientMessage& item) {
+StoreResult<InstanceKey> send_early(Transaction& tx, const ClientMessage& item) {
   if (item.message.kind != MessageKind::delivery || item.keep_early <= Duration{}) {
     return no_instance(item.instance);
   }
-  const BootTime until = after(tx.now, item.keep_early);
-  tx.space.early[item.instance].push_back(
-      {.message = item.message, .visible = after(tx.now, item.delay), .until = until});
-  tx.sweep_by(until);
+  keep_early(tx, item.instance, item.message, item.keep_early, item.delay);
   return InstanceKey{};
-}
-
-/// The instance of that id; when there is none, there will be none until the transaction is over.
-Instance* find_or_reserve(Transaction& tx, const std::string& id) {
-  if (Instance* const found = find_instance(tx, id)) return found;
-  tx.rows.reserve(id);
-  return find_instance(tx, id);
 }
 
 StoreResult<InstanceKey> send_anew(Transaction& tx, Instance* instance, const ClientMessage& item) {
@@ -68,16 +58,14 @@ StoreResult<InstanceKey> send_anew(Transaction& tx, Instance* instance, const Cl
     return refuse(StoreError::Kind::invalid, "clients send control messages and deliveries only");
   }
   if (instance == nullptr)
-    return item.life == InstanceKey{} ? keep_early(tx, item) : no_instance(item.instance);
+    return item.life == InstanceKey{} ? send_early(tx, item) : no_instance(item.instance);
   if (item.life != InstanceKey{} && instance->view.key != item.life) {
     return refuse(StoreError::Kind::gone, "instance '" + item.instance + "' is gone: another one has its id");
   }
   if (has_ended(instance->view.status)) {
     return refuse(StoreError::Kind::conflict, "instance '" + item.instance + "' has ended");
   }
-  if (item.cancels && !instance->view.cancel_requested_at) {
-    instance->view.cancel_requested_at = tx.calendar;
-  }
+  if (item.cancels) note_cancel_request(tx, *instance);
   if (item.delay > Duration{}) {
     deliver_at(tx, *instance, after(tx.now, item.delay), item.message);
   } else {

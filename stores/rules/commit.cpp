@@ -136,11 +136,26 @@ class Turn {
   }
 
   void send() {
-    for (const Outgoing& outgoing : commit_.messages) {
-      Instance* const target = outgoing.key != InstanceKey{} ? find_instance(tx_, outgoing.key)
-                                                             : find_instance(tx_, outgoing.instance);
-      if (target == nullptr || !deliver(tx_, *target, outgoing.message)) ++committed_.dropped;
+    for (std::size_t i = 0; i < commit_.messages.size(); ++i) {
+      if (!send(commit_.messages[i])) committed_.dropped.push_back(i);
     }
+  }
+
+  // False when it goes nowhere.
+  bool send(const Outgoing& outgoing) {
+    const bool by_key = outgoing.key != InstanceKey{};
+    const bool keeps =
+        !by_key && outgoing.message.kind == MessageKind::delivery && outgoing.keep_early > Duration::zero();
+    Instance* const target = by_key  ? find_instance(tx_, outgoing.key)
+                             : keeps ? find_or_reserve(tx_, outgoing.instance)
+                                     : find_instance(tx_, outgoing.instance);
+    if (target == nullptr && keeps) {
+      keep_early(tx_, outgoing.instance, outgoing.message, outgoing.keep_early);
+      return true;
+    }
+    if (target == nullptr || !deliver(tx_, *target, outgoing.message)) return false;
+    if (outgoing.cancels) note_cancel_request(tx_, *target);
+    return true;
   }
 
   void start() {

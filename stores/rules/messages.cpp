@@ -36,6 +36,23 @@ void deliver_at(Transaction& tx, Instance& instance, BootTime visible, const New
   if (tx.space.delayed.begin()->first == key) tx.news.work |= kTurns;
 }
 
+Instance* find_or_reserve(Transaction& tx, const std::string& id) {
+  if (Instance* const found = find_instance(tx, id)) return found;
+  tx.rows.reserve(id);
+  return find_instance(tx, id);
+}
+
+void keep_early(Transaction& tx, const std::string& id, const NewMessage& message, Duration keep,
+                Duration delay) {
+  const BootTime until = after(tx.now, keep);
+  tx.space.early[id].push_back({.message = message, .visible = after(tx.now, delay), .until = until});
+  tx.sweep_by(until);
+}
+
+void note_cancel_request(const Transaction& tx, Instance& instance) {
+  if (!instance.view.cancel_requested_at) instance.view.cancel_requested_at = tx.calendar;
+}
+
 void set_timer(Transaction& tx, Instance& instance, const NewTimer& timer) {
   cancel_timer(tx, instance, timer.event);
   instance.timers.emplace(timer.event, timer.due);

@@ -12,6 +12,14 @@ bool deliver(Transaction& tx, Instance& instance, const NewMessage& message);
 /// The same once lease time has come to `visible`.
 void deliver_at(Transaction& tx, Instance& instance, BootTime visible, const NewMessage& message);
 
+/// The instance of that id; when there is none, there will be none until the transaction is over.
+Instance* find_or_reserve(Transaction& tx, const std::string& id);
+/// Keeps a delivery for an instance that doesn't exist yet; it was reserved. It counts from `delay` on.
+void keep_early(Transaction& tx, const std::string& id, const NewMessage& message, Duration keep,
+                Duration delay = {});
+/// The instance shows that somebody asked it to stop.
+void note_cancel_request(const Transaction& tx, Instance& instance);
+
 void set_timer(Transaction& tx, Instance& instance, const NewTimer& timer);
 void cancel_timer(Transaction& tx, Instance& instance, EventId timer);
 void cancel_timers(Transaction& tx, Instance& instance);

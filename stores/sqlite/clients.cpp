@@ -14,16 +14,11 @@ namespace {
 
 // ---- sending ------------------------------------------------------------------------------------
 
-StoreResult<InstanceKey> keep_early(Transaction& tx, const store::ClientMessage& item) {
+StoreResult<InstanceKey> send_early(Transaction& tx, const store::ClientMessage& item) {
   if (item.message.kind != store::MessageKind::delivery || item.keep_early <= Duration{}) {
     return no_instance(item.instance);
   }
-  const LeaseTime until = later(tx.now, item.keep_early);
-  const Letter kept = letter(item.message);
-  tx.run(tx.sql.insert_early, tx.ns, item.instance, until, later(tx.now, item.delay), to_row(kept.kind),
-         kept.execution, kept.source, to_row(kept.address_kind), kept.address, Blob{kept.body});
-  tx.memo.nothing_early = false;
-  tx.sweep_by(until);
+  keep_early(tx, item.instance, item.message, item.keep_early, item.delay);
   return InstanceKey{};
 }
 
@@ -32,7 +27,7 @@ StoreResult<InstanceKey> send_anew(Transaction& tx, const store::ClientMessage& 
     return refuse(StoreError::Kind::invalid, "clients send control messages and deliveries only");
   }
   const std::optional<InstanceKey> key = key_of(tx, item.instance);
-  if (!key) return item.life == InstanceKey{} ? keep_early(tx, item) : no_instance(item.instance);
+  if (!key) return item.life == InstanceKey{} ? send_early(tx, item) : no_instance(item.instance);
   if (item.life != InstanceKey{} && *key != item.life) {
     return refuse(StoreError::Kind::gone, "instance '" + item.instance + "' is gone: another one has its id");
   }

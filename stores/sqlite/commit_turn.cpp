@@ -316,11 +316,24 @@ class Commit {
 
   void send() {
     for (const store::NewInstance& start : commit_.starts) start_child(start);
-    for (const store::Outgoing& outgoing : commit_.messages) {
-      std::optional<InstanceKey> key = outgoing.key;
-      if (outgoing.key == InstanceKey{}) key = key_of(tx_, outgoing.instance);
-      if (!key || !deliver(tx_, *key, letter(outgoing.message))) ++out_.dropped;
+    for (std::size_t i = 0; i < commit_.messages.size(); ++i) {
+      if (!send(commit_.messages[i])) out_.dropped.push_back(i);
     }
+  }
+
+  // False when it goes nowhere.
+  bool send(const store::Outgoing& outgoing) {
+    const bool by_key = outgoing.key != InstanceKey{};
+    const std::optional<InstanceKey> key = by_key ? outgoing.key : key_of(tx_, outgoing.instance);
+    if (!key) {
+      const bool keeps =
+          outgoing.message.kind == store::MessageKind::delivery && outgoing.keep_early > Duration::zero();
+      if (keeps) keep_early(tx_, outgoing.instance, outgoing.message, outgoing.keep_early);
+      return keeps;
+    }
+    if (!deliver(tx_, *key, letter(outgoing.message))) return false;
+    if (outgoing.cancels) tx_.run(tx_.sql.request_cancel, *key, to_row(tx_.calendar_now));
+    return true;
   }
 
   void answer() {

@@ -135,6 +135,16 @@ void deliver_at(Transaction& tx, InstanceKey key, LeaseTime visible, const Lette
   tx.wake(store::kTurns);
 }
 
+void keep_early(Transaction& tx, std::string_view instance, const store::NewMessage& message, Duration keep,
+                Duration delay) {
+  const LeaseTime until = later(tx.now, keep);
+  const Letter kept = letter(message);
+  tx.run(tx.sql.insert_early, tx.ns, instance, until, later(tx.now, delay), to_row(kept.kind), kept.execution,
+         kept.source, to_row(kept.address_kind), kept.address, Blob{kept.body});
+  tx.memo.nothing_early = false;
+  tx.sweep_by(until);
+}
+
 // ---- what makes it ready ------------------------------------------------------------------------
 
 namespace {

@@ -35,6 +35,9 @@ void deliver_start(Transaction& tx, Instance& instance, MessageId id, std::strin
 bool deliver(Transaction& tx, InstanceKey key, const Letter& letter);
 /// Keeps a message until lease time has come to `visible`.
 void deliver_at(Transaction& tx, InstanceKey key, LeaseTime visible, const Letter& letter);
+/// Keeps a delivery for an instance that doesn't exist yet. It counts from `delay` on.
+void keep_early(Transaction& tx, std::string_view instance, const store::NewMessage& message, Duration keep,
+                Duration delay = {});
 
 // ---- what makes it ready ------------------------------------------------------------------------
 

@@ -30,7 +30,7 @@ STORE_TEST(Commits, AllOfATurnLands) {
   a.commit(a.begin("other"));
   Turn turn = a.begin("order-1");
   const Committed committed = a.commit(does_everything(turn, *this));
-  EXPECT_EQ(committed.dropped, 0U);
+  EXPECT_TRUE(committed.dropped.empty());
   ASSERT_EQ(committed.handed_off.size(), 2U);
   EXPECT_FALSE(committed.handed_off[0]);
   EXPECT_TRUE(committed.handed_off[1]);

@@ -77,7 +77,7 @@ STORE_TEST(Namespaces, MessagesStayInTheirOwn) {
   there.commit(receiver);
   const Committed committed = here.commit(
       here.begin("sender").sends("receiver", control("by id")).sends(receiver.key(), control("by key")));
-  EXPECT_EQ(committed.dropped, 2U);
+  EXPECT_EQ(committed.dropped.size(), 2U);
   EXPECT_EQ(names(there.fetch_turns()), Texts{});
 }
 

@@ -58,7 +58,9 @@ std::string what(const history::TimerStarted& e) { return text(e.due); }
 std::string what(const history::EventAwaited& e) { return e.name; }
 std::string what(const history::MessageAwaited& e) { return e.mailbox; }
 std::string what(const history::ChildStarted& e) { return words(e.name, "id=" + e.id, text(e.input)); }
-std::string what(const history::DetachedStarted& e) { return words(e.name, "id=" + e.id, text(e.input)); }
+std::string what(const history::DetachedStarted& e) {
+  return words(e.name, "id=" + e.id, text(e.input), e.launched ? "launched" : "");
+}
 std::string what(const history::SessionOpened& e) { return e.settings->id; }
 std::string what(const history::SessionClosing& e) { return e.id; }
 std::string what(const history::SessionEventAwaited& e) { return e.id; }
@@ -70,6 +72,9 @@ std::string what(const history::MessageTried& e) {
   return words(e.mailbox, e.value ? text(*e.value) : "(nothing there)");
 }
 std::string what(const history::ValueSet& e) { return words(e.key, e.value ? text(*e.value) : "(cleared)"); }
+
+std::string what(const history::MessageSent& e) { return words("to " + e.instance, e.name, text(e.value)); }
+std::string what(const history::CancelSent& e) { return words("to " + e.instance, e.reason); }
 
 std::string padded(std::string part, std::size_t width) {
   part.resize(std::max(part.size(), width), ' ');

@@ -69,6 +69,8 @@ bool fill(StartedOperation& to, const detail::ValueRead& from) {
 bool fill(StartedOperation&, const detail::SideEffectRecorded&) { return false; }
 bool fill(StartedOperation&, const detail::MessageTried&) { return false; }
 bool fill(StartedOperation&, const detail::ValueSet&) { return false; }
+bool fill(StartedOperation&, const detail::MessageSent&) { return false; }
+bool fill(StartedOperation&, const detail::CancelSent&) { return false; }
 
 std::string_view noun(OperationKind kind) {
   switch (kind) {
@@ -102,6 +104,21 @@ std::optional<StartedOperation> to_started(const engine::Action& action) {
     return std::nullopt;
   }
   return operation;
+}
+
+std::optional<SentMessage> to_sent(const engine::Action& action) {
+  if (const auto* sent = std::get_if<detail::MessageSent>(&action.operation)) {
+    const bool event = sent->channel == Address::Kind::event;
+    return SentMessage{.kind = event ? SentMessage::Kind::event : SentMessage::Kind::mailbox,
+                       .instance = sent->instance,
+                       .name = sent->name,
+                       .value = sent->value};
+  }
+  if (const auto* sent = std::get_if<detail::CancelSent>(&action.operation)) {
+    return SentMessage{
+        .kind = SentMessage::Kind::cancel, .instance = sent->instance, .value = encode(sent->reason)};
+  }
+  return std::nullopt;
 }
 
 std::string in_words(const StartedOperation& operation) {

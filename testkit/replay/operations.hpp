@@ -13,6 +13,9 @@ namespace holdfast::testing {
 /// Nothing for operations whose outcome stands in their own event: the code never waits for those.
 std::optional<StartedOperation> to_started(const engine::Action& action);
 
+/// Set for what goes to another instance.
+std::optional<SentMessage> to_sent(const engine::Action& action);
+
 /// "activity 'greet' (event 3)", for messages.
 std::string in_words(const StartedOperation& operation);
 

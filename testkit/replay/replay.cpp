@@ -55,6 +55,8 @@ class ReplayHarness::Impl {
   std::vector<std::string> segments_;  // of this execution
   std::vector<StartedOperation> cancelled_;
   std::vector<SetAsideMessage> set_aside_;  // sent, and of no type that the code waits for
+  std::vector<SentMessage> sent_;
+  std::vector<StartedOperation> launched_;
   std::map<std::string, Payload, std::less<>> values_;
   std::optional<Payload> status_;
   std::optional<engine::End> end_;
@@ -115,7 +117,12 @@ void ReplayHarness::Impl::absorb(Outcome outcome) {
   if (outcome.segment.empty()) return;
   segments_.push_back(std::move(outcome.segment));
   for (const engine::Action& action : outcome.actions) {
-    if (auto operation = to_started(action)) started_.emplace(action.id, *std::move(operation));
+    if (auto operation = to_started(action)) {
+      const auto* const start = std::get_if<detail::DetachedStarted>(&action.operation);
+      if (start != nullptr && start->launched) launched_.push_back(*operation);
+      started_.emplace(action.id, *std::move(operation));
+    }
+    if (auto sent = to_sent(action)) sent_.push_back(*std::move(sent));
     if (const auto* set = std::get_if<detail::ValueSet>(&action.operation)) {
       if (set->value) {
         values_.insert_or_assign(set->key, *set->value);
@@ -238,6 +245,8 @@ bool ReplayHarness::is_open(std::string_view name) const {
 }
 
 const std::vector<StartedOperation>& ReplayHarness::cancelled() const noexcept { return impl_->cancelled_; }
+const std::vector<SentMessage>& ReplayHarness::sent() const noexcept { return impl_->sent_; }
+const std::vector<StartedOperation>& ReplayHarness::launched() const noexcept { return impl_->launched_; }
 
 void ReplayHarness::complete_with(EventId id, std::optional<Payload> value) {
   const StartedOperation& operation = impl_->open(id);

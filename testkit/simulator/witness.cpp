@@ -191,6 +191,9 @@ void Witness::read_segment(InstanceKey key, Instance& instance, const store::Tur
           } else if constexpr (std::is_same_v<Kind, history::OperationCancelled>) {
             close(body.source, "cancelled");
           } else if constexpr (waits_for_outcome<Kind>) {
+            if constexpr (requires { body.launched; }) {
+              if (body.launched) return;
+            }
             instance.open.insert(event.id);
           }
         },

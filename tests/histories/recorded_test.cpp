@@ -52,6 +52,10 @@ Task<std::string> all_operations(Context& ctx, std::string id) {
   const std::optional<int> other = co_await ctx.value_of<int>("shop", "stock");
   const int effect = co_await ctx.side_effect([] { return 17; });
   ctx.clear_value("id");
+  ctx.send("stock", "changes", {.keep_for = 1h}, -1);
+  ctx.raise("shop", "sold", id);
+  ctx.cancel("reservation", "sold");
+  ctx.launch("log", id);
   co_return receipt + (shipped ? "?" : shipped.error().type) + (approved ? "+" : "-") +
       std::to_string(first) + std::to_string(rest.size()) + child + (detached.empty() ? "?" : "!") +
       moved.to + std::to_string(rendered) + std::to_string(other.value_or(-1)) + std::to_string(effect) +

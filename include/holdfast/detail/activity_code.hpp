@@ -4,6 +4,7 @@
 #include <holdfast/activity.hpp>
 #include <holdfast/activity_context.hpp>
 #include <holdfast/codec.hpp>
+#include <holdfast/ids.hpp>
 #include <holdfast/result.hpp>
 
 #include <concepts>
@@ -56,6 +57,7 @@ struct ActivityTask {
   const Payload& input;
   runtime::Executor& threads;  ///< for code that blocks
   std::stop_token end{};       ///< fires when the grace after a request to stop is over; of coroutines only
+  OperationKey key{};          ///< its idempotency key
 };
 
 /// One registered activity. Shared by all threads: several attempts begin and run at once.

@@ -166,6 +166,10 @@ class Core {
   /// Whether an await in this frame must throw Cancelled at once.
   bool interrupts(const PromiseBase& promise);
 
+  /// Records an operation without an outcome, which takes effect with the commit of this turn. Gives its
+  /// label: of an orchestration that is launched, the id. Throws LimitError when it is too large.
+  virtual std::string send_off(Described described) = 0;
+
   virtual void continue_as_new(std::string_view version, Payload input) = 0;
 
   // ---- what orchestrations ask without waiting --------------------------------------------------

@@ -28,6 +28,12 @@ Described describe_activity(std::string_view name, const ActivityOptions* option
                             const SessionSettings* session = nullptr);
 Described describe_child(std::string_view name, const ChildOptions& options, Payload input);
 Described describe_detached(std::string_view name, const DetachedOptions& options, Payload input);
+Described describe_launch(std::string_view name, const DetachedOptions& options, Payload input);
+Described describe_sent_event(std::string_view instance, std::string_view event, const SendOptions& options,
+                              Payload value);
+Described describe_sent_message(std::string_view instance, std::string_view mailbox,
+                                const SendOptions& options, Payload value);
+Described describe_sent_cancel(std::string_view instance, std::string_view reason);
 Described describe_event(std::string_view name);
 
 /// Why a message can't be read as a T, if it can't.

@@ -3,6 +3,7 @@
 // positional: new members go to the end.
 #pragma once
 
+#include <holdfast/address.hpp>
 #include <holdfast/clock.hpp>
 #include <holdfast/errors.hpp>
 #include <holdfast/options.hpp>
@@ -123,6 +124,7 @@ struct DetachedStarted {
   std::string name{};
   std::string version{};
   Payload input{};
+  bool launched = false;  ///< it has no outcome: nobody waits to hear whether it began
   friend bool operator==(const DetachedStarted&, const DetachedStarted&) = default;
 };
 struct SessionOpened {
@@ -166,10 +168,28 @@ struct ValueSet {
   friend bool operator==(const ValueSet&, const ValueSet&) = default;
 };
 
+// ---- operations without an outcome: they take effect with the commit of their turn --------------
+
+/// An event or a message for another instance.
+struct MessageSent {
+  std::string instance{};
+  Address::Kind channel = Address::Kind::event;
+  std::string name{};
+  Payload value{};
+  Duration keep_for = kKeepEarly;
+  friend bool operator==(const MessageSent&, const MessageSent&) = default;
+};
+/// A request to cancel another instance.
+struct CancelSent {
+  std::string instance{};
+  std::string reason{};
+  friend bool operator==(const CancelSent&, const CancelSent&) = default;
+};
+
 /// What code can ask for.
 using Operation = std::variant<ActivityScheduled, TimerStarted, EventAwaited, MessageAwaited, ChildStarted,
                                DetachedStarted, SessionOpened, SessionClosing, SessionEventAwaited, ValueRead,
-                               SideEffectRecorded, MessageTried, ValueSet>;
+                               SideEffectRecorded, MessageTried, ValueSet, MessageSent, CancelSent>;
 
 template <class T, class... Alternatives>
 constexpr std::uint8_t position_in(const std::variant<Alternatives...>*) {

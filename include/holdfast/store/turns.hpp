@@ -101,11 +101,14 @@ struct NewTimer {
   friend bool operator==(const NewTimer&, const NewTimer&) = default;
 };
 
-/// A message to another instance, or to this one. A target that is missing or has ended drops it.
+/// A message to another instance, or to this one. A target that has ended drops it, and so does one that is
+/// missing, unless the message is kept for it.
 struct Outgoing {
   InstanceKey key{};       ///< this life of the target; or 0 and
   std::string instance{};  ///< its id: whoever lives under it
   NewMessage message{};
+  Duration keep_early{};  ///< of a delivery by id: how long it is kept for an instance that doesn't exist yet
+  bool cancels = false;   ///< the instance shows "cancel requested" from now on
   friend bool operator==(const Outgoing&, const Outgoing&) = default;
 };
 
@@ -206,8 +209,8 @@ struct CommitRequest {
 struct Committed {
   /// For each of `activities`: set when it was wished for and is locked by this worker.
   std::vector<std::optional<LockedActivity>> handed_off{};
-  bool ready = false;         ///< a message came in the meantime that needs another turn
-  std::uint32_t dropped = 0;  ///< messages whose target was missing or had ended
+  bool ready = false;                  ///< a message came in the meantime that needs another turn
+  std::vector<std::size_t> dropped{};  ///< which of `messages`: their target was missing or had ended
   friend bool operator==(const Committed&, const Committed&) = default;
 };
 

@@ -66,6 +66,21 @@ struct StartedOperation {
   }
 };
 
+/// What the code sent to another instance: ctx.raise(), ctx.send(), ctx.cancel().
+struct SentMessage {
+  enum class Kind : std::uint8_t { event, mailbox, cancel };
+  Kind kind = Kind::event;
+  std::string instance{};
+  std::string name{};  ///< of the event or the mailbox
+  Payload value{};     ///< of a cancel: the reason
+
+  /// The value as a T; throws DecodeError.
+  template <class T>
+  [[nodiscard]] T value_as() const {
+    return decode<T>(value).value();
+  }
+};
+
 /// One event of history, for people.
 struct HistoryLine {
   EventId id{};
@@ -138,6 +153,10 @@ class ReplayHarness {
   /// What was started and ended without an outcome: losers of races, dropped futures, what a cancel or the
   /// end of the execution took with it. In the order of history.
   [[nodiscard]] const std::vector<StartedOperation>& cancelled() const noexcept;
+
+  /// What it sent to other instances, and what it launched, in all executions.
+  [[nodiscard]] const std::vector<SentMessage>& sent() const noexcept;
+  [[nodiscard]] const std::vector<StartedOperation>& launched() const noexcept;
 
   // ---- what happens to it -----------------------------------------------------------------------
 

@@ -169,6 +169,8 @@ class Maker {
       }
       if (spec.kind == store::MessageKind::delivery) out.message.address = address(spec.at);
       out.message.body = body_of(step_, others_++);
+      out.keep_early = spec.keep_early;
+      out.cancels = spec.cancels;
       turn_.messages.push_back(std::move(out));
     }
     for (const ChildSpec& spec : spec_->starts) {

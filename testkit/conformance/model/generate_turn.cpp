@@ -111,7 +111,9 @@ class TurnMaker {
            .by_key = dice_.chance(50),
            .kind = dice_.weighted<MessageKind>(
                {{4, MessageKind::outcome}, {2, MessageKind::control}, {3, MessageKind::delivery}}),
-           .at = any_address()});
+           .at = any_address(),
+           .keep_early = dice_.pick<Duration>({0s, 5s, 24h}),
+           .cancels = dice_.chance(20)});
     }
     if (dice_.chance(35)) {
       turn_.starts.push_back({.id = choose_.any_instance(),

@@ -125,6 +125,8 @@ struct OutgoingSpec {
   bool by_key = false;
   store::MessageKind kind = store::MessageKind::outcome;
   At at = At::event_x;  ///< of a delivery
+  Duration keep_early{};
+  bool cancels = false;
   friend bool operator==(const OutgoingSpec&, const OutgoingSpec&) = default;
 };
 struct ChildSpec {

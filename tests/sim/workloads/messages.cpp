@@ -70,6 +70,41 @@ Task<std::vector<int>> impatient(Context& ctx, Count count) {
   co_await ctx.continue_as_new(count);
 }
 
+// Sends some numbers to another, with steps in between, the last one in the turn that ends it.
+Task<int> speaker(Context& ctx, std::string to, int first, int count) {
+  const std::string label = "speak";
+  for (int i = 0; i < count; ++i) {
+    if (i % 2 == 1) co_await ctx.activity<std::string>("step", label);
+    ctx.send(to, "numbers", first + i);
+  }
+  co_return count;
+}
+
+// Launches speakers, and ends with that turn.
+Task<int> herald(Context& ctx, std::string to, int first, int speakers, int count) {
+  for (int i = 0; i < speakers; ++i) {
+    const std::string id = ctx.instance_id() + "/" + std::to_string(i);
+    ctx.launch("speaker", {.id = id}, to, first + i * count, count);
+  }
+  co_return speakers;
+}
+
+// Waits for somebody who never comes, until another asks it to stop.
+Task<std::string> hermit(Context& ctx) {
+  try {
+    co_await ctx.event<int>("visit");
+  } catch (const Cancelled& e) {
+    co_return e.failure().message;
+  }
+  co_return "visited";
+}
+Task<int> doorkeeper(Context& ctx, std::string whom) {
+  const std::string label = "knock";
+  co_await ctx.activity<std::string>("step", label);
+  ctx.cancel(whom, "enough");
+  co_return 1;
+}
+
 // Sends 0 to `count` - 1 at some times, the first few perhaps before the start.
 void send_numbers(const Shared& shared, const std::string& id, int count) {
   for (int i = 0; i < count; ++i) {
@@ -153,7 +188,7 @@ void early_birds(const Shared& shared) {
 }
 
 void actors(const Shared& shared) {
-  shared.sim.orchestration("actor", actor);
+  shared.share("actor", actor);
   for (int i = shared.number(1, 2); i > 0; --i) {
     const std::string id = "actor-" + std::to_string(i);
     const Count count{.seen = {}, .wanted = shared.number(0, 12), .per_execution = shared.number(1, 5)};
@@ -161,6 +196,30 @@ void actors(const Shared& shared) {
     send_numbers(shared, id, count.wanted);
     shared.sim.at_end([shared, id, count] { expect_all_numbers(shared, id, count.wanted); });
   }
+}
+
+void chatter(const Shared& shared) {
+  shared.share("actor", actor);
+  shared.sim.orchestration("speaker", speaker).orchestration("herald", herald);
+  shared.sim.orchestration("hermit", hermit).orchestration("doorkeeper", doorkeeper);
+  for (int i = shared.number(1, 2); i > 0; --i) {
+    const std::string id = "hearer-" + std::to_string(i);
+    const int speakers = shared.number(1, 3);
+    const int each = shared.number(1, 4);
+    const Count count{.seen = {}, .wanted = speakers * each, .per_execution = shared.number(1, 5)};
+    shared.start("actor", id, count);
+    shared.start("herald", "herald-" + std::to_string(i), id, 0, speakers, each);
+    shared.sim.at_end([shared, id, count] { expect_all_numbers(shared, id, count.wanted); });
+  }
+  const std::string hermit_id = "hermit-1";
+  shared.sim.at(shared.some_time(), "start " + hermit_id, [hermit_id](Client& client) {
+    client.start("hermit", {.id = hermit_id});
+    client.start("doorkeeper", {.id = "doorkeeper-1"},
+                 hermit_id);  // a request for an id that isn't there is dropped
+  });
+  shared.sim.at_end([shared, hermit_id] {
+    shared.expect<std::string>(hermit_id, shared.sim.result<std::string>(hermit_id).value(), "enough");
+  });
 }
 
 void impatient_readers(const Shared& shared) {

@@ -87,6 +87,7 @@ void everything(Simulation& sim) {
                                   heartbeats,
                                   oversized_ones,
                                   early_birds,
+                                  chatter,
                                   persistent_children,
                                   orphans,
                                   unwanted_work,

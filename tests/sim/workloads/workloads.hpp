@@ -110,6 +110,7 @@ void approvals(const Shared& shared);
 void actors(const Shared& shared);
 void impatient_readers(const Shared& shared);
 void early_birds(const Shared& shared);
+void chatter(const Shared& shared);
 // Orchestrations that start others, and go on as new.
 void trees(const Shared& shared);
 void detached_ones(const Shared& shared);
