@@ -265,7 +265,7 @@ TEST_P(CancellationTest, WithTooManyAbandonedActivitiesAWorkerBeginsNoMoreAndSay
                 .value(),
             2);
   const Run waits = rt->client().start("hello", {.id = "h"}, "Ada");
-  EXPECT_TRUE(eventually([&] { return !waits.describe().waits.empty(); }));
+  EXPECT_TRUE(eventually([&] { return waits_for(waits.describe(), RunWait::Kind::activity, "greet"); }));
   EXPECT_EQ(waits.result<std::string>(50ms).error().type, "wait_timeout");
   EXPECT_EQ(wait_of(waits.describe(), RunWait::Kind::activity).running_on, "");
   stubborn.release();
