@@ -85,13 +85,15 @@ TEST_P(SessionEnds, ADrainThatRunsOutOfTimeFailsWhatRunsInASessionThatCannotMove
     rt.activity("wait", [this](ActivityContext&) {
       ++waiting;
       while (!go_on) std::this_thread::sleep_for(1ms);
+      --waiting;
     });
   });
   const auto run = client().start("opened", {.id = "o"});
   ASSERT_TRUE(eventually([&] { return waiting == 1; }));
   EXPECT_FALSE(a->drain(50ms));
   EXPECT_EQ(run.wait<std::string>(kSoon), "session_lost");
-  go_on = true;
+  go_on = true;  // nobody waits for its thread any more, which is not to outlive what it looks at
+  EXPECT_TRUE(eventually([&] { return waiting == 0; }));
   const SessionInfo session = client().describe_session("gpu");
   EXPECT_EQ(session.reason, SessionReason::drain_deadline);
   EXPECT_EQ(session_status(session), "failed");
