@@ -18,7 +18,7 @@ die() { printf 'server.sh: %s\n' "$*" >&2; exit 1; }
 
 binaries() {
   local found
-  found=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1 || true)
+  found=$(find /usr/lib/postgresql -mindepth 2 -maxdepth 2 -name bin 2>/dev/null | sort -V | tail -n 1 || true)
   [ -x "$found/initdb" ] || found=$(dirname "$(command -v initdb || echo /none/initdb)")
   [ -x "$found/initdb" ] || die "there is no PostgreSQL server on this machine, and tests of the PostgreSQL store need one: install the Debian package postgresql"
   echo "$found"
@@ -67,6 +67,7 @@ keep() {
   local state=$1
   echo "$folder" >"$state/folder"
   echo "$2" >"$state/durable"
+  # shellcheck disable=SC2016  # the inner shell expands them
   setsid bash -c 'while kill -0 "$1" 2>/dev/null && [ -e "$2/folder" ]; do sleep 0.5; done; exec "$0" stop "$2"' "$self" "$3" "$state" >/dev/null 2>&1 </dev/null &
   echo "host=$folder user=holdfast dbname=postgres" >"$state/uri"
 }
