@@ -27,6 +27,16 @@ using namespace std::chrono_literals;
 /// Runs what was posted when it is told to.
 class LaterExecutor final : public Executor {
  public:
+  LaterExecutor() = default;
+  LaterExecutor(const LaterExecutor&) = delete;
+  LaterExecutor& operator=(const LaterExecutor&) = delete;
+  // What is dropped here may post what it held, to be destroyed.
+  ~LaterExecutor() override {
+    while (!work_.empty()) {
+      const auto dropped = std::move(work_.front());
+      work_.pop_front();
+    }
+  }
   void post(std::function<void()> work) override { work_.push_back(std::move(work)); }
   void run_all() {
     while (!work_.empty()) {

@@ -199,8 +199,8 @@ store::InstancePage list(WorkingSet& set, const store::InstanceFilter& filter) {
       statuses.insert(status);
     }
   }
-  constexpr InstanceKey kNewest{static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())};
-  Parameters wanted(set.ns(), filter.after == InstanceKey{} ? kNewest : filter.after);
+  constexpr InstanceKey kEnd{static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())};
+  Parameters wanted(set.ns(), filter.after == InstanceKey{} ? kEnd : filter.after);
   wanted.add_all(statuses).add(filter.orchestration).add(filter.version).add(filter.prefix);
   wanted.add(filter.created_from).add(filter.created_before).add(limit_of(filter.limit) + 1);
   wanted.add(filter.parent);
