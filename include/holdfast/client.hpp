@@ -242,6 +242,7 @@ class Client {
   [[nodiscard]] std::vector<WorkerInfo> workers() const;
 
   // ---- sessions
+  // All of these throw Error (invalid_name) for what can't be the id of a session.
 
   /// By id, up to `limit` after `after`.
   [[nodiscard]] std::vector<SessionInfo> list_sessions(std::string_view after = {},

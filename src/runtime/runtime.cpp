@@ -4,6 +4,7 @@
 
 #include <holdfast/detail/describe.hpp>
 #include <holdfast/detail/enum_names.hpp>
+#include <holdfast/detail/names.hpp>
 #include <holdfast/runtime.hpp>
 
 #include <chrono>
@@ -199,8 +200,12 @@ void Runtime::stop() { drain(impl_->options.cancel_grace); }
 SessionAcquired Runtime::acquire_session(std::string_view id, SessionOptions options) {
   return impl_->started_node().acquire_session(detail::worker_session_settings(id, options));
 }
-SessionOutcome Runtime::renew_session(std::string_view id) { return impl_->started_node().renew_session(id); }
-SessionOutcome Runtime::close_session(std::string_view id) { return impl_->started_node().close_session(id); }
+SessionOutcome Runtime::renew_session(std::string_view id) {
+  return impl_->started_node().renew_session(detail::checked_name("a session", id));
+}
+SessionOutcome Runtime::close_session(std::string_view id) {
+  return impl_->started_node().close_session(detail::checked_name("a session", id));
+}
 
 std::string_view to_string(SessionOutcome outcome) noexcept { return detail::enum_name(outcome); }
 

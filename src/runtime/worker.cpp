@@ -78,6 +78,10 @@ void check_options(const RuntimeOptions& options) {
   require_lease("activity_lease", options.activity_lease);
   require_lease("instance_lease", options.instance_lease);
   require_lease("session_lease", options.session_lease);
+  require(
+      options.session_lease >= kLeastSessionLease,
+      "session_lease is " + in_ms(options.session_lease) + ", and must be " + in_ms(kLeastSessionLease) +
+          " or more: it is renewed every third of it, and a worker that is late for that loses the session");
   require_lease("worker_stale_after", options.worker_stale_after);
   require_positive("turn_time_limit", options.turn_time_limit);
   require_not_negative("hold_instances", options.hold_instances);

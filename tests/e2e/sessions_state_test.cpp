@@ -46,7 +46,9 @@ struct Shared : Counted {
 
 Task<int> count_in(Context& ctx, std::string session, int times) {
   int last = 0;
-  for (int i = 0; i < times; ++i) last = co_await ctx.activity<int>("count", {.session = session});
+  for (int i = 0; i < times; ++i) {
+    last = co_await ctx.activity<int>("count", {.session = session_or_none(session)});
+  }
   co_return last;
 }
 

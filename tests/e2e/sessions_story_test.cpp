@@ -215,6 +215,32 @@ TEST_P(SessionStory, WhoeverAsksHearsOfASessionThatOthersUse) {
   EXPECT_EQ(heard[1].substr(heard[1].find(" to ")).substr(0, 5), " to b");
 }
 
+TEST_P(SessionStory, WhatCannotBeAnIdIsRefused) {
+  const auto a = worker("a", quick(log));
+  const Client operates = client();
+  const auto refused = [](const std::function<void()>& call) -> std::string {
+    try {
+      call();
+    } catch (const ClientError& e) {
+      return "asked the store: " + std::string(e.what());
+    } catch (const Error& e) {
+      return e.failure().type;
+    }
+    return "done";
+  };
+  for (const std::string& id : {std::string("a\nb"), std::string(256, 'x'), std::string("\xff")}) {
+    EXPECT_EQ(refused([&] { static_cast<void>(operates.describe_session(id)); }), "invalid_name");
+    EXPECT_EQ(refused([&] { static_cast<void>(operates.session_log(id)); }), "invalid_name");
+    EXPECT_EQ(refused([&] { static_cast<void>(operates.list_sessions(id)); }), "invalid_name");
+    EXPECT_EQ(refused([&] { operates.close_session(id); }), "invalid_name");
+    EXPECT_EQ(refused([&] { a->acquire_session(id); }), "invalid_name");
+    EXPECT_EQ(refused([&] { a->renew_session(id); }), "invalid_name");
+    EXPECT_EQ(refused([&] { a->close_session(id); }), "invalid_name");
+  }
+  EXPECT_EQ(refused([&] { static_cast<void>(operates.describe_session("")); }), "invalid_name");
+  EXPECT_EQ(refused([&] { operates.close_session(""); }), "invalid_name");
+}
+
 TEST(SessionLogEntries, AreReadable) {
   using Kind = SessionLogEntry::Kind;
   const SessionLogEntry moved{.kind = Kind::moved,
