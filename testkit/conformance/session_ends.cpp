@@ -152,6 +152,37 @@ STORE_TEST(SessionEnds, UnderFailNoneIsDisplaced) {
   EXPECT_EQ(answer(a.release(hold, SessionReason::displaced, "state")), "conflict");
 }
 
+// ---- what is told ---------------------------------------------------------------------------------
+
+STORE_TEST(SessionEnds, WhatIsTakenAwayIsToldWhoHeldTheSessionAndWhyItEnded) {
+  const Worker a = join("a");
+  const SessionHold hold{"gpu", a.acquire("gpu", fails()).session.generation};
+  a.commit(a.begin("order-1").schedules(of_session("gpu")));
+  must(store().fail_session(a.key, hold, SessionReason::drain_deadline));
+  const Turn told = a.fetch_turn();
+  const auto& taken = std::get<ActivityTaken>(told->messages.at(0).body);
+  EXPECT_EQ(taken.owner, "a");
+  EXPECT_EQ(taken.session_reason, SessionReason::drain_deadline);
+}
+
+STORE_TEST(SessionEnds, WhatAnActivityAbortsForIsToldToTheOthers) {
+  const Worker a = join("a");
+  a.acquire("gpu");
+  a.commit(a.begin("order-1").schedules(of_session("gpu")));
+  a.commit(a.begin("order-2").schedules(of_session("gpu")));
+  const Works works = a.fetch_activities();
+  ASSERT_EQ(works.works.size(), 2U);
+  const Work& work = works.works[0];
+  must(a.answer_with(
+      {.id = work.id(), .token = work.token, .result = Finished{"x"}, .abort_session = "it burns"}));
+  Turns fetched = a.fetch_turns();
+  ASSERT_EQ(names(fetched), (Texts{"order-1", "order-2"}));
+  const auto& taken = std::get<ActivityTaken>(fetched.turns[1]->messages[0].body);
+  EXPECT_EQ(taken.note, "it burns");
+  EXPECT_EQ(taken.session_reason, SessionReason::aborted);
+  EXPECT_EQ(taken.owner, "a");
+}
+
 // ---- later attempts ------------------------------------------------------------------------------
 
 /// Three of its activities run while the session ends: one is tried again, one put back, one finishes.

@@ -76,6 +76,24 @@ Task<std::string> waits_in_opened(Context& ctx) {
   co_return waited ? "done" : waited.error().type;
 }
 
+/// The same, and says what it was told.
+Task<std::string> tells_of_its_end(Context& ctx) {
+  Session gpu = co_await ctx.open_session({.id = "gpu"});
+  const Result<void> waited = co_await gpu.activity<void>("wait").result();
+  co_return waited ? "done" : waited.error().message;
+}
+
+TEST_P(SessionEnds, ALossSaysWhoHeldTheSessionAndWhatBecameOfThem) {
+  const auto turns = turns_only([](Runtime& rt) { rt.orchestration("tells", tells_of_its_end); });
+  const auto a = curious("a");
+  const auto run = client().start("tells", {.id = "o"});
+  ASSERT_TRUE(eventually([&] { return waiting == 1; }));
+  const auto again = curious("a");
+  EXPECT_EQ(run.wait<std::string>(kSoon),
+            "session 'gpu' is lost: worker 'a', which held it, was started again, and has nothing of it in "
+            "memory; open it again to begin anew");
+}
+
 // Its code ignores that it is asked to stop.
 TEST_P(SessionEnds, ADrainThatRunsOutOfTimeFailsWhatRunsInASessionThatCannotMove) {
   const auto turns = turns_only([](Runtime& rt) { rt.orchestration("opened", waits_in_opened); });
