@@ -712,16 +712,26 @@ BootTime ActivityDesk::next_limit() const {
   return due;
 }
 
-void ActivityDesk::stop_all(CancelReason reason) {
+void ActivityDesk::stop_all(CancelReason reason, CancelReason in_fail_session) {
   Stops stops;
   {
     const std::lock_guard lock(mutex_);
     for (auto& [key, entry] : calls_) {
-      if (entry.code_runs && !entry.call->answered()) note_stop(entry, reason, stops);
+      if (!entry.code_runs || entry.call->answered()) continue;
+      const auto& session = entry.call->locked().session;
+      const bool fails = session && session->when_lost == store::SessionPolicy::WhenLost::fail;
+      note_stop(entry, fails ? in_fail_session : reason, stops);
     }
   }
   stop(std::move(stops));
   worker_.poke(Step::keep);
+}
+
+std::optional<store::SessionGrant> ActivityDesk::session_of(const store::ActivityId& id,
+                                                            LockToken token) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = calls_.find({id, token});
+  return found == calls_.end() ? std::nullopt : found->second.call->locked().session;
 }
 
 std::vector<store::CancelAcknowledgement> ActivityDesk::take_acknowledgements() {

@@ -82,7 +82,8 @@ void Node::check_standing() {
       "this worker was superseded: another process has started under its node id; this one takes nothing new "
       "and stops what it runs");
   stop_accepting();
-  stop_activities();
+  keep_.give_up_sessions();
+  desk_.stop_all(CancelReason::worker_stopping, CancelReason::session_lost);
   sessions_.all_left(store::SessionReason::owner_restarted);
 }
 
