@@ -31,8 +31,8 @@ std::unique_ptr<SessionStay> SessionDesk::enter(const store::LockedActivity& loc
   held->refused = false;
   if (!held->first) held->first = locked.id;
   return std::make_unique<SessionStay>(
-      ActivitySession{grant.hold.id, grant.hold.generation, *held->first == locked.id}, held->memory,
-      [this, held](bool aborted) { end_stay(held, aborted); });
+      ActivitySession{grant.hold.id, grant.hold.generation, *held->first == locked.id, grant.held_since},
+      held->memory, [this, held](bool aborted) { end_stay(held, aborted); });
 }
 
 // With the mutex held. What is in the books under this id is the same hold, one before, or one after: an
