@@ -280,8 +280,11 @@ void ActivityDesk::ended(const CallPointer& call, Result<Payload> result) {
   if (SessionStay* const stay = call->stay()) {
     try {
       save = stay->end_of_code(counts && result && !call->too_large(*result));
+    } catch (const NoAnswer& e) {
+      result = Unexpected(e.failure());
     } catch (...) {
       result = Unexpected(detail::failure_of(std::current_exception()));
+      worker_.counters.session_saves_failed.add();
     }
   }
   bool fetch = false;

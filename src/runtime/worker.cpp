@@ -175,6 +175,9 @@ Counters::Counters(Metrics& metrics)
           "Sessions whose lease was over, claimed again by the worker that has them in memory.")),
       sessions_lapsed(
           metrics.counter("holdfast_sessions_lapsed_total", "Sessions whose lease could not be kept.")),
+      session_saves_failed(metrics.counter(
+          "holdfast_session_saves_failed_total",
+          "States of sessions that the code of the program could not save: with an activity, or to leave.")),
       sessions_held(metrics.gauge("holdfast_sessions_held", "Sessions that workers hold.")),
       sessions_active(sessions_in_state(metrics, "active")),
       sessions_leaving(sessions_in_state(metrics, "leaving")),

@@ -50,6 +50,7 @@ struct Counters {
   Counter& sessions_moved;
   Counter& sessions_reclaimed;
   Counter& sessions_lapsed;
+  Counter& session_saves_failed;
   Gauge& sessions_held;
   Gauge& sessions_active;  // these three are those that are held, by their state
   Gauge& sessions_leaving;
