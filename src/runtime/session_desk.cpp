@@ -370,6 +370,14 @@ void SessionDesk::tell(const SessionHook& hook, SessionNotice notice) {
   if (!std::exchange(telling_, true)) run([this] { tell_next(); });
 }
 
+void SessionDesk::tell_superseded() {
+  const std::lock_guard lock(mutex_);
+  const auto& hook = worker_.registry.hooks().superseded;
+  if (!hook) return;
+  notices_.emplace_back(hook);
+  if (!std::exchange(telling_, true)) run([this] { tell_next(); });
+}
+
 void SessionDesk::tell_next() {
   for (;;) {
     std::function<void()> notice;
@@ -385,10 +393,9 @@ void SessionDesk::tell_next() {
     try {
       notice();
     } catch (const std::exception& e) {
-      log(*worker_.logger, LogLevel::error, "a hook for sessions has thrown",
-          {{"error", detail::failure_text(e)}});
+      log(*worker_.logger, LogLevel::error, "a hook has thrown", {{"error", detail::failure_text(e)}});
     } catch (...) {
-      log(*worker_.logger, LogLevel::error, "a hook for sessions has thrown");
+      log(*worker_.logger, LogLevel::error, "a hook has thrown");
     }
   }
 }

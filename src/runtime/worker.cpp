@@ -166,6 +166,9 @@ Counters::Counters(Metrics& metrics)
                                "Activities and instances that were ended because they kill their workers.")),
       near_limits(metrics.counter("holdfast_near_limits_total", "Warnings that a limit is near.")),
       slow_turns(metrics.counter("holdfast_slow_turns_total", "Turns that took longer than their limit.")),
+      superseded(metrics.gauge("holdfast_superseded_workers",
+                               "Workers that do nothing any more, because another process has started under "
+                               "their node id.")),
       sessions_claimed(metrics.counter("holdfast_sessions_claimed_total",
                                        "Sessions that nobody had held before, claimed by a worker.")),
       sessions_moved(

@@ -46,6 +46,7 @@ struct Counters {
   Counter& poisoned;
   Counter& near_limits;
   Counter& slow_turns;
+  Gauge& superseded;
   Counter& sessions_claimed;
   Counter& sessions_moved;
   Counter& sessions_reclaimed;
