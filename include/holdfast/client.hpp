@@ -255,8 +255,9 @@ class Client {
   /// A part of it: up to `limit` entries after the one with number `after`.
   [[nodiscard]] std::vector<SessionLogEntry> session_log(std::string_view id, std::uint64_t after,
                                                          std::size_t limit) const;
-  /// Ends a session: what is queued in it fails with SessionClosed, what runs may finish. False when it had
-  /// ended already. Throws ClientError (not_found).
+  /// Ends a session: what is queued in it fails with SessionClosed, what runs may finish. One that was only
+  /// named by activities begins anew with the next of them; one that was opened or given a policy stays
+  /// closed. False when it had ended already. Throws ClientError (not_found).
   bool close_session(std::string_view id) const;
 
  private:

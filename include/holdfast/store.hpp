@@ -116,7 +116,8 @@ class Store {
   ///
   /// *Sessions.* An activity whose session is closed, expired or failed is not queued: the instance gets
   /// `taken` in this commit. One whose session is missing begins it, unless its policy forbids: then the item
-  /// waits for the session.
+  /// waits for the session. One that was closed and is not on record counts as missing, unless the activity's
+  /// policy forbids to begin it: then it is closed.
   ///
   /// *The end.* With InstanceEnd or NextExecution, all activities and timers of the execution that are left
   /// go as if cancelled by this commit, with the reason that fits. InstanceEnd drops all unread messages

@@ -44,7 +44,8 @@ void tell(Transaction& tx, const Activity& activity, CancelReason reason) {
 /// The session that a new activity belongs to, begun now if need be; null when it has to wait for one.
 Session* session_for(Transaction& tx, const SessionUse& use) {
   Session* const session = session_now(tx, use.id);
-  if (session != nullptr || !use.policy.create_if_missing) return session;
+  const bool is_there = session != nullptr && !begins_anew(*session);
+  if (is_there || !use.policy.create_if_missing) return session;
   return &begin(tx, use.id, use.policy, nullptr);
 }
 

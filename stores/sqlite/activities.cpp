@@ -184,7 +184,7 @@ std::optional<Activity> new_activity(Transaction& tx, const Instance& instance,
   }
   const store::SessionUse& use = *wanted.session;
   const Session* session = session_now(tx, use.id);
-  if (session == nullptr && use.policy.create_if_missing) {
+  if ((session == nullptr || begins_anew(*session)) && use.policy.create_if_missing) {
     session = &begin_session(tx, use.id, use.policy, nullptr);
   }
   if (session != nullptr && session->ended) {

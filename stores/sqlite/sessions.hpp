@@ -48,6 +48,8 @@ std::vector<LeaseTime> stopping_in(Transaction& tx, const Session& session);
 /// Whether this is its owner, in its current generation, and it has not ended.
 bool is_current(const Session& session, WorkerKey worker, Generation generation);
 store::SessionState state_of(const Transaction& tx, const Session& session);
+/// It was closed, and never opened nor given a policy: an activity that names it begins it anew.
+bool begins_anew(const Session& session);
 /// Why the activities of a session that has ended don't run.
 CancelReason reason_of(const Session& session);
 bool covers(const store::Abilities& abilities, const std::vector<std::string>& requirements);

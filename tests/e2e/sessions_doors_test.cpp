@@ -56,6 +56,18 @@ TEST_P(SessionDoors, AnOpenedSessionHoldsUntilItIsClosed) {
   EXPECT_EQ(session.policy.when_lost, store::SessionPolicy::WhenLost::fail);
 }
 
+// An operator closes the session of a conversation: what waits in it fails, and the conversation goes on.
+TEST_P(SessionDoors, ASessionThatWasOnlyNamedBeginsAnewAfterItsClose) {
+  const auto rt = with("a", [](Runtime&) {});
+  const auto first = client().start("converse", {.id = "c1"}, "talk", 1).wait<std::vector<Said>>(kSoon);
+  EXPECT_TRUE(client().close_session("talk"));
+  const auto second = client().start("converse", {.id = "c2"}, "talk", 1).wait<std::vector<Said>>(kSoon);
+  EXPECT_GT(second[0].generation, first[0].generation);
+  EXPECT_TRUE(second[0].fresh);
+  EXPECT_EQ(rt->close_session("talk"), SessionOutcome::closed);
+  client().start("converse", {.id = "c3"}, "talk", 1).wait<std::vector<Said>>(kSoon);
+}
+
 Task<std::string> opens_and_ends(Context& ctx) {
   Session gpu = co_await ctx.open_session({});
   co_await gpu.activity<Said>("say", 1);
