@@ -77,6 +77,9 @@ using QueueInfo = store::QueueDepth;
 /// A session as it is now: holder, policy, lease and time to live, what is queued and runs in it, why it
 /// ended.
 using SessionInfo = store::SessionView;
+/// Which sessions to list: states, owner, queue; `after` and `limit` for the pages.
+using SessionFilter = store::SessionFilter;
+using SessionCounts = store::SessionCounts;
 /// One line in the story of a session: what happened, to whom, when and why.
 using SessionLogEntry = store::SessionLogEntry;
 
@@ -247,6 +250,10 @@ class Client {
   /// By id, up to `limit` after `after`.
   [[nodiscard]] std::vector<SessionInfo> list_sessions(std::string_view after = {},
                                                        std::size_t limit = 100) const;
+  /// Those in some states, of an owner, or of a queue: `list_sessions({.owner = "worker-1"})`.
+  [[nodiscard]] std::vector<SessionInfo> list_sessions(const SessionFilter& filter) const;
+  /// How many sessions are in which state, as of one moment.
+  [[nodiscard]] SessionCounts count_sessions() const;
   /// Throws ClientError (not_found).
   [[nodiscard]] SessionInfo describe_session(std::string_view id) const;
   /// The whole story of a session, oldest first, also of one whose record is gone; of all sessions when `id`

@@ -40,8 +40,19 @@ void check_id_if_any(std::string_view id) {
 }  // namespace
 
 std::vector<SessionInfo> Client::list_sessions(std::string_view after, std::size_t limit) const {
-  check_id_if_any(after);
-  return core_->call([&] { return core_->store().sessions(after, limit); });
+  return list_sessions({.after = std::string(after), .limit = limit});
+}
+
+std::vector<SessionInfo> Client::list_sessions(const SessionFilter& filter) const {
+  check_id_if_any(filter.after);
+  if (filter.owner) static_cast<void>(detail::checked_name("a node", *filter.owner));
+  if (filter.queue && !filter.queue->empty())
+    static_cast<void>(detail::checked_name("a queue", *filter.queue));
+  return core_->call([&] { return core_->store().sessions(filter); });
+}
+
+SessionCounts Client::count_sessions() const {
+  return core_->call([&] { return core_->store().count_sessions(); });
 }
 
 SessionInfo Client::describe_session(std::string_view id) const {

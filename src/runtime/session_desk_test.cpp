@@ -337,7 +337,7 @@ TEST_F(SessionDeskTest, ManyThatHaveLapsedAreClaimedAgainAFewAtATime) {
   for (int i = 0; i < 100; ++i) acquire("s" + std::to_string(i));
   clock.advance(31s);
   const auto active = [&] {
-    return std::ranges::count(*store->sessions("", 1000), store::SessionState::active,
+    return std::ranges::count(*store->sessions({.limit = 1000}), store::SessionState::active,
                               &store::SessionView::state);
   };
   keeper.step();

@@ -123,8 +123,10 @@ StoreResult<void> fail_session(Transaction& tx, WorkerKey worker, const store::S
                                store::SessionReason reason);
 store::SessionView view_session(Transaction& tx, const Session& session, store::Saved saved);
 StoreResult<store::SessionView> view_session(Transaction& tx, std::string_view id, store::Saved saved);
-StoreResult<std::vector<store::SessionView>> view_sessions(Transaction& tx, std::string_view after,
-                                                           std::size_t limit, store::Saved saved);
+StoreResult<std::vector<store::SessionView>> view_sessions(Transaction& tx,
+                                                           const store::SessionFilter& filter,
+                                                           store::Saved saved);
+StoreResult<store::SessionCounts> count_sessions(Transaction& tx);
 StoreResult<std::vector<store::SessionLogEntry>> read_session_log(Transaction& tx, std::string_view id,
                                                                   std::uint64_t after, std::size_t limit);
 
