@@ -59,8 +59,13 @@ struct ActivitySession {
   /// requests of a former owner by.
   Generation generation{};
   /// This is the first activity since this worker began to hold the session: nothing of it is in memory yet.
-  /// A retry of that activity is fresh, too; one after a re-claim with no other owner in between is not.
+  /// A retry of that activity is fresh, too; one after a re-claim with no other owner in between is not. Of
+  /// activities that run side by side one is fresh, and need not be the first to look: `held_since` tells all
+  /// of them what is old.
   bool fresh = false;
+  /// The generation in which this worker began to hold the session; nobody else has held it since. What the
+  /// worker has in memory from an earlier one is old.
+  Generation held_since{};
 };
 
 /// One attempt. Valid while the activity's code runs; any of its threads may use it.
@@ -99,6 +104,9 @@ class ActivityContext {
   [[nodiscard]] std::optional<CalendarTime> deadline() const noexcept;
   /// The queue that it came from; empty = the default one.
   [[nodiscard]] const std::string& queue() const noexcept;
+
+  /// The text that it was scheduled with, else that of its session (SessionOptions::connection); empty: none.
+  [[nodiscard]] const std::string& connection() const noexcept;
 
   /// The session that it belongs to; nothing for an activity without one.
   [[nodiscard]] const std::optional<ActivitySession>& session() const noexcept;

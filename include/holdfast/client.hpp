@@ -77,6 +77,11 @@ using QueueInfo = store::QueueDepth;
 /// A session as it is now: holder, policy, lease and time to live, what is queued and runs in it, why it
 /// ended.
 using SessionInfo = store::SessionView;
+/// Which sessions to list: states, owner, queue; `after` and `limit` for the pages.
+using SessionFilter = store::SessionFilter;
+using SessionCounts = store::SessionCounts;
+/// What became of a request to release or move a session: asked, released, free, there.
+using SessionReleased = store::WishAnswer;
 /// One line in the story of a session: what happened, to whom, when and why.
 using SessionLogEntry = store::SessionLogEntry;
 
@@ -114,6 +119,20 @@ struct ListFilter {
 struct RunPage {
   std::vector<RunInfo> runs{};        ///< newest first
   std::optional<InstanceKey> next{};  ///< there is more
+};
+
+/// How a session is released.
+struct ReleaseOptions {
+  [[no_unique_address]] detail::ByName by_name = detail::ByName();
+  /// It is taken from its worker at once, which does not save it any more: for a worker that hangs.
+  bool force = false;
+};
+/// How a session is moved.
+struct MoveOptions {
+  [[no_unique_address]] detail::ByName by_name = detail::ByName();
+  bool force = false;  ///< as in ReleaseOptions
+  /// How long it is kept for its new worker once the one before has given it up; then anybody may claim it.
+  Duration keep_for = std::chrono::minutes(5);
 };
 
 /// Needs a store and no Runtime: the work may be done in another process. Copyable; copies share their state.
@@ -242,10 +261,15 @@ class Client {
   [[nodiscard]] std::vector<WorkerInfo> workers() const;
 
   // ---- sessions
+  // All of these throw Error (invalid_name) for what can't be the id of a session.
 
   /// By id, up to `limit` after `after`.
   [[nodiscard]] std::vector<SessionInfo> list_sessions(std::string_view after = {},
                                                        std::size_t limit = 100) const;
+  /// Those in some states, of an owner, or of a queue: `list_sessions({.owner = "worker-1"})`.
+  [[nodiscard]] std::vector<SessionInfo> list_sessions(const SessionFilter& filter) const;
+  /// How many sessions are in which state, as of one moment.
+  [[nodiscard]] SessionCounts count_sessions() const;
   /// Throws ClientError (not_found).
   [[nodiscard]] SessionInfo describe_session(std::string_view id) const;
   /// The whole story of a session, oldest first, also of one whose record is gone; of all sessions when `id`
@@ -254,9 +278,25 @@ class Client {
   /// A part of it: up to `limit` entries after the one with number `after`.
   [[nodiscard]] std::vector<SessionLogEntry> session_log(std::string_view id, std::uint64_t after,
                                                          std::size_t limit) const;
-  /// Ends a session: what is queued in it fails with SessionClosed, what runs may finish. False when it had
-  /// ended already. Throws ClientError (not_found).
+  /// Ends a session: what is queued in it fails with SessionClosed, what runs may finish. One that was only
+  /// named by activities begins anew with the next of them; one that was opened or given a policy stays
+  /// closed. False when it had ended already. Throws ClientError (not_found).
   bool close_session(std::string_view id) const;
+  /// Has the worker that holds a session save it and give it up, as soon as nothing of it runs there:
+  /// `asked`. It lives on, and whoever needs it next claims it. `released`: its worker was gone, or it was
+  /// forced; `free`: nobody held it. Throws ClientError: not_found; conflict when it has ended, or may not
+  /// leave.
+  SessionReleased release_session(std::string_view id) const { return release_session(id, {}); }
+  SessionReleased release_session(std::string_view id, ReleaseOptions options) const;
+  /// The same, and it is kept for a worker of this node, which claims it with its next activity. `there`:
+  /// that one holds it already. Throws ClientError (conflict) also when no worker of the node is at work.
+  SessionReleased move_session(std::string_view id, std::string_view node) const {
+    return move_session(id, node, {});
+  }
+  SessionReleased move_session(std::string_view id, std::string_view node, MoveOptions options) const;
+  /// Forgets what was saved in a session, such as a state that no code can read any more. What its worker has
+  /// in memory stays. False when nothing was saved. Throws ClientError (not_found).
+  bool discard_session_state(std::string_view id) const;
 
  private:
   Run start_with(std::string_view orchestration, StartOptions options, Payload input);

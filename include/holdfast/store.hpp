@@ -116,7 +116,8 @@ class Store {
   ///
   /// *Sessions.* An activity whose session is closed, expired or failed is not queued: the instance gets
   /// `taken` in this commit. One whose session is missing begins it, unless its policy forbids: then the item
-  /// waits for the session.
+  /// waits for the session. One that was closed and is not on record counts as missing, unless the activity's
+  /// policy forbids to begin it: then it is closed.
   ///
   /// *The end.* With InstanceEnd or NextExecution, all activities and timers of the execution that are left
   /// go as if cancelled by this commit, with the reason that fits. InstanceEnd drops all unread messages
@@ -182,23 +183,38 @@ class Store {
   /// until the session is declared lost), `gone` when the session ended.
   virtual std::vector<StoreResult<void>> renew_sessions(WorkerKey worker,
                                                         std::span<const store::SessionRenewal> holds) = 0;
-  /// `lost` and `gone` as above. `conflict` when the reason is idle, displaced, drained or handed_over and an
-  /// activity of the session runs on this worker; when it is idle or displaced and something of it is queued;
-  /// or when a `fail` session that has run an activity in this generation is released without a save. What
-  /// former owners still run is not waited for. Work that is queued makes it claimable.
+  /// `lost` and `gone` as above. `conflict` when an activity of the session runs on this worker; when it is
+  /// idle or displaced and something of it is queued; or when a `fail` session that has run an activity in
+  /// this generation is released without a save. What former owners still run is not waited for. Work that is
+  /// queued makes it claimable.
   virtual std::vector<StoreResult<void>> release_sessions(
       WorkerKey worker, std::span<const store::SessionRelease> releases) = 0;
   /// Ends a session: queued items fail with session_closed, what is in flight may finish. False when it had
   /// ended already; `not_found` when there is none.
   virtual StoreResult<bool> close_session(std::string_view id, store::SessionReason reason) = 0;
+  /// A person wants a session to leave its owner, which hears of it by kCancels, finds it in
+  /// wanted_sessions(), and releases it as soon as it can; that release is `operated`, whatever reason it
+  /// gives. With `force`, and of one whose lease is over, it is released here, without a save. A wish for a
+  /// node keeps the session for that node, from its release on, for `keep_for`, and as long from being swept
+  /// away. A later wish takes the place of the one before; a claim fulfils it, the end of the session ends
+  /// it. `conflict` when the session has ended; when it is a `fail` session whose lease is over, or, with
+  /// `force`, that has run an activity in this generation; and when no worker of the node is at work.
+  virtual StoreResult<store::WishAnswer> ask_for_session(std::string_view id,
+                                                         const store::SessionWish& wish) = 0;
+  /// Those that this worker owns and that somebody asks for; by id.
+  virtual StoreResult<std::vector<store::SessionHold>> wanted_sessions(WorkerKey worker) = 0;
+  /// Forgets what was saved in a session; its owner's memory stays as it is. False when there was nothing;
+  /// `not_found` when there is no such session.
+  virtual StoreResult<bool> discard_session_state(std::string_view id) = 0;
   /// A `fail` session of this worker that can't be handed over is lost now, with this reason.
   virtual StoreResult<void> fail_session(WorkerKey worker, const store::SessionHold& hold,
                                          store::SessionReason reason) = 0;
   virtual StoreResult<store::SessionView> session(std::string_view id,
                                                   store::Saved saved = store::Saved::size) = 0;
-  /// By id, after `after`; without the bytes that were saved.
-  virtual StoreResult<std::vector<store::SessionView>> sessions(std::string_view after,
-                                                                std::size_t limit) = 0;
+  /// By id; without the bytes that were saved.
+  virtual StoreResult<std::vector<store::SessionView>> sessions(const store::SessionFilter& filter) = 0;
+  /// As of one moment.
+  virtual StoreResult<store::SessionCounts> count_sessions() = 0;
   /// Oldest first, after entry number `after`; of one session, or of all when `id` is empty.
   virtual StoreResult<std::vector<store::SessionLogEntry>> session_log(std::string_view id,
                                                                        std::uint64_t after,

@@ -82,6 +82,16 @@ class ForwardingStore : public Store {
   StoreResult<bool> close_session(std::string_view id, store::SessionReason reason) override {
     return to_->close_session(id, reason);
   }
+  StoreResult<store::WishAnswer> ask_for_session(std::string_view id,
+                                                 const store::SessionWish& wish) override {
+    return to_->ask_for_session(id, wish);
+  }
+  StoreResult<std::vector<store::SessionHold>> wanted_sessions(WorkerKey worker) override {
+    return to_->wanted_sessions(worker);
+  }
+  StoreResult<bool> discard_session_state(std::string_view id) override {
+    return to_->discard_session_state(id);
+  }
   StoreResult<void> fail_session(WorkerKey worker, const store::SessionHold& hold,
                                  store::SessionReason reason) override {
     return to_->fail_session(worker, hold, reason);
@@ -89,9 +99,10 @@ class ForwardingStore : public Store {
   StoreResult<store::SessionView> session(std::string_view id, store::Saved saved) override {
     return to_->session(id, saved);
   }
-  StoreResult<std::vector<store::SessionView>> sessions(std::string_view after, std::size_t limit) override {
-    return to_->sessions(after, limit);
+  StoreResult<std::vector<store::SessionView>> sessions(const store::SessionFilter& filter) override {
+    return to_->sessions(filter);
   }
+  StoreResult<store::SessionCounts> count_sessions() override { return to_->count_sessions(); }
   StoreResult<std::vector<store::SessionLogEntry>> session_log(std::string_view id, std::uint64_t after,
                                                                std::size_t limit) override {
     return to_->session_log(id, after, limit);

@@ -172,6 +172,16 @@ std::vector<StoreResult<void>> StoreGate::release_sessions(WorkerKey worker,
 StoreResult<bool> StoreGate::close_session(std::string_view id, store::SessionReason reason) {
   return one([&] { return inner_->close_session(id, reason); });
 }
+StoreResult<store::WishAnswer> StoreGate::ask_for_session(std::string_view id,
+                                                          const store::SessionWish& wish) {
+  return one([&] { return inner_->ask_for_session(id, wish); });
+}
+StoreResult<std::vector<store::SessionHold>> StoreGate::wanted_sessions(WorkerKey worker) {
+  return one([&] { return inner_->wanted_sessions(worker); });
+}
+StoreResult<bool> StoreGate::discard_session_state(std::string_view id) {
+  return one([&] { return inner_->discard_session_state(id); });
+}
 StoreResult<void> StoreGate::fail_session(WorkerKey worker, const store::SessionHold& hold,
                                           store::SessionReason reason) {
   return one([&] { return inner_->fail_session(worker, hold, reason); });
@@ -179,8 +189,11 @@ StoreResult<void> StoreGate::fail_session(WorkerKey worker, const store::Session
 StoreResult<store::SessionView> StoreGate::session(std::string_view id, store::Saved saved) {
   return one([&] { return inner_->session(id, saved); });
 }
-StoreResult<std::vector<store::SessionView>> StoreGate::sessions(std::string_view after, std::size_t limit) {
-  return one([&] { return inner_->sessions(after, limit); });
+StoreResult<std::vector<store::SessionView>> StoreGate::sessions(const store::SessionFilter& filter) {
+  return one([&] { return inner_->sessions(filter); });
+}
+StoreResult<store::SessionCounts> StoreGate::count_sessions() {
+  return one([&] { return inner_->count_sessions(); });
 }
 StoreResult<std::vector<store::SessionLogEntry>> StoreGate::session_log(std::string_view id,
                                                                         std::uint64_t after,

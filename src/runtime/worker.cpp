@@ -78,6 +78,10 @@ void check_options(const RuntimeOptions& options) {
   require_lease("activity_lease", options.activity_lease);
   require_lease("instance_lease", options.instance_lease);
   require_lease("session_lease", options.session_lease);
+  require(
+      options.session_lease >= kLeastSessionLease,
+      "session_lease is " + in_ms(options.session_lease) + ", and must be " + in_ms(kLeastSessionLease) +
+          " or more: it is renewed every third of it, and a worker that is late for that loses the session");
   require_lease("worker_stale_after", options.worker_stale_after);
   require_positive("turn_time_limit", options.turn_time_limit);
   require_not_negative("hold_instances", options.hold_instances);
@@ -117,7 +121,19 @@ std::optional<std::string> problem_of(const store::SessionPolicy& policy, const 
          in_ms(options.activity_lease / 3) + "): otherwise a running activity could lose its session";
 }
 
+Counter& sessions_left(Metrics& metrics, store::SessionReason reason) {
+  return metrics.counter("holdfast_sessions_left_total", "Sessions that have left a worker, by the reason.",
+                         {{"reason", std::string(to_string(reason))}});
+}
+
 namespace {
+
+Counter& sessions_swept(Metrics& metrics, const char* end) {
+  return metrics.counter("holdfast_sessions_swept_total",
+                         "Sessions of the store that sweeps found past their time to live, lost with their "
+                         "workers, or of no more use.",
+                         {{"end", end}});
+}
 
 Gauge& sessions_in_state(Metrics& metrics, const char* state) {
   return metrics.gauge("holdfast_sessions",
@@ -162,6 +178,9 @@ Counters::Counters(Metrics& metrics)
                                "Activities and instances that were ended because they kill their workers.")),
       near_limits(metrics.counter("holdfast_near_limits_total", "Warnings that a limit is near.")),
       slow_turns(metrics.counter("holdfast_slow_turns_total", "Turns that took longer than their limit.")),
+      superseded(metrics.gauge("holdfast_superseded_workers",
+                               "Workers that do nothing any more, because another process has started under "
+                               "their node id.")),
       sessions_claimed(metrics.counter("holdfast_sessions_claimed_total",
                                        "Sessions that nobody had held before, claimed by a worker.")),
       sessions_moved(
@@ -171,7 +190,14 @@ Counters::Counters(Metrics& metrics)
           "Sessions whose lease was over, claimed again by the worker that has them in memory.")),
       sessions_lapsed(
           metrics.counter("holdfast_sessions_lapsed_total", "Sessions whose lease could not be kept.")),
+      session_saves_failed(metrics.counter(
+          "holdfast_session_saves_failed_total",
+          "States of sessions that the code of the program could not save: with an activity, or to leave.")),
+      sessions_swept_expired(sessions_swept(metrics, "expired")),
+      sessions_swept_lost(sessions_swept(metrics, "lost")),
+      sessions_swept_removed(sessions_swept(metrics, "removed")),
       sessions_held(metrics.gauge("holdfast_sessions_held", "Sessions that workers hold.")),
+      session_limit(metrics.gauge("holdfast_session_limit", "Sessions that workers may hold.")),
       sessions_active(sessions_in_state(metrics, "active")),
       sessions_leaving(sessions_in_state(metrics, "leaving")),
       sessions_lapsed_now(sessions_in_state(metrics, "lapsed")),
@@ -179,7 +205,17 @@ Counters::Counters(Metrics& metrics)
                                      latency_buckets())),
       cancel_seconds(metrics.histogram("holdfast_cancel_seconds",
                                        "From the commit that took an activity away to its stop token.",
-                                       latency_buckets())) {}
+                                       latency_buckets())) {
+  // Those that all workers may have are there from the beginning, so that a rate can be taken of them.
+  using store::SessionReason;
+  for (const SessionReason reason :
+       {SessionReason::idle, SessionReason::drained, SessionReason::displaced, SessionReason::handed_over,
+        SessionReason::operated, SessionReason::owner_lost, SessionReason::owner_restarted,
+        SessionReason::drain_deadline, SessionReason::ttl, SessionReason::closed_by_code,
+        SessionReason::aborted, SessionReason::lapsed}) {
+    static_cast<void>(sessions_left(metrics, reason));
+  }
+}
 
 namespace {
 

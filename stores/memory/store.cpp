@@ -1,5 +1,6 @@
 #include "store.hpp"
 
+#include "stores/rules/sessions.hpp"
 #include "stores/rules/views.hpp"
 
 #include <algorithm>
@@ -178,6 +179,21 @@ StoreResult<bool> MemoryStore::close_session(std::string_view id, SessionReason 
   return answer<bool>("memory.close_session",
                       [=](Transaction& tx) { return rules::close_session(tx, id, reason); });
 }
+StoreResult<store::WishAnswer> MemoryStore::ask_for_session(std::string_view id,
+                                                            const store::SessionWish& wish) {
+  return answer<store::WishAnswer>("memory.ask_for_session",
+                                   [&](Transaction& tx) { return rules::ask_for_session(tx, id, wish); });
+}
+StoreResult<std::vector<SessionHold>> MemoryStore::wanted_sessions(WorkerKey worker) {
+  using Holds = std::vector<SessionHold>;
+  return answer<Holds>("memory.wanted_sessions", [=](Transaction& tx) -> StoreResult<Holds> {
+    return rules::wanted_sessions(tx, worker);
+  });
+}
+StoreResult<bool> MemoryStore::discard_session_state(std::string_view id) {
+  return answer<bool>("memory.discard_session_state",
+                      [=](Transaction& tx) { return rules::discard_session_state(tx, id); });
+}
 StoreResult<void> MemoryStore::fail_session(WorkerKey worker, const SessionHold& hold, SessionReason reason) {
   return answer<void>("memory.fail_session",
                       [&](Transaction& tx) { return rules::fail_session(tx, worker, hold, reason); });
@@ -186,15 +202,27 @@ StoreResult<SessionView> MemoryStore::session(std::string_view id, Saved saved) 
   return answer<SessionView>("memory.session",
                              [=](Transaction& tx) { return rules::session(tx, id, saved); });
 }
-StoreResult<std::vector<SessionView>> MemoryStore::sessions(std::string_view after, std::size_t limit) {
+StoreResult<std::vector<SessionView>> MemoryStore::sessions(const store::SessionFilter& filter) {
   using Views = std::vector<SessionView>;
-  return answer<Views>("memory.sessions", [=](Transaction& tx) -> StoreResult<Views> {
+  return answer<Views>("memory.sessions", [&](Transaction& tx) -> StoreResult<Views> {
     Views views;
-    for (auto next = tx.space.sessions.upper_bound(after);
-         next != tx.space.sessions.end() && views.size() < limit; ++next) {
-      views.push_back(view(tx, next->second, Saved::size));
+    for (auto next = tx.space.sessions.upper_bound(filter.after);
+         next != tx.space.sessions.end() && views.size() < filter.limit; ++next) {
+      const rules::Session& session = next->second;
+      if (filter.takes(state_of(tx, session), session.owner, session.policy.queue)) {
+        views.push_back(view(tx, session, Saved::size));
+      }
     }
     return views;
+  });
+}
+StoreResult<store::SessionCounts> MemoryStore::count_sessions() {
+  return answer<store::SessionCounts>("memory.count_sessions", [](Transaction& tx) {
+    store::SessionCounts counts;
+    for (const auto& [id, session] : tx.space.sessions) {
+      counts.add(state_of(tx, session), is_orphaned(tx, session));
+    }
+    return StoreResult<store::SessionCounts>(counts);
   });
 }
 StoreResult<std::vector<SessionLogEntry>> MemoryStore::session_log(std::string_view id, std::uint64_t after,

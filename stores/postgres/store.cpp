@@ -283,6 +283,31 @@ StoreResult<bool> PostgresStore::close_session(std::string_view id, store::Sessi
       [=](WorkingSet& set) { set.need().sessions.emplace(id); });
 }
 
+StoreResult<store::WishAnswer> PostgresStore::ask_for_session(std::string_view id,
+                                                              const store::SessionWish& wish) {
+  return write<store::WishAnswer>(
+      Caller::client,
+      [&](WorkingSet& set) {
+        if (!wish.to.empty()) {
+          set.want_all_workers();
+          set.bring();
+        }
+        return rules::ask_for_session(set.tx(), id, wish);
+      },
+      [=](WorkingSet& set) { set.need().sessions.emplace(id); });
+}
+
+StoreResult<std::vector<store::SessionHold>> PostgresStore::wanted_sessions(WorkerKey worker) {
+  return read<std::vector<store::SessionHold>>(
+      [=](WorkingSet& set) { return postgres_store::wanted_sessions(set, worker); });
+}
+
+StoreResult<bool> PostgresStore::discard_session_state(std::string_view id) {
+  return write<bool>(
+      Caller::client, [=](WorkingSet& set) { return rules::discard_session_state(set.tx(), id); },
+      [=](WorkingSet& set) { set.need().sessions.emplace(id); });
+}
+
 StoreResult<void> PostgresStore::fail_session(WorkerKey worker, const store::SessionHold& hold,
                                               store::SessionReason reason) {
   return write<void>(
@@ -294,10 +319,12 @@ StoreResult<store::SessionView> PostgresStore::session(std::string_view id, stor
   return read<store::SessionView>([=](WorkingSet& set) { return rules::session(set.tx(), id, saved); });
 }
 
-StoreResult<std::vector<store::SessionView>> PostgresStore::sessions(std::string_view after,
-                                                                     std::size_t limit) {
-  return read<std::vector<store::SessionView>>(
-      [=](WorkingSet& set) { return view_sessions(set, after, limit); });
+StoreResult<std::vector<store::SessionView>> PostgresStore::sessions(const store::SessionFilter& filter) {
+  return read<std::vector<store::SessionView>>([&](WorkingSet& set) { return view_sessions(set, filter); });
+}
+
+StoreResult<store::SessionCounts> PostgresStore::count_sessions() {
+  return read<store::SessionCounts>([](WorkingSet& set) { return postgres_store::count_sessions(set); });
 }
 
 StoreResult<std::vector<store::SessionLogEntry>> PostgresStore::session_log(std::string_view id,

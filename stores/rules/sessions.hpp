@@ -16,7 +16,8 @@ namespace holdfast::rules {
 [[nodiscard]] bool is_held_by(const Transaction& tx, const Session& session, WorkerKey worker);
 /// Somebody who meets its requirements may claim it.
 [[nodiscard]] bool is_claimable(const Transaction& tx, const Session& session);
-/// It is claimable, and kept for another node: the one that held it, which was started again.
+/// It is claimable, and kept for another node: the one that held it, which was started again, or the one that
+/// a person has named.
 [[nodiscard]] bool is_kept_from(const Transaction& tx, const Session& session, WorkerKey worker);
 /// No more of its activities may run at once.
 [[nodiscard]] bool is_full(const Transaction& tx, const Session& session);
@@ -28,6 +29,8 @@ namespace holdfast::rules {
 /// Whether this was its owner, in its current generation, and it has not ended.
 [[nodiscard]] bool is_current(const Session& session, WorkerKey worker, Generation generation);
 [[nodiscard]] SessionState state_of(const Transaction& tx, const Session& session);
+/// It was closed, and never opened nor given a policy: an activity that names it begins it anew.
+[[nodiscard]] bool begins_anew(const Session& session);
 /// Why the activities of a session that has ended don't run.
 [[nodiscard]] CancelReason reason_of(const Session& session);
 /// The bytes that its last owner has saved.
@@ -61,6 +64,8 @@ void end_lease(Transaction& tx, Session& session);
 void save(Transaction& tx, Session& session, const SessionSave& save);
 /// Its owner gives it up.
 void release(Transaction& tx, Session& session, SessionReason reason);
+/// One that nobody owns is kept for the node in `wanted`, or no longer for anybody.
+void keep_for_wanted(Transaction& tx, Session& session);
 /// A newer incarnation of its owner's node has joined.
 void owner_restarted(Transaction& tx, Session& session, const Worker& joined);
 

@@ -5,6 +5,8 @@
 #include <holdfast/ids.hpp>
 #include <holdfast/options.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -101,6 +103,9 @@ struct SessionView {
   /// The generation in which its last owner began to hold it: since then nobody else has. What that worker
   /// keeps in memory from there on is still true.
   Generation held_since{};
+  /// A person wants its owner to give it up: for this node, or for whoever needs it when this is empty. Of
+  /// one that nobody owns: it is kept for this node.
+  std::optional<std::string> wanted{};
   SessionPolicy policy{};
   Duration lease_left{};  ///< 0 when over
   std::optional<Duration> ttl_left{};
@@ -114,6 +119,35 @@ struct SessionView {
   CalendarTime created_at{};
   CalendarTime updated_at{};
   friend bool operator==(const SessionView&, const SessionView&) = default;
+};
+
+/// Which sessions to list, by id. What is not set does not filter.
+struct SessionFilter {
+  std::vector<SessionState> states{};
+  std::optional<std::string> owner{};  ///< node; of one that has ended: who held it then
+  std::optional<std::string> queue{};  ///< of its policy; "" is the default queue
+  std::string after{};                 ///< those that come after this id
+  std::size_t limit = 100;
+
+  [[nodiscard]] bool takes(SessionState state, const std::string& its_owner,
+                           const std::string& its_queue) const {
+    return (states.empty() || std::ranges::find(states, state) != states.end()) &&
+           (!owner || *owner == its_owner) && (!queue || *queue == its_queue);
+  }
+};
+
+/// How many sessions are in which state.
+struct SessionCounts {
+  std::uint64_t unclaimed = 0;
+  std::uint64_t active = 0;
+  std::uint64_t lapsed = 0;
+  std::uint64_t orphaned = 0;  ///< those of the lapsed ones whose owner is gone
+  std::uint64_t expired = 0;   ///< by their time to live
+  std::uint64_t closed = 0;
+  std::uint64_t failed = 0;
+  friend bool operator==(const SessionCounts&, const SessionCounts&) = default;
+
+  void add(SessionState state, bool is_orphaned, std::uint64_t count = 1);
 };
 
 /// One line of the append-only session log.
@@ -162,6 +196,22 @@ struct Acquired {
   std::string previous_owner{};  ///< when reacquired: the node that held it before, if any
   friend bool operator==(const Acquired&, const Acquired&) = default;
 };
+
+/// What a person wants of a session: that its owner saves it and gives it up, so that another worker may have
+/// it.
+struct SessionWish {
+  std::string to{};     ///< the node that is to have it next; empty: whoever needs it first
+  Duration keep_for{};  ///< how long it is kept for that node once nobody owns it
+  bool force = false;   ///< it is taken from its owner at once, which saves nothing any more
+};
+/// What became of it.
+enum class WishAnswer : std::uint8_t {
+  asked,     ///< its owner was asked to save it and to give it up
+  released,  ///< nobody owns it any more
+  free,      ///< nobody owned it
+  there,     ///< the node that is to have it has it already
+};
+std::string_view to_string(WishAnswer answer) noexcept;
 
 /// A hold to renew.
 struct SessionRenewal {

@@ -134,6 +134,25 @@ void closed_sessions(const Shared& shared) {
   }
 }
 
+// An operator asks for sessions now and then: their work goes on, wherever they are next.
+void asked_for_sessions(const Shared& shared) {
+  shared.sim.orchestration("asked_for", closed_under);
+  for (int i = shared.number(1, 3); i > 0; --i) {
+    const std::string id = "asked-for-" + std::to_string(i);
+    shared.start("asked_for", id, id, shared.number(1, 8));
+    for (int n = shared.number(1, 3); n > 0; --n) {
+      shared.sim.at(shared.some_time(), "release " + id, [id](Client& client) {
+        try {
+          client.release_session(id);
+        } catch (const ClientError& e) {
+          if (e.kind() != ClientError::Kind::not_found) throw;
+        }
+      });
+    }
+    ends_with(shared, id, {"done"});
+  }
+}
+
 void listeners(const Shared& shared) {
   shared.sim.orchestration("listens", listens);
   for (int i = shared.number(1, 3); i > 0; --i) {

@@ -104,7 +104,8 @@ void everything(Simulation& sim) {
                                   prepared_sessions,
                                   steadfast_sessions,
                                   keepsakes,
-                                  shared_memories};
+                                  shared_memories,
+                                  asked_for_sessions};
   // Few kinds at once keep a failure readable; over many seeds they all meet.
   const std::size_t kinds = 1 + sim.draw(8);
   std::set<std::size_t> chosen;

@@ -129,6 +129,7 @@ void crowds(const Shared& shared);
 void worker_sessions(const Shared& shared);
 void aborted_sessions(const Shared& shared);
 void closed_sessions(const Shared& shared);
+void asked_for_sessions(const Shared& shared);
 void listeners(const Shared& shared);
 void sought_sessions(const Shared& shared);
 void prepared_sessions(const Shared& shared);
