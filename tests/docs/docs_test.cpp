@@ -100,7 +100,7 @@ TEST(Docs, LinksLeadToFilesAndHeadings) {
       ASSERT_TRUE(fs::exists(target)) << page << " links to " << link.file;
       if (link.heading.empty() || target.extension() != ".md") continue;
       const std::vector<std::string> anchors = heading_anchors(read(target));
-      EXPECT_NE(std::find(anchors.begin(), anchors.end(), link.heading), anchors.end())
+      EXPECT_TRUE(std::ranges::count(anchors, link.heading) > 0)
           << page << " links to " << link.file << "#" << link.heading << ", which no heading there has";
     }
   }
@@ -113,8 +113,7 @@ TEST(Docs, MetricsAreThoseOfTheCode) {
   ASSERT_FALSE(metrics.empty());
   const std::vector<std::string> rows = names_with(read("docs/observability.md"), kPrefix);
   for (const std::string& metric : metrics) {
-    EXPECT_NE(std::find(rows.begin(), rows.end(), metric), rows.end())
-        << "docs/observability.md does not explain " << metric;
+    EXPECT_TRUE(std::ranges::count(rows, metric) > 0) << "docs/observability.md does not explain " << metric;
   }
   for (const fs::path& page : pages()) {
     for (const std::string& name : names_with(read(page), kPrefix)) {
