@@ -106,6 +106,19 @@ TEST(Docs, LinksLeadToFilesAndHeadings) {
   }
 }
 
+// docs/guide/logs.md lists what is logged by the words that the code has.
+TEST(Docs, LogMessagesAreThoseOfTheCode) {
+  std::string code;
+  for (const char* folder : {"src", "stores"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      if (entry.path().extension() == ".cpp") code += with_texts_joined(read(entry.path()));
+    }
+  }
+  for (const std::string& message : first_cells(read("docs/guide/logs.md"))) {
+    EXPECT_NE(code.find('"' + message), std::string::npos) << "nothing logs: " << message;
+  }
+}
+
 // docs/observability.md has a row for each metric, and no page names one that the code does not have.
 TEST(Docs, MetricsAreThoseOfTheCode) {
   constexpr std::string_view kPrefix = "holdfast_";
@@ -162,6 +175,15 @@ TEST(Pages, LinksInCodeAndToOtherHostsDoNotCount) {
 TEST(Pages, AHeadingBecomesAnAnchor) {
   EXPECT_EQ(heading_anchors("# One, two\n```\n# no heading\n```\n### `co_await` in `catch`\n#none\n"),
             (std::vector<std::string>{"one-two", "co_await-in-catch"}));
+}
+
+TEST(Pages, FirstCellsAreTheTextsInBackticks) {
+  EXPECT_EQ(first_cells("| `a b`, `c` | `d` |\n|---|---|\n| e | `f` |\n`g`\n"),
+            (std::vector<std::string>{"a b", "c"}));
+}
+
+TEST(Pages, TextsInPartsAreJoined) {
+  EXPECT_EQ(with_texts_joined("x(\"a \"\n  \"b\", \"c\")"), "x(\"a b\", \"c\")");
 }
 
 TEST(Pages, NamesStandInBackticks) {

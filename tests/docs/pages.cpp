@@ -145,4 +145,33 @@ std::vector<std::string> names_with(std::string_view page, std::string_view pref
   return names;
 }
 
+std::vector<std::string> first_cells(std::string_view page) {
+  std::vector<std::string> texts;
+  for (const std::string& line : lines_outside_fences(page)) {
+    if (!line.starts_with("| ")) continue;
+    const std::string cell = line.substr(0, line.find(" | "));
+    for (std::size_t at = cell.find('`'); at != std::string::npos; at = cell.find('`', at + 1)) {
+      const std::size_t end = std::min(cell.find('`', at + 1), cell.size());
+      texts.push_back(cell.substr(at + 1, end - at - 1));
+      at = end;
+    }
+  }
+  return texts;
+}
+
+std::string with_texts_joined(std::string_view source) {
+  std::string joined;
+  for (std::size_t at = 0; at < source.size(); ++at) {
+    const std::size_t next = source.find_first_not_of(" \n", at + 1);
+    const bool is_seam =
+        source[at] == '"' && next != std::string_view::npos && next > at + 1 && source[next] == '"';
+    if (is_seam) {
+      at = next;
+    } else {
+      joined += source[at];
+    }
+  }
+  return joined;
+}
+
 }  // namespace holdfast::docs

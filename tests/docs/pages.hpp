@@ -39,4 +39,10 @@ std::vector<std::string> heading_anchors(std::string_view page);
 /// Names in backticks that begin with `prefix`, outside of fenced blocks, without what follows the name.
 std::vector<std::string> names_with(std::string_view page, std::string_view prefix);
 
+/// The texts in backticks that stand in the first cells of tables.
+std::vector<std::string> first_cells(std::string_view page);
+
+/// C++ in which a text that is written in several parts is one.
+std::string with_texts_joined(std::string_view source);
+
 }  // namespace holdfast::docs
