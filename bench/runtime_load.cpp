@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -25,11 +26,16 @@ constexpr int kActivities = 5;
 // Before the clock runs: until then instances are in flight at all stages.
 constexpr auto kRunUp = 50ms;
 
-// About as many bytes as the segments of the ceilings hold for each activity. An empty session is none.
+// An empty session is none.
+std::optional<std::string_view> session_or_none(const std::string& session) {
+  return session.empty() ? std::nullopt : std::optional<std::string_view>(session);
+}
+
+// About as many bytes as the segments of the ceilings hold for each activity.
 Task<std::string> in_parallel(Context& ctx, std::string order, std::string session) {
   std::vector<Op<std::string>> parts;
   for (int i = 0; i < kActivities; ++i) {
-    parts.push_back(ctx.activity<std::string>(kActivityName, {.session = session}, order));
+    parts.push_back(ctx.activity<std::string>(kActivityName, {.session = session_or_none(session)}, order));
   }
   const std::vector<std::string> receipts = co_await when_all(std::move(parts));
   co_return receipts.back();
@@ -38,7 +44,7 @@ Task<std::string> in_parallel(Context& ctx, std::string order, std::string sessi
 Task<std::string> in_sequence(Context& ctx, std::string order, std::string session) {
   std::string receipt;
   for (int i = 0; i < kActivities; ++i) {
-    receipt = co_await ctx.activity<std::string>(kActivityName, {.session = session}, order);
+    receipt = co_await ctx.activity<std::string>(kActivityName, {.session = session_or_none(session)}, order);
   }
   co_return receipt;
 }

@@ -51,14 +51,17 @@ class Archive {
 class Known {
  public:
   struct Talk {
+    Generation held_since{};
     Generation generation{};
+    std::mutex mutex{};            // activities of a session may run side by side
     std::optional<Lines> lines{};  // nothing: they have to be loaded
   };
   std::shared_ptr<Talk> in(const ActivitySession& session) {
     const std::lock_guard lock(mutex_);
     std::shared_ptr<Talk>& talk = talks_[session.id];
-    // What is here from the last time is old: another worker had the session in between.
-    if (!talk || session.fresh) talk = std::make_shared<Talk>();
+    // What is here from an earlier time is old: another worker had the session in between.
+    if (!talk || talk->held_since < session.held_since) talk = std::make_shared<Talk>();
+    talk->held_since = session.held_since;
     talk->generation = session.generation;
     return talk;
   }
@@ -83,6 +86,7 @@ void add_reply(Runtime& rt, const std::string& node, Archive& archive) {
   rt.activity("reply", [node, known, &archive](ActivityContext& ctx, std::string line) {
     const ActivitySession& session = *ctx.session();
     const std::shared_ptr<Known::Talk> talk = known->in(session);
+    const std::lock_guard lock(talk->mutex);
     const bool loads = !talk->lines;
     if (loads) talk->lines = archive.load(session.id);
     talk->lines->push_back(line);

@@ -59,8 +59,13 @@ struct ActivitySession {
   /// requests of a former owner by.
   Generation generation{};
   /// This is the first activity since this worker began to hold the session: nothing of it is in memory yet.
-  /// A retry of that activity is fresh, too; one after a re-claim with no other owner in between is not.
+  /// A retry of that activity is fresh, too; one after a re-claim with no other owner in between is not. Of
+  /// activities that run side by side one is fresh, and need not be the first to look: `held_since` tells all
+  /// of them what is old.
   bool fresh = false;
+  /// The generation in which this worker began to hold the session; nobody else has held it since. What the
+  /// worker has in memory from an earlier one is old.
+  Generation held_since{};
 };
 
 /// One attempt. Valid while the activity's code runs; any of its threads may use it.

@@ -77,6 +77,9 @@ using QueueInfo = store::QueueDepth;
 /// A session as it is now: holder, policy, lease and time to live, what is queued and runs in it, why it
 /// ended.
 using SessionInfo = store::SessionView;
+/// Which sessions to list: states, owner, queue; `after` and `limit` for the pages.
+using SessionFilter = store::SessionFilter;
+using SessionCounts = store::SessionCounts;
 /// One line in the story of a session: what happened, to whom, when and why.
 using SessionLogEntry = store::SessionLogEntry;
 
@@ -242,10 +245,15 @@ class Client {
   [[nodiscard]] std::vector<WorkerInfo> workers() const;
 
   // ---- sessions
+  // All of these throw Error (invalid_name) for what can't be the id of a session.
 
   /// By id, up to `limit` after `after`.
   [[nodiscard]] std::vector<SessionInfo> list_sessions(std::string_view after = {},
                                                        std::size_t limit = 100) const;
+  /// Those in some states, of an owner, or of a queue: `list_sessions({.owner = "worker-1"})`.
+  [[nodiscard]] std::vector<SessionInfo> list_sessions(const SessionFilter& filter) const;
+  /// How many sessions are in which state, as of one moment.
+  [[nodiscard]] SessionCounts count_sessions() const;
   /// Throws ClientError (not_found).
   [[nodiscard]] SessionInfo describe_session(std::string_view id) const;
   /// The whole story of a session, oldest first, also of one whose record is gone; of all sessions when `id`
@@ -254,8 +262,9 @@ class Client {
   /// A part of it: up to `limit` entries after the one with number `after`.
   [[nodiscard]] std::vector<SessionLogEntry> session_log(std::string_view id, std::uint64_t after,
                                                          std::size_t limit) const;
-  /// Ends a session: what is queued in it fails with SessionClosed, what runs may finish. False when it had
-  /// ended already. Throws ClientError (not_found).
+  /// Ends a session: what is queued in it fails with SessionClosed, what runs may finish. One that was only
+  /// named by activities begins anew with the next of them; one that was opened or given a policy stays
+  /// closed. False when it had ended already. Throws ClientError (not_found).
   bool close_session(std::string_view id) const;
 
  private:

@@ -80,9 +80,9 @@ class ByName {
 /// Options of an activity. In a call by a typed handle, what is not set here is as the handle says.
 struct ActivityOptions {
   [[no_unique_address]] detail::ByName by_name = detail::ByName();
-  std::string_view session{};         ///< the session that it belongs to; empty = none
-  std::string_view queue{};           ///< who may run it; empty = the default queue, or the session's
-  std::optional<Duration> timeout{};  ///< of one attempt; retried like any failure
+  std::optional<std::string_view> session{};  ///< the id of its session; not set: none
+  std::string_view queue{};                   ///< who may run it; empty = the default queue, or the session's
+  std::optional<Duration> timeout{};          ///< of one attempt; retried like any failure
   std::optional<Duration> schedule_to_start{};  ///< how long it may wait for a worker
   RetryPolicy retry{};
   std::optional<int> priority{};  ///< higher goes first; 0 when it is not set
@@ -124,13 +124,17 @@ struct ContinueOptions {
   std::string_view version{};  ///< empty = the version that runs now
 };
 
+/// The shortest lease of a session. A lease is renewed every third of it: of a shorter one, a worker that is
+/// a few milliseconds late would lose the session.
+inline constexpr Duration kLeastSessionLease = std::chrono::milliseconds(100);
+
 /// The policy of a worker session. What is not set takes the default of the door that it is used through.
 struct SessionOptions {
   std::string_view id{};
   std::string_view queue{};
   std::string_view connection{};
   Names requirements{};
-  std::optional<Duration> lease{};
+  std::optional<Duration> lease{};  ///< kLeastSessionLease or more
   std::optional<Duration> idle_timeout{};
   std::optional<Duration> ttl{};
   std::optional<int> max_concurrent_activities{};

@@ -22,6 +22,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -108,6 +109,18 @@ struct RuntimeOptions {
   /// Where it counts; empty: its own, see Runtime::metrics().
   std::shared_ptr<Metrics> metrics{};
 };
+
+/// Where a runtime is in its life.
+enum class RuntimeState : std::uint8_t {
+  made,     ///< not started
+  working,  ///< also while its store does not answer
+  /// Another process has started under its node id: it takes nothing new, has asked what it ran to stop, and
+  /// has let go of its sessions. It does not come back; stop it, or end the process.
+  superseded,
+  stopping,  ///< drain() or stop() is under way
+  stopped,
+};
+std::string_view to_string(RuntimeState state) noexcept;
 
 /// What became of a wish about a session.
 enum class SessionOutcome : std::uint8_t {
@@ -197,6 +210,10 @@ class Runtime {
   /// Told of each session that comes to this worker, or leaves it. Sessions work without.
   Runtime& on_session_acquired(SessionHook hook);
   Runtime& on_session_released(SessionHook hook);
+  /// Told once when this runtime is superseded, see RuntimeState, after its sessions have left. Called by a
+  /// thread that runs activities; what it throws is logged. It tells the program to end; drain() and stop()
+  /// are for another thread, since they wait for this one.
+  Runtime& on_superseded(std::function<void()> hook);
 
   /// Checks the options, registers with the store and begins to work. Throws std::invalid_argument for
   /// options that don't go together, ClientError when the store can't be reached.
@@ -226,6 +243,7 @@ class Runtime {
   /// with SessionClosed, what runs may finish.
   SessionOutcome close_session(std::string_view id);
 
+  [[nodiscard]] RuntimeState state() const noexcept;
   [[nodiscard]] Client client() const;
   /// The name that it has, given or made.
   [[nodiscard]] const std::string& node_id() const noexcept;

@@ -41,8 +41,9 @@ enum class SaveState : std::uint8_t {
   when_handed_over,
   /// Also with the completion of each activity that used it, in the same transaction: what an activity
   /// changed and its result are recorded together, or not at all. An attempt that fails changes nothing: the
-  /// object is made anew from what was saved last. Until the store has the result, other activities of the
-  /// session wait for the state.
+  /// object is made anew from what was saved last. One that completes after its worker has lost the session
+  /// does not count either: it runs again where the session is then. Until the store has the result, other
+  /// activities of the session wait for the state.
   with_each_activity,
 };
 
@@ -64,9 +65,12 @@ struct SessionStart {
 /// of different sessions at once.
 template <class T>
 struct SessionStateOptions {
-  /// Makes it; when it throws, so does SessionState::in(), and the next one tries again. Empty: T().
+  /// Makes it; when it throws, so does SessionState::in(), and the next one tries again. A DecodeError for
+  /// what was saved becomes one that names the state and the session (`state_unreadable`). Empty: T().
   std::function<T(const SessionStart&)> make{};
-  /// What another worker needs to make it again. Empty: it is lost when the session leaves.
+  /// What another worker needs to make it again. Empty: it is lost when the session leaves. When it throws,
+  /// the attempt fails that it was called for (`state_not_saved`), or the session stays, and it is called
+  /// again later.
   std::function<Payload(const T&)> save{};
   SaveState save_when = SaveState::when_handed_over;
 };

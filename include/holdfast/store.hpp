@@ -116,7 +116,8 @@ class Store {
   ///
   /// *Sessions.* An activity whose session is closed, expired or failed is not queued: the instance gets
   /// `taken` in this commit. One whose session is missing begins it, unless its policy forbids: then the item
-  /// waits for the session.
+  /// waits for the session. One that was closed and is not on record counts as missing, unless the activity's
+  /// policy forbids to begin it: then it is closed.
   ///
   /// *The end.* With InstanceEnd or NextExecution, all activities and timers of the execution that are left
   /// go as if cancelled by this commit, with the reason that fits. InstanceEnd drops all unread messages
@@ -196,9 +197,10 @@ class Store {
                                          store::SessionReason reason) = 0;
   virtual StoreResult<store::SessionView> session(std::string_view id,
                                                   store::Saved saved = store::Saved::size) = 0;
-  /// By id, after `after`; without the bytes that were saved.
-  virtual StoreResult<std::vector<store::SessionView>> sessions(std::string_view after,
-                                                                std::size_t limit) = 0;
+  /// By id; without the bytes that were saved.
+  virtual StoreResult<std::vector<store::SessionView>> sessions(const store::SessionFilter& filter) = 0;
+  /// As of one moment.
+  virtual StoreResult<store::SessionCounts> count_sessions() = 0;
   /// Oldest first, after entry number `after`; of one session, or of all when `id` is empty.
   virtual StoreResult<std::vector<store::SessionLogEntry>> session_log(std::string_view id,
                                                                        std::uint64_t after,

@@ -66,6 +66,9 @@ void check_options(std::string_view whose, const RetryPolicy& policy) {
 
 void check_options(std::string_view whose, const ActivityOptions& options) {
   const Check check(whose);
+  check.require(
+      !options.session || !options.session->empty(),
+      "session is empty, and must be the id of a session; leave it out for an activity that has none");
   check.above_zero("timeout", options.timeout);
   check.above_zero("schedule_to_start", options.schedule_to_start);
   check.require(
@@ -81,8 +84,13 @@ void check_options(std::string_view whose, const ChildOptions& options) {
 void check_options(std::string_view whose, const SessionOptions& options) {
   const Check check(whose);
   constexpr Duration kLeast{1};
-  check.require(options.lease.value_or(kLeast) > Duration::zero() && options.lease != never,
-                "its lease must be above zero, and end");
+  check.require(options.lease != never,
+                "its lease is never over: what a worker holds that dies is free for others when it is");
+  check.require(
+      "lease", options.lease, [](Duration d) { return d >= kLeastSessionLease; },
+      text_of(kLeastSessionLease) +
+          " or more: it is renewed every third of it, and a worker that is late for "
+          "that loses the session");
   check.require(options.idle_timeout.value_or(kLeast) > Duration::zero(),
                 "its idle timeout must be above zero");
   check.require(options.ttl.value_or(kLeast) > Duration::zero(), "its time to live must be above zero");

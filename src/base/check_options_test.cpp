@@ -69,6 +69,11 @@ TEST(CheckOptions, OfActivities) {
     std::string expected;
   };
   const std::vector<Case> cases{
+      {{.session = "talk-1"}, "fine"},
+      {{.session = ""},
+       "holdfast: x: session is empty, and must be the id of a session; leave it out for an activity that "
+       "has "
+       "none"},
       {{.timeout = 1us}, "fine"},
       {{.timeout = never}, "fine"},
       {{.timeout = 0s}, "holdfast: x: timeout is 0 ms, and must be above zero"},
@@ -81,6 +86,20 @@ TEST(CheckOptions, OfActivities) {
        "holdfast: x: priority is -2147483648, and must be between -1000000 and 1000000"},
   };
   for (const Case& one : cases) EXPECT_EQ(complaint([&] { check_options("x", one.options); }), one.expected);
+}
+
+TEST(CheckOptions, OfLeasesOfSessions) {
+  const auto complaint_of = [](Duration lease) {
+    return complaint([&] { check_options("x", SessionOptions{.lease = lease}); });
+  };
+  EXPECT_EQ(complaint_of(100ms), "fine");
+  EXPECT_EQ(complaint_of(1ms),
+            "holdfast: x: lease is 1 ms, and must be 100 ms or more: it is renewed every third of it, and a "
+            "worker that is late for that loses the session");
+  EXPECT_NE(complaint_of(0s), "fine");
+  EXPECT_EQ(complaint_of(never),
+            "holdfast: x: its lease is never over: what a worker holds that dies is free for others when it "
+            "is");
 }
 
 TEST(CheckOptions, OfDelaysAndReasons) {

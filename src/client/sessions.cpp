@@ -3,6 +3,7 @@
 
 #include <holdfast/client.hpp>
 #include <holdfast/detail/enum_names.hpp>
+#include <holdfast/detail/names.hpp>
 
 #include <chrono>
 #include <string>
@@ -29,16 +30,39 @@ std::string to_string(const SessionLogEntry& entry) {
          " ms";
 }
 
+namespace {
+
+// An empty one stands for all of them.
+void check_id_if_any(std::string_view id) {
+  if (!id.empty()) static_cast<void>(detail::checked_name("a session", id));
+}
+
+}  // namespace
+
 std::vector<SessionInfo> Client::list_sessions(std::string_view after, std::size_t limit) const {
-  return core_->call([&] { return core_->store().sessions(after, limit); });
+  return list_sessions({.after = std::string(after), .limit = limit});
+}
+
+std::vector<SessionInfo> Client::list_sessions(const SessionFilter& filter) const {
+  check_id_if_any(filter.after);
+  if (filter.owner) static_cast<void>(detail::checked_name("a node", *filter.owner));
+  if (filter.queue && !filter.queue->empty())
+    static_cast<void>(detail::checked_name("a queue", *filter.queue));
+  return core_->call([&] { return core_->store().sessions(filter); });
+}
+
+SessionCounts Client::count_sessions() const {
+  return core_->call([&] { return core_->store().count_sessions(); });
 }
 
 SessionInfo Client::describe_session(std::string_view id) const {
-  return core_->call([&] { return core_->store().session(id, store::Saved::bytes); });
+  const std::string checked = detail::checked_name("a session", id);
+  return core_->call([&] { return core_->store().session(checked, store::Saved::bytes); });
 }
 
 std::vector<SessionLogEntry> Client::session_log(std::string_view id, std::uint64_t after,
                                                  std::size_t limit) const {
+  check_id_if_any(id);
   return core_->call([&] { return core_->store().session_log(id, after, limit); });
 }
 
@@ -54,10 +78,11 @@ std::vector<SessionLogEntry> Client::session_log(std::string_view id) const {
 }
 
 bool Client::close_session(std::string_view id) const {
+  const std::string checked = detail::checked_name("a session", id);
   // The second time it has ended by the first, whose answer was lost.
   bool in_doubt = false;
   return core_->call([&]() -> StoreResult<bool> {
-    StoreResult<bool> closed = core_->store().close_session(id, store::SessionReason::operated);
+    StoreResult<bool> closed = core_->store().close_session(checked, store::SessionReason::operated);
     if (closed) return *closed || in_doubt;
     in_doubt = true;
     return closed;

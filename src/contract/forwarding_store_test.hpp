@@ -89,9 +89,10 @@ class ForwardingStore : public Store {
   StoreResult<store::SessionView> session(std::string_view id, store::Saved saved) override {
     return to_->session(id, saved);
   }
-  StoreResult<std::vector<store::SessionView>> sessions(std::string_view after, std::size_t limit) override {
-    return to_->sessions(after, limit);
+  StoreResult<std::vector<store::SessionView>> sessions(const store::SessionFilter& filter) override {
+    return to_->sessions(filter);
   }
+  StoreResult<store::SessionCounts> count_sessions() override { return to_->count_sessions(); }
   StoreResult<std::vector<store::SessionLogEntry>> session_log(std::string_view id, std::uint64_t after,
                                                                std::size_t limit) override {
     return to_->session_log(id, after, limit);

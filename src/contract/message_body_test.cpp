@@ -14,6 +14,11 @@ void expect_round_trip(MessageKind kind, const MessageBody& body) {
 TEST(MessageBody, WhatAStoreSaysComesBackAsItWas) {
   expect_round_trip(MessageKind::taken,
                     ActivityTaken{CancelReason::session_lost, "gpu", std::string("\0\xff", 2), 3});
+  expect_round_trip(MessageKind::taken, ActivityTaken{.reason = CancelReason::session_aborted,
+                                                      .session = "gpu",
+                                                      .owner = "a",
+                                                      .session_reason = SessionReason::aborted,
+                                                      .note = "it burns"});
   expect_round_trip(MessageKind::value, ValueAnswer{true, std::string("null")});
   expect_round_trip(MessageKind::value, ValueAnswer{true, std::nullopt});
   expect_round_trip(MessageKind::session, SessionAnswer{SessionAnswer::Kind::missing});

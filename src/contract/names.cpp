@@ -7,6 +7,30 @@ std::string_view to_string(StoreError::Kind kind) noexcept { return detail::enum
 
 namespace store {
 
+void SessionCounts::add(SessionState state, bool is_orphaned, std::uint64_t count) {
+  if (is_orphaned) orphaned += count;
+  switch (state) {
+    case SessionState::unclaimed:
+      unclaimed += count;
+      break;
+    case SessionState::active:
+      active += count;
+      break;
+    case SessionState::lapsed:
+      lapsed += count;
+      break;
+    case SessionState::expired:
+      expired += count;
+      break;
+    case SessionState::closed:
+      closed += count;
+      break;
+    case SessionState::failed:
+      failed += count;
+      break;
+  }
+}
+
 std::string_view to_string(CancelRecord::State state) noexcept { return detail::enum_name(state); }
 std::string_view to_string(InstanceStatus status) noexcept { return detail::enum_name(status); }
 std::string_view to_string(Reuse reuse) noexcept { return detail::enum_name(reuse); }

@@ -39,8 +39,8 @@ ActivitySettings activity_settings(const ActivityOptions& options) {
                             .schedule_to_start = options.schedule_to_start,
                             .retry = retry_settings(options.retry),
                             .priority = options.priority.value_or(0)};
-  if (!options.session.empty()) {
-    settings.session = SessionSettings{.id = checked_name("a session", options.session)};
+  if (options.session) {
+    settings.session = SessionSettings{.id = checked_name("a session", *options.session)};
   }
   return settings;
 }
@@ -78,7 +78,7 @@ ActivityOptions merged(const ActivityOptions& handle, const ActivityOptions& cal
   const auto value = [](const auto& over, const auto& under) { return over ? over : under; };
   const RetryPolicy& over = call.retry;
   const RetryPolicy& under = handle.retry;
-  return {.session = text(call.session, handle.session),
+  return {.session = value(call.session, handle.session),
           .queue = text(call.queue, handle.queue),
           .timeout = value(call.timeout, handle.timeout),
           .schedule_to_start = value(call.schedule_to_start, handle.schedule_to_start),

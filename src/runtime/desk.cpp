@@ -280,8 +280,11 @@ void ActivityDesk::ended(const CallPointer& call, Result<Payload> result) {
   if (SessionStay* const stay = call->stay()) {
     try {
       save = stay->end_of_code(counts && result && !call->too_large(*result));
+    } catch (const NoAnswer& e) {
+      result = Unexpected(e.failure());
     } catch (...) {
       result = Unexpected(detail::failure_of(std::current_exception()));
+      worker_.counters.session_saves_failed.add();
     }
   }
   bool fetch = false;
@@ -712,16 +715,26 @@ BootTime ActivityDesk::next_limit() const {
   return due;
 }
 
-void ActivityDesk::stop_all(CancelReason reason) {
+void ActivityDesk::stop_all(CancelReason reason, CancelReason in_fail_session) {
   Stops stops;
   {
     const std::lock_guard lock(mutex_);
     for (auto& [key, entry] : calls_) {
-      if (entry.code_runs && !entry.call->answered()) note_stop(entry, reason, stops);
+      if (!entry.code_runs || entry.call->answered()) continue;
+      const auto& session = entry.call->locked().session;
+      const bool fails = session && session->when_lost == store::SessionPolicy::WhenLost::fail;
+      note_stop(entry, fails ? in_fail_session : reason, stops);
     }
   }
   stop(std::move(stops));
   worker_.poke(Step::keep);
+}
+
+std::optional<store::SessionGrant> ActivityDesk::session_of(const store::ActivityId& id,
+                                                            LockToken token) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = calls_.find({id, token});
+  return found == calls_.end() ? std::nullopt : found->second.call->locked().session;
 }
 
 std::vector<store::CancelAcknowledgement> ActivityDesk::take_acknowledgements() {

@@ -101,8 +101,13 @@ class ActivityDesk final : private detail::ActivityHost {
   /// Ends attempts that took too long, locks that could not be kept, and slots of those that don't stop.
   void enforce_limits();
   [[nodiscard]] BootTime next_limit() const;
-  /// Asks everything to stop, because this worker goes.
-  void stop_all(CancelReason reason);
+  /// Asks everything to stop, because this worker goes; what runs in a session that nobody else may claim for
+  /// a reason of its own.
+  void stop_all(CancelReason reason, CancelReason in_fail_session);
+  void stop_all(CancelReason reason) { stop_all(reason, reason); }
+  /// The session of a call that is here, if it has one.
+  [[nodiscard]] std::optional<store::SessionGrant> session_of(const store::ActivityId& id,
+                                                              LockToken token) const;
   std::vector<store::CancelAcknowledgement> take_acknowledgements();
 
   /// Activities whose code runs, or whose answer is not with the store.

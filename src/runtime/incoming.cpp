@@ -32,17 +32,44 @@ Category category_of(CancelReason reason) {
   }
 }
 
+// What became of the worker that held it.
+std::string loss_of(const store::ActivityTaken& taken) {
+  const std::string owner =
+      taken.owner.empty() ? "its worker" : "worker '" + taken.owner + "', which held it,";
+  switch (taken.session_reason) {
+    case store::SessionReason::owner_lost:
+      return owner + " gave no sign of life for longer than its lease";
+    case store::SessionReason::owner_restarted:
+      return owner + " was started again, and has nothing of it in memory";
+    case store::SessionReason::drain_deadline:
+      return owner + " was stopped before the session could be saved or closed";
+    default:
+      return owner + " is gone";
+  }
+}
+
+std::string_view end_of(store::SessionReason reason) {
+  switch (reason) {
+    case store::SessionReason::operated:
+      return " was closed by a client";
+    case store::SessionReason::opener_ended:
+      return " was closed: the instance that had opened it has ended";
+    default:
+      return " was closed";
+  }
+}
+
 std::string message_of(const store::ActivityTaken& taken) {
   const std::string session = taken.session.empty() ? "its session" : "session '" + taken.session + "'";
   switch (taken.reason) {
     case CancelReason::session_lost:
-      return "the owner of " + session + " is gone";
+      return session + " is lost: " + loss_of(taken) + "; open it again to begin anew";
     case CancelReason::session_closed:
-      return session + " was closed";
+      return session + std::string(end_of(taken.session_reason));
     case CancelReason::session_expired:
       return "the time to live of " + session + " is over";
     case CancelReason::session_aborted:
-      return session + " was aborted";
+      return session + " was aborted by an activity" + (taken.note.empty() ? "" : ": " + taken.note);
     case CancelReason::schedule_to_start:
       return "no worker took it within its schedule-to-start timeout";
     case CancelReason::requirements_not_met:

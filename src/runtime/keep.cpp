@@ -84,7 +84,34 @@ void KeepStep::renew_activities(BootTime asked) {
   }
   desk_.renewed(kept, asked);
   if (!taken.empty()) look_for_cancels();  // the news of it was lost; its record knows since when
-  for (const auto& [renewal, reason] : taken) desk_.cancel(renewal->id, renewal->token, reason, std::nullopt);
+  for (const auto& [renewal, reason] : taken)
+    desk_.cancel(renewal->id, renewal->token, why_gone(*renewal, reason), std::nullopt);
+}
+
+// The store says `dropped` also when the record of why it took an activity away went with its lease: this
+// worker was stopped for long. What became of the activity's session is still known then.
+CancelReason KeepStep::why_gone(const store::ActivityRenewal& renewal, CancelReason said) {
+  if (said != CancelReason::dropped) return said;
+  const std::optional<store::SessionGrant> session = desk_.session_of(renewal.id, renewal.token);
+  if (!session) return said;
+  const auto view = worker_.store->session(session->hold.id, store::Saved::size);
+  if (!view && view.error().kind != StoreError::Kind::not_found) return said;
+  if (view && view->generation == session->hold.generation) {
+    switch (view->state) {
+      case store::SessionState::closed:
+        return CancelReason::session_closed;
+      case store::SessionState::expired:
+        return CancelReason::session_expired;
+      case store::SessionState::failed:
+        return view->reason == store::SessionReason::aborted ? CancelReason::session_aborted
+                                                             : CancelReason::session_lost;
+      default:
+        return said;
+    }
+  }
+  // Nobody else may claim such a session: it has ended, and was opened again or swept away since.
+  const bool fails = session->when_lost == store::SessionPolicy::WhenLost::fail;
+  return fails ? CancelReason::session_lost : said;
 }
 
 void KeepStep::renew_turns() {

@@ -48,6 +48,7 @@ class KeepStep {
   void renew();
   BootTime keep_sessions();
   void renew_activities(BootTime asked);
+  [[nodiscard]] CancelReason why_gone(const store::ActivityRenewal& renewal, CancelReason said);
   void renew_turns();
   void release_idle(Duration hold);
   void give_back_doubtful();

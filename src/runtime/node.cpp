@@ -82,8 +82,11 @@ void Node::check_standing() {
       "this worker was superseded: another process has started under its node id; this one takes nothing new "
       "and stops what it runs");
   stop_accepting();
-  stop_activities();
+  keep_.give_up_sessions();
+  desk_.stop_all(CancelReason::worker_stopping, CancelReason::session_lost);
   sessions_.all_left(store::SessionReason::owner_restarted);
+  worker_.counters.superseded.add(1);
+  sessions_.tell_superseded();
 }
 
 void Node::rejoin() {
@@ -170,6 +173,7 @@ bool Node::leave() {
          {"sessions", kept.sessions},
          {"store", left ? "answers" : left.error().message}});
   }
+  if (said_superseded_) worker_.counters.superseded.add(-1);
   log(*worker_.logger, LogLevel::info, "worker stopped");
   worker_.logger->close();
   return gave_back_all;

@@ -75,6 +75,14 @@ TEST(RuntimeOptions, LeasesAreAboveZeroAndEnd) {
   }
 }
 
+TEST(RuntimeOptions, TheLeaseOfSessionsHasALeastLength) {
+  EXPECT_EQ(complaint({.session_lease = 100ms}), "fine");
+  EXPECT_EQ(
+      complaint({.session_lease = 1ms}),
+      "holdfast: session_lease is 1 ms, and must be 100 ms or more: it is renewed every third of it, and "
+      "a worker that is late for that loses the session");
+}
+
 TEST(RuntimeOptions, OtherDurationsAreZeroOrMore) {
   constexpr std::array kDurations{
       Option{"hold_instances", &RuntimeOptions::hold_instances},

@@ -18,6 +18,7 @@ namespace holdfast::runtime {
 struct SessionHooks {
   SessionHook acquired{};
   SessionHook released{};
+  std::function<void()> superseded{};
 };
 
 /// Filled before the worker starts, read by all threads afterwards.

@@ -4,6 +4,7 @@
 
 #include <holdfast/detail/describe.hpp>
 #include <holdfast/detail/enum_names.hpp>
+#include <holdfast/detail/names.hpp>
 #include <holdfast/runtime.hpp>
 
 #include <chrono>
@@ -119,6 +120,12 @@ Runtime& Runtime::on_session_released(SessionHook hook) {
   return *this;
 }
 
+Runtime& Runtime::on_superseded(std::function<void()> hook) {
+  impl_->require_not_started("a hook", "superseded");
+  impl_->registry.hooks().superseded = std::move(hook);
+  return *this;
+}
+
 void Runtime::start() {
   Impl& impl = *impl_;
   if (impl.phase() != Impl::Phase::made) throw std::logic_error("holdfast: a Runtime is started once");
@@ -199,10 +206,30 @@ void Runtime::stop() { drain(impl_->options.cancel_grace); }
 SessionAcquired Runtime::acquire_session(std::string_view id, SessionOptions options) {
   return impl_->started_node().acquire_session(detail::worker_session_settings(id, options));
 }
-SessionOutcome Runtime::renew_session(std::string_view id) { return impl_->started_node().renew_session(id); }
-SessionOutcome Runtime::close_session(std::string_view id) { return impl_->started_node().close_session(id); }
+SessionOutcome Runtime::renew_session(std::string_view id) {
+  return impl_->started_node().renew_session(detail::checked_name("a session", id));
+}
+SessionOutcome Runtime::close_session(std::string_view id) {
+  return impl_->started_node().close_session(detail::checked_name("a session", id));
+}
 
 std::string_view to_string(SessionOutcome outcome) noexcept { return detail::enum_name(outcome); }
+
+RuntimeState Runtime::state() const noexcept {
+  switch (impl_->phase()) {
+    case Impl::Phase::made:
+      return RuntimeState::made;
+    case Impl::Phase::started:
+      return impl_->node->worker().superseded ? RuntimeState::superseded : RuntimeState::working;
+    case Impl::Phase::stopping:
+      return RuntimeState::stopping;
+    case Impl::Phase::stopped:
+      break;
+  }
+  return RuntimeState::stopped;
+}
+
+std::string_view to_string(RuntimeState state) noexcept { return detail::enum_name(state); }
 
 Client Runtime::client() const { return impl_->client; }
 const std::string& Runtime::node_id() const noexcept { return impl_->options.node_id; }

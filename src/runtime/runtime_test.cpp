@@ -395,13 +395,26 @@ TEST_F(RuntimeTest, ANodeNameThatAnotherTookMeanwhileStaysWithIt) {
   options.logger = lines;
   Runtime rt(store, options);
   add_code(rt);
+  std::atomic<int> told{0};
+  rt.on_superseded([&] {
+    ++told;
+    throw std::runtime_error("it is logged");
+  });
+  EXPECT_EQ(rt.state(), RuntimeState::made);
   rt.start();
+  EXPECT_EQ(rt.state(), RuntimeState::working);
   forget_workers(*store);
   const WorkerKey other = store->join({.node = "a"}).value();
   Client(store).start("hello", {.id = "h"}, "Ada");  // it looks for work, and is told that nobody knows it
   EXPECT_TRUE(lines->wait_for("this worker was superseded"));
+  EXPECT_TRUE(lines->wait_for("a hook has thrown"));
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(rt.state(), RuntimeState::superseded);
+  EXPECT_NE(rt.metrics().prometheus().find("holdfast_superseded_workers 1"), std::string::npos);
   ASSERT_EQ(store->workers().value().size(), 1U);
   EXPECT_EQ(store->workers().value().front().key, other);
+  rt.stop();
+  EXPECT_EQ(rt.state(), RuntimeState::stopped);
 }
 
 TEST_F(RuntimeTest, WhatWasHandedOffByACommitInDoubtIsRunSoon) {

@@ -31,8 +31,8 @@ std::unique_ptr<SessionStay> SessionDesk::enter(const store::LockedActivity& loc
   held->refused = false;
   if (!held->first) held->first = locked.id;
   return std::make_unique<SessionStay>(
-      ActivitySession{grant.hold.id, grant.hold.generation, *held->first == locked.id}, held->memory,
-      [this, held](bool aborted) { end_stay(held, aborted); });
+      ActivitySession{grant.hold.id, grant.hold.generation, *held->first == locked.id, grant.held_since},
+      held->memory, [this, held](bool aborted) { end_stay(held, aborted); });
 }
 
 // With the mutex held. What is in the books under this id is the same hold, one before, or one after: an
@@ -370,6 +370,14 @@ void SessionDesk::tell(const SessionHook& hook, SessionNotice notice) {
   if (!std::exchange(telling_, true)) run([this] { tell_next(); });
 }
 
+void SessionDesk::tell_superseded() {
+  const std::lock_guard lock(mutex_);
+  const auto& hook = worker_.registry.hooks().superseded;
+  if (!hook) return;
+  notices_.emplace_back(hook);
+  if (!std::exchange(telling_, true)) run([this] { tell_next(); });
+}
+
 void SessionDesk::tell_next() {
   for (;;) {
     std::function<void()> notice;
@@ -385,10 +393,9 @@ void SessionDesk::tell_next() {
     try {
       notice();
     } catch (const std::exception& e) {
-      log(*worker_.logger, LogLevel::error, "a hook for sessions has thrown",
-          {{"error", detail::failure_text(e)}});
+      log(*worker_.logger, LogLevel::error, "a hook has thrown", {{"error", detail::failure_text(e)}});
     } catch (...) {
-      log(*worker_.logger, LogLevel::error, "a hook for sessions has thrown");
+      log(*worker_.logger, LogLevel::error, "a hook has thrown");
     }
   }
 }

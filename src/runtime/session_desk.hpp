@@ -127,6 +127,9 @@ class SessionDesk {
   /// It is no longer this worker's.
   void left(const store::SessionHold& hold, store::SessionReason reason);
   void all_left(store::SessionReason reason);
+  /// Another process has started under this node's name: whoever wants to know is told, after all that has
+  /// left.
+  void tell_superseded();
   /// Those that nobody else may ever claim; or only those of them that the store would not let go.
   enum class Which : std::uint8_t { refused, all };
   [[nodiscard]] std::vector<store::SessionHold> unmovable(Which which) const;

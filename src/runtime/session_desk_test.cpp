@@ -79,9 +79,11 @@ class SessionDeskTest : public ::testing::Test {
     return {id, acquired->session.generation};
   }
   std::unique_ptr<SessionStay> enter(const store::SessionHold& hold) {
-    return desk.enter(
-        {.id = {.event = EventId{++events}}, .session = store::SessionGrant{.hold = hold, .lease = 30s}},
-        clock.boot_now());
+    const auto view = store->session(hold.id);
+    const Generation since = view ? view->held_since : Generation{};
+    return desk.enter({.id = {.event = EventId{++events}},
+                       .session = store::SessionGrant{.hold = hold, .held_since = since, .lease = 30s}},
+                      clock.boot_now());
   }
   static int& number(SessionStay& stay, const NumberCode& code) {
     return *static_cast<int*>(stay.state(code, std::stop_token(), false));
@@ -128,6 +130,29 @@ TEST_F(SessionDeskTest, WhatLeavesIsWhatIsThereWhenItLeavesForGood) {
   keeper.step();
   EXPECT_EQ(desk.size(), 0U);
   EXPECT_EQ(in_store("s", handed), 2);
+}
+
+// Two that run side by side: one of them is fresh, and both can tell what is old.
+TEST_F(SessionDeskTest, AllActivitiesAreToldSinceWhenThisWorkerHasHeldTheSession) {
+  const store::SessionHold before = acquire("s");
+  ASSERT_TRUE(
+      store->release_sessions(WorkerKey{worker.key}, std::vector{store::SessionRelease{.hold = before}})
+          .front());
+  desk.left(before, store::SessionReason::idle);
+  const WorkerKey other = *store->join({.node = "other", .abilities = worker.abilities});
+  const auto in_between = store->acquire_session(other, worker.abilities, "s", {});
+  ASSERT_TRUE(store
+                  ->release_sessions(other, std::vector{store::SessionRelease{
+                                                .hold = {"s", in_between->session.generation}}})
+                  .front());
+  const store::SessionHold hold = acquire("s");
+  const auto first = enter(hold);
+  const auto second = enter(hold);
+  EXPECT_TRUE(first->shown()->fresh);
+  EXPECT_FALSE(second->shown()->fresh);
+  EXPECT_EQ(first->shown()->held_since, hold.generation);
+  EXPECT_EQ(second->shown()->held_since, hold.generation);
+  EXPECT_GT(second->shown()->held_since, before.generation);
 }
 
 TEST_F(SessionDeskTest, NothingIsBegunInASessionWhoseReleaseIsUnderWay) {
@@ -312,7 +337,7 @@ TEST_F(SessionDeskTest, ManyThatHaveLapsedAreClaimedAgainAFewAtATime) {
   for (int i = 0; i < 100; ++i) acquire("s" + std::to_string(i));
   clock.advance(31s);
   const auto active = [&] {
-    return std::ranges::count(*store->sessions("", 1000), store::SessionState::active,
+    return std::ranges::count(*store->sessions({.limit = 1000}), store::SessionState::active,
                               &store::SessionView::state);
   };
   keeper.step();

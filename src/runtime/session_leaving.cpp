@@ -197,6 +197,7 @@ SessionDesk::Saved SessionDesk::save(SessionMemory& memory, const store::Session
     result.problem = "unknown";
   }
   if (!result.problem.empty()) {
+    if (!result.unanswered) worker_.counters.session_saves_failed.add();
     log(*worker_.logger, result.unanswered ? LogLevel::warn : LogLevel::error,
         "the state of a session could not be saved", {{"session", hold.id}, {"error", result.problem}});
   }
@@ -210,6 +211,11 @@ void SessionDesk::saved(const HeldPointer& held, Saved result) {
   if (!result.problem.empty() && worker_.accepting) {
     rest_from_now(held);
     return come_back(held, after(worker_.now(), kSavePause));
+  }
+  if (!result.problem.empty()) {
+    log(*worker_.logger, LogLevel::error,
+        "a session leaves with this worker, and what changed since its state was saved last is lost",
+        {{"session", held->hold.id}, {"generation", held->hold.generation.value}, {"error", result.problem}});
   }
   held->leaving->ready = true;
   if (result.bytes) held->leaving->save = store::SessionSave{*std::move(result.bytes)};

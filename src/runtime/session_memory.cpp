@@ -2,6 +2,8 @@
 
 #include "client/bodies.hpp"
 
+#include <holdfast/task.hpp>
+
 #include <algorithm>
 #include <exception>
 #include <iterator>
@@ -16,7 +18,7 @@ SavedStates read_saved_states(const std::string& bytes) {
   if (!saved) {
     throw DecodeError(Failure{.category = Category::decode,
                               .type = "state_unreadable",
-                              .message = "the saved state of the session can't be read"});
+                              .message = "the bytes are not what a worker saves"});
   }
   return *std::move(saved);
 }
@@ -34,6 +36,32 @@ class Unlocked {
  private:
   std::unique_lock<std::mutex>& lock_;
 };
+
+Failure unreadable(const std::string& session, const std::string& state, Failure cause) {
+  return {
+      .category = Category::decode,
+      .type = "state_unreadable",
+      .message = "what was saved of session '" + session + "'" +
+                 (state.empty() ? "" : " as state '" + state + "'") + " can't be read: " + cause.message +
+                 "; let the state's `make` read it, or have it discarded: client.discard_session_state(\"" +
+                 session + "\")",
+      .retryable = false,
+      .cause = std::make_shared<const Failure>(std::move(cause))};
+}
+
+Failure not_saved(const std::string& session, const std::string& state, Failure cause) {
+  return {
+      .category = cause.category,
+      .type = "state_not_saved",
+      .message = "state '" + state + "' of session '" + session + "' could not be saved: " + cause.message,
+      .retryable = cause.retryable,
+      .cause = std::make_shared<const Failure>(std::move(cause))};
+}
+
+const Payload* find(const SavedStates& saved, const std::string& name) {
+  const auto found = std::ranges::find(saved.parts, name, &SavedStates::Part::name);
+  return found == saved.parts.end() ? nullptr : &found->state;
+}
 
 void put(SavedStates& saved, const std::string& name, Payload state) {
   const auto found = std::ranges::find(saved.parts, name, &SavedStates::Part::name);
@@ -116,13 +144,34 @@ void* SessionMemory::find_or_make(Lock& lock, const detail::SessionStateCode& co
 
 std::shared_ptr<void> SessionMemory::make(Lock& lock, const detail::SessionStateCode& code,
                                           Generation generation) {
+  if (unreadable_.contains(code.name())) read_again(lock, code.name());
   const std::shared_ptr<const SavedStates> saved = saved_states(lock);
-  const Unlocked unlocked(lock);
   SessionStart start{.id = id_, .generation = generation};
-  for (const SavedStates::Part& part : saved->parts) {
-    if (part.name == code.name()) start.last_saved = part.state;
+  if (const Payload* const last = find(*saved, code.name())) start.last_saved = *last;
+  try {
+    const Unlocked unlocked(lock);
+    return code.make(start);
+  } catch (const DecodeError& e) {
+    if (!start.last_saved) throw;
+    unreadable_.insert(code.name());
+    throw DecodeError(unreadable(id_, code.name(), e.failure()));
   }
-  return code.make(start);
+}
+
+// Somebody may have discarded it since. Of all that is saved only this part is taken over: nobody here has
+// that state, and others may just be saving theirs.
+void SessionMemory::read_again(Lock& lock, const std::string& name) {
+  std::optional<std::string> bytes;
+  {
+    const Unlocked unlocked(lock);
+    bytes = ask_store();
+  }
+  const SavedStates now = bytes ? read_saved_states(*bytes) : SavedStates{};
+  SavedStates known = *saved_states(lock);
+  std::erase_if(known.parts, [&](const SavedStates::Part& part) { return part.name == name; });
+  if (const Payload* const part = find(now, name)) put(known, name, *part);
+  saved_ = std::make_shared<const SavedStates>(std::move(known));
+  unreadable_.erase(name);
 }
 
 // What the store has, as one that nobody changes any more. It is read by whoever makes a state or saves all
@@ -138,9 +187,12 @@ std::shared_ptr<const SavedStates> SessionMemory::saved_states(Lock& lock) {
     }
     saved_bytes_ = std::move(bytes);
   }
-  saved_ =
-      std::make_shared<const SavedStates>(*saved_bytes_ ? read_saved_states(**saved_bytes_) : SavedStates{});
-  saved_bytes_.reset();
+  const std::optional<std::string> bytes = *std::exchange(saved_bytes_, std::nullopt);
+  try {
+    saved_ = std::make_shared<const SavedStates>(bytes ? read_saved_states(*bytes) : SavedStates{});
+  } catch (const DecodeError& e) {
+    throw DecodeError(unreadable(id_, "", e.failure()));  // and read again the next time
+  }
   return saved_;
 }
 
@@ -187,8 +239,16 @@ std::shared_ptr<const SavedStates> SessionMemory::save(Lock& lock, Choice chosen
   std::ranges::copy_if(states_, std::back_inserter(states),
                        [&](const auto& entry) { return (entry.first->*chosen)(); });
   const Unlocked unlocked(lock);
-  for (const auto& [code, state] : states) put(saved, code->name(), code->save(state.get()));
+  for (const auto& [code, state] : states) put(saved, code->name(), save(*code, state.get()));
   return std::make_shared<const SavedStates>(std::move(saved));
+}
+
+Payload SessionMemory::save(const detail::SessionStateCode& code, const void* state) const {
+  try {
+    return code.save(state);
+  } catch (...) {
+    throw Error(not_saved(id_, code.name(), detail::failure_of(std::current_exception())));
+  }
 }
 
 void SessionMemory::end_of_use(Use& use, bool recorded) {

@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -71,7 +72,7 @@ class SessionMemory {
   void* state(const detail::SessionStateCode& code, Generation generation, Use& use,
               std::function<void()> when_free);
   /// The code of an activity has returned, with success or not: what to save with its completion, if
-  /// anything. Throws what the user's function throws.
+  /// anything. Throws Error (state_not_saved) when the user's function throws.
   std::optional<std::string> end_of_code(Use& use, bool succeeded);
   /// The activity is over, and the store has what it saved, or not.
   void end_of_use(Use& use, bool recorded);
@@ -79,8 +80,8 @@ class SessionMemory {
   /// Whether there is anything in memory.
   [[nodiscard]] bool is_empty() const;
   /// Everything that can be saved, for the next owner; nothing when nothing here is to be. `all_or_nothing`:
-  /// also nothing when a state is here that can't be saved. Not while an activity uses it. Throws what the
-  /// user's functions throw.
+  /// also nothing when a state is here that can't be saved. Not while an activity uses it. Throws Error
+  /// (state_not_saved) when the user's functions throw.
   std::optional<std::string> save_all(bool all_or_nothing);
 
  private:
@@ -93,10 +94,12 @@ class SessionMemory {
   void* use_state(Lock& lock, const detail::SessionStateCode& code, Generation generation, Use& use);
   void* find_or_make(Lock& lock, const detail::SessionStateCode& code, Generation generation, Use& use);
   std::shared_ptr<void> make(Lock& lock, const detail::SessionStateCode& code, Generation generation);
+  void read_again(Lock& lock, const std::string& name);
   std::shared_ptr<const SavedStates> saved_states(Lock& lock);
   [[nodiscard]] std::optional<std::string> ask_store() const;
   using Choice = bool (detail::SessionStateCode::*)() const noexcept;
   std::shared_ptr<const SavedStates> save(Lock& lock, Choice chosen);
+  [[nodiscard]] Payload save(const detail::SessionStateCode& code, const void* state) const;
   void tell_changed();
   void set_busy(bool busy);
 
@@ -111,6 +114,7 @@ class SessionMemory {
   States states_;
   std::optional<std::optional<std::string>> saved_bytes_;  // as they came; until they are needed
   std::shared_ptr<const SavedStates> saved_;               // what the store has, if that is known
+  std::set<std::string> unreadable_;                       // names of states that could not be made of it
 };
 
 }  // namespace holdfast::runtime

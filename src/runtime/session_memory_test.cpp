@@ -132,6 +132,75 @@ TEST_F(SessionMemoryTest, AStoreThatRefusesToAnswerIs) {
   EXPECT_FALSE(use.unanswered);
 }
 
+TEST_F(SessionMemoryTest, WhatCannotBeReadIsNamedAndMadeAnewOnceItWasDiscarded) {
+  const SavedStates saved{.parts = {{"recorded", encode(7)}, {"shared", encode(std::string("here"))}}};
+  in_store = to_bytes(saved);
+  const auto here = memory(known(saved));
+  const auto failure = [&] {
+    Use use;
+    try {
+      text(*here, recorded, use);
+    } catch (const DecodeError& e) {
+      here->end_of_use(use, false);
+      return e.failure();
+    }
+    here->end_of_use(use, true);
+    return Failure{};
+  };
+  const Failure first = failure();
+  EXPECT_EQ(first.type, "state_unreadable");
+  EXPECT_FALSE(first.retryable);
+  EXPECT_TRUE(first.message.starts_with("what was saved of session 's' as state 'recorded' can't be read: "))
+      << first.message;
+  EXPECT_TRUE(first.message.ends_with("client.discard_session_state(\"s\")")) << first.message;
+  EXPECT_EQ(failure().type, "state_unreadable");
+  in_store.reset();
+  EXPECT_EQ(failure().type, "");
+  Use other;
+  EXPECT_EQ(text(*here, shared, other), "here");
+}
+
+TEST_F(SessionMemoryTest, BytesThatNoWorkerSavedAreReadAgainOnceTheyWereDiscarded) {
+  in_store = "garbage";
+  const auto here = memory(std::nullopt);
+  Use use;
+  EXPECT_THROW(text(*here, recorded, use), DecodeError);
+  here->end_of_use(use, false);
+  in_store.reset();
+  Use again;
+  EXPECT_EQ(text(*here, recorded, again), "");
+}
+
+/// Can't be saved.
+class Unsaveable final : public detail::SessionStateCode {
+ public:
+  Unsaveable() : SessionStateCode("unsaveable", false, true, SaveState::with_each_activity) {}
+  [[nodiscard]] std::shared_ptr<void> make(const SessionStart&) const override {
+    return std::make_shared<std::string>();
+  }
+  [[nodiscard]] Payload save(const void*) const override {
+    throw ActivityFailure("too_hot", "it burns", false);
+  }
+};
+
+TEST_F(SessionMemoryTest, ASaveThatThrowsIsToldWithTheNamesOfTheStateAndTheSession) {
+  const Unsaveable code;
+  const auto here = memory(known({}));
+  Use use;
+  static_cast<void>(here->state(code, kGeneration, use, std::stop_token(), true));
+  try {
+    here->end_of_code(use, true);
+    ADD_FAILURE() << "it was saved";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.failure().type, "state_not_saved");
+    EXPECT_EQ(e.failure().message, "state 'unsaveable' of session 's' could not be saved: it burns");
+    EXPECT_FALSE(e.failure().retryable);
+    ASSERT_TRUE(e.failure().cause);
+    EXPECT_EQ(e.failure().cause->type, "too_hot");
+  }
+  here->end_of_use(use, false);
+}
+
 // The thread that would have to wait is the one that makes the state.
 TEST_F(SessionMemoryTest, WhoeverMayNotWaitIsToldWhenAStateIsBeingMade) {
   const auto here = std::make_shared<std::unique_ptr<SessionMemory>>();

@@ -179,8 +179,11 @@ StoreResult<void> StoreGate::fail_session(WorkerKey worker, const store::Session
 StoreResult<store::SessionView> StoreGate::session(std::string_view id, store::Saved saved) {
   return one([&] { return inner_->session(id, saved); });
 }
-StoreResult<std::vector<store::SessionView>> StoreGate::sessions(std::string_view after, std::size_t limit) {
-  return one([&] { return inner_->sessions(after, limit); });
+StoreResult<std::vector<store::SessionView>> StoreGate::sessions(const store::SessionFilter& filter) {
+  return one([&] { return inner_->sessions(filter); });
+}
+StoreResult<store::SessionCounts> StoreGate::count_sessions() {
+  return one([&] { return inner_->count_sessions(); });
 }
 StoreResult<std::vector<store::SessionLogEntry>> StoreGate::session_log(std::string_view id,
                                                                         std::uint64_t after,

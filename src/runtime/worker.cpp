@@ -78,6 +78,10 @@ void check_options(const RuntimeOptions& options) {
   require_lease("activity_lease", options.activity_lease);
   require_lease("instance_lease", options.instance_lease);
   require_lease("session_lease", options.session_lease);
+  require(
+      options.session_lease >= kLeastSessionLease,
+      "session_lease is " + in_ms(options.session_lease) + ", and must be " + in_ms(kLeastSessionLease) +
+          " or more: it is renewed every third of it, and a worker that is late for that loses the session");
   require_lease("worker_stale_after", options.worker_stale_after);
   require_positive("turn_time_limit", options.turn_time_limit);
   require_not_negative("hold_instances", options.hold_instances);
@@ -162,6 +166,9 @@ Counters::Counters(Metrics& metrics)
                                "Activities and instances that were ended because they kill their workers.")),
       near_limits(metrics.counter("holdfast_near_limits_total", "Warnings that a limit is near.")),
       slow_turns(metrics.counter("holdfast_slow_turns_total", "Turns that took longer than their limit.")),
+      superseded(metrics.gauge("holdfast_superseded_workers",
+                               "Workers that do nothing any more, because another process has started under "
+                               "their node id.")),
       sessions_claimed(metrics.counter("holdfast_sessions_claimed_total",
                                        "Sessions that nobody had held before, claimed by a worker.")),
       sessions_moved(
@@ -171,6 +178,9 @@ Counters::Counters(Metrics& metrics)
           "Sessions whose lease was over, claimed again by the worker that has them in memory.")),
       sessions_lapsed(
           metrics.counter("holdfast_sessions_lapsed_total", "Sessions whose lease could not be kept.")),
+      session_saves_failed(metrics.counter(
+          "holdfast_session_saves_failed_total",
+          "States of sessions that the code of the program could not save: with an activity, or to leave.")),
       sessions_held(metrics.gauge("holdfast_sessions_held", "Sessions that workers hold.")),
       sessions_active(sessions_in_state(metrics, "active")),
       sessions_leaving(sessions_in_state(metrics, "leaving")),

@@ -46,10 +46,12 @@ struct Counters {
   Counter& poisoned;
   Counter& near_limits;
   Counter& slow_turns;
+  Gauge& superseded;
   Counter& sessions_claimed;
   Counter& sessions_moved;
   Counter& sessions_reclaimed;
   Counter& sessions_lapsed;
+  Counter& session_saves_failed;
   Gauge& sessions_held;
   Gauge& sessions_active;  // these three are those that are held, by their state
   Gauge& sessions_leaving;

@@ -143,7 +143,8 @@ TEST_F(MemoryStoreTest, AnAttemptAnsweredAfterItsLockAndItsSessionAreOverIsTaken
   const LockedTurn told = fetch(*store, worker);
   ASSERT_EQ(told.messages.size(), 1U);
   EXPECT_EQ(std::get<ActivityTaken>(told.messages[0].body),
-            (ActivityTaken{CancelReason::session_expired, "gpu", "why", 1}));
+            (ActivityTaken{CancelReason::session_expired, "gpu", "why", 1, info_.node,
+                           store::SessionReason::ttl, ""}));
 }
 
 TEST_F(MemoryStoreTest, NamespacesShareNothingButTheNumbers) {

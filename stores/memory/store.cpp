@@ -1,5 +1,6 @@
 #include "store.hpp"
 
+#include "stores/rules/sessions.hpp"
 #include "stores/rules/views.hpp"
 
 #include <algorithm>
@@ -186,15 +187,27 @@ StoreResult<SessionView> MemoryStore::session(std::string_view id, Saved saved) 
   return answer<SessionView>("memory.session",
                              [=](Transaction& tx) { return rules::session(tx, id, saved); });
 }
-StoreResult<std::vector<SessionView>> MemoryStore::sessions(std::string_view after, std::size_t limit) {
+StoreResult<std::vector<SessionView>> MemoryStore::sessions(const store::SessionFilter& filter) {
   using Views = std::vector<SessionView>;
-  return answer<Views>("memory.sessions", [=](Transaction& tx) -> StoreResult<Views> {
+  return answer<Views>("memory.sessions", [&](Transaction& tx) -> StoreResult<Views> {
     Views views;
-    for (auto next = tx.space.sessions.upper_bound(after);
-         next != tx.space.sessions.end() && views.size() < limit; ++next) {
-      views.push_back(view(tx, next->second, Saved::size));
+    for (auto next = tx.space.sessions.upper_bound(filter.after);
+         next != tx.space.sessions.end() && views.size() < filter.limit; ++next) {
+      const rules::Session& session = next->second;
+      if (filter.takes(state_of(tx, session), session.owner, session.policy.queue)) {
+        views.push_back(view(tx, session, Saved::size));
+      }
     }
     return views;
+  });
+}
+StoreResult<store::SessionCounts> MemoryStore::count_sessions() {
+  return answer<store::SessionCounts>("memory.count_sessions", [](Transaction& tx) {
+    store::SessionCounts counts;
+    for (const auto& [id, session] : tx.space.sessions) {
+      counts.add(state_of(tx, session), is_orphaned(tx, session));
+    }
+    return StoreResult<store::SessionCounts>(counts);
   });
 }
 StoreResult<std::vector<SessionLogEntry>> MemoryStore::session_log(std::string_view id, std::uint64_t after,

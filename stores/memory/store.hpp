@@ -68,7 +68,8 @@ class MemoryStore final : public Store {
   StoreResult<bool> close_session(std::string_view id, SessionReason reason) override;
   StoreResult<void> fail_session(WorkerKey worker, const SessionHold& hold, SessionReason reason) override;
   StoreResult<SessionView> session(std::string_view id, store::Saved saved) override;
-  StoreResult<std::vector<SessionView>> sessions(std::string_view after, std::size_t limit) override;
+  StoreResult<std::vector<SessionView>> sessions(const store::SessionFilter& filter) override;
+  StoreResult<store::SessionCounts> count_sessions() override;
   StoreResult<std::vector<SessionLogEntry>> session_log(std::string_view id, std::uint64_t after,
                                                         std::size_t limit) override;
 

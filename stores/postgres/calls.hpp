@@ -46,7 +46,8 @@ StoreResult<std::vector<store::Segment>> read_history(WorkingSet& set, InstanceK
                                                       std::size_t max_bytes);
 std::vector<store::CancelRecord> view_cancels(WorkingSet& set, WorkerKey worker);
 std::vector<store::QueueDepth> view_queues(WorkingSet& set);
-std::vector<store::SessionView> view_sessions(WorkingSet& set, std::string_view after, std::size_t limit);
+std::vector<store::SessionView> view_sessions(WorkingSet& set, const store::SessionFilter& filter);
+store::SessionCounts count_sessions(WorkingSet& set);
 std::vector<store::SessionLogEntry> view_session_log(WorkingSet& set, std::string_view id,
                                                      std::uint64_t after, std::size_t limit);
 StoreResult<store::InstanceView> find(WorkingSet& set, std::string_view instance);

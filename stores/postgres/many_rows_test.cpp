@@ -79,7 +79,7 @@ TEST(PostgresManyRows, WhatSessionsHaveSavedIsReadByWhoClaimsThemOnly) {
   const std::array renewals{store::SessionRenewal{.hold = hold}};
   ASSERT_TRUE(worker.store->renew_sessions(worker.key, renewals).front());
   ASSERT_TRUE(worker.store->sweep({.worker = worker.key}));
-  ASSERT_EQ(worker.store->sessions("", 10)->size(), 1U);
+  ASSERT_EQ(worker.store->sessions({.limit = 10})->size(), 1U);
   EXPECT_EQ(counts.passed("postgres.saved"), 0U);
   // It stays as it was through all of that.
   const std::array releases{store::SessionRelease{.hold = hold, .reason = store::SessionReason::drained}};

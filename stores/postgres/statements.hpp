@@ -637,8 +637,20 @@ inline constexpr Statement kSaved{
 inline constexpr Statement kReserveSessions{"postgres.reserve_sessions",
                                             "SELECT pg_advisory_xact_lock(-$1::integer, hashtext(n)) FROM "
                                             "unnest($2::text[]) AS n ORDER BY hashtext(n)"};
+/// The number of the state that a session is in.
+#define HOLDFAST_SESSION_STATE(now) \
+  "coalesce(ended::integer, CASE WHEN worker = 0 THEN 0 WHEN lease_until > " now " THEN 1 ELSE 2 END)"
+/// $5: of this owner, if it is not null. $6: in one of these states, if there is any.
 inline constexpr Statement kSessionsAfter{
-    "postgres.sessions_after", "SELECT id FROM sessions WHERE ns = $1 AND id > $2 ORDER BY id LIMIT $3"};
+    "postgres.sessions_after",
+    "SELECT id FROM sessions WHERE ns = $1 AND id > $2 AND ($5::text IS NULL OR owner = $5)"
+    " AND (cardinality($6::integer[]) = 0 OR " HOLDFAST_SESSION_STATE("$4") " = ANY($6::integer[]))"
+    " ORDER BY id LIMIT $3"};
+/// By state, and of those whose lease is over by owner.
+inline constexpr Statement kCountSessions{
+    "postgres.count_sessions",
+    "SELECT " HOLDFAST_SESSION_STATE("$2") " AS state, CASE WHEN ended IS NULL AND lease_until <= $2"
+    " THEN worker ELSE 0 END AS late, count(*) FROM sessions WHERE ns = $1 GROUP BY 1, 2"};
 inline constexpr Statement kSessionIds{"postgres.session_ids", "SELECT id FROM sessions WHERE ns = $1"};
 /// Of one worker, without those named: how many it holds, and when the first lease of them ends.
 inline constexpr Statement kHeldElsewhere{

@@ -294,10 +294,12 @@ StoreResult<store::SessionView> PostgresStore::session(std::string_view id, stor
   return read<store::SessionView>([=](WorkingSet& set) { return rules::session(set.tx(), id, saved); });
 }
 
-StoreResult<std::vector<store::SessionView>> PostgresStore::sessions(std::string_view after,
-                                                                     std::size_t limit) {
-  return read<std::vector<store::SessionView>>(
-      [=](WorkingSet& set) { return view_sessions(set, after, limit); });
+StoreResult<std::vector<store::SessionView>> PostgresStore::sessions(const store::SessionFilter& filter) {
+  return read<std::vector<store::SessionView>>([&](WorkingSet& set) { return view_sessions(set, filter); });
+}
+
+StoreResult<store::SessionCounts> PostgresStore::count_sessions() {
+  return read<store::SessionCounts>([](WorkingSet& set) { return postgres_store::count_sessions(set); });
 }
 
 StoreResult<std::vector<store::SessionLogEntry>> PostgresStore::session_log(std::string_view id,

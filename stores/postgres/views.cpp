@@ -123,20 +123,69 @@ std::vector<store::QueueDepth> view_queues(WorkingSet& set) {
   return depths;
 }
 
-std::vector<store::SessionView> view_sessions(WorkingSet& set, std::string_view after, std::size_t limit) {
+namespace {
+
+/// The first ids after `after` whose sessions are in one of the states and have the owner that is wanted.
+std::vector<std::string> ids_after(WorkingSet& set, const store::SessionFilter& filter,
+                                   const std::string& after, std::size_t limit) {
   std::vector<std::string> ids;
-  set.ask(sql::kSessionsAfter, Parameters(set.ns(), after, limit_of(limit)), [&](const Answer& answer) {
+  Parameters wanted(set.ns(), after, limit_of(limit), set.tx().now, filter.owner);
+  wanted.add_all(filter.states);
+  set.ask(sql::kSessionsAfter, wanted, [&](const Answer& answer) {
     for (int i = 0; i < answer.rows(); ++i) ids.emplace_back(answer.bytes(i, 0));
   });
-  set.want_all_workers();
   set.bring();
-  set.want_sessions(ids);
-  if (set.asked()) set.bring();
+  return ids;
+}
+
+}  // namespace
+
+// A queue is part of a policy, which is bytes for the server: that part of the filter is tried here.
+std::vector<store::SessionView> view_sessions(WorkingSet& set, const store::SessionFilter& filter) {
+  constexpr std::size_t kAtOnce = 1000;
   std::vector<store::SessionView> views;
-  for (const std::string& id : ids) {
-    views.push_back(view(set.tx(), set.tx().space.sessions.at(id), store::Saved::size));
+  set.want_all_workers();
+  for (std::string after = filter.after; views.size() < filter.limit;) {
+    const std::size_t most = filter.queue ? kAtOnce : filter.limit - views.size();
+    const std::vector<std::string> ids = ids_after(set, filter, after, most);
+    if (ids.empty()) break;
+    after = ids.back();
+    set.want_sessions(ids);
+    if (set.asked()) set.bring();
+    for (const std::string& id : ids) {
+      const rules::Session& session = set.tx().space.sessions.at(id);
+      const bool taken = filter.takes(state_of(set.tx(), session), session.owner, session.policy.queue);
+      if (taken && views.size() < filter.limit) views.push_back(view(set.tx(), session, store::Saved::size));
+    }
+    if (ids.size() < most) break;
   }
   return views;
+}
+
+store::SessionCounts count_sessions(WorkingSet& set) {
+  struct Group {
+    store::SessionState state{};
+    WorkerKey owner{};
+    std::uint64_t count = 0;
+  };
+  std::vector<Group> groups;
+  set.want_all_workers();
+  set.ask(sql::kCountSessions, Parameters(set.ns(), set.tx().now), [&](const Answer& answer) {
+    for (int i = 0; i < answer.rows(); ++i) {
+      Row row(answer, i);
+      Group& group = groups.emplace_back();
+      group.state = row.next<store::SessionState>();
+      group.owner = row.next<WorkerKey>();
+      group.count = row.next<std::uint64_t>();
+    }
+  });
+  set.bring();
+  store::SessionCounts counts;
+  for (const Group& group : groups) {
+    const bool orphaned = group.state == store::SessionState::lapsed && is_gone(set.tx(), group.owner);
+    counts.add(group.state, orphaned, group.count);
+  }
+  return counts;
 }
 
 std::vector<store::SessionLogEntry> view_session_log(WorkingSet& set, std::string_view id,

@@ -18,6 +18,19 @@ bool blames_session(CancelReason reason) {
          reason == CancelReason::requirements_not_met || reason == CancelReason::no_session_capacity;
 }
 
+ActivityTaken taken_for(const Transaction& tx, const Activity& activity, CancelReason reason) {
+  ActivityTaken taken{
+      .reason = reason, .last_failure = activity.last_failure, .attempt = attempts_begun(activity)};
+  if (!blames_session(reason) || !activity.session) return taken;
+  taken.session = *activity.session;
+  if (const Session* const session = find_session(tx, taken.session); session != nullptr && session->ended) {
+    taken.owner = session->owner;
+    taken.session_reason = session->reason;
+    taken.note = session->note;
+  }
+  return taken;
+}
+
 void tell(Transaction& tx, const Activity& activity, CancelReason reason) {
   Instance* const instance = find_instance(tx, activity.id.instance);
   if (instance == nullptr) return;
@@ -25,17 +38,14 @@ void tell(Transaction& tx, const Activity& activity, CancelReason reason) {
           Message{.kind = MessageKind::taken,
                   .execution = activity.id.execution,
                   .source = activity.id.event,
-                  .body = ActivityTaken{
-                      .reason = reason,
-                      .session = blames_session(reason) && activity.session ? *activity.session : "",
-                      .last_failure = activity.last_failure,
-                      .attempt = attempts_begun(activity)}});
+                  .body = taken_for(tx, activity, reason)});
 }
 
 /// The session that a new activity belongs to, begun now if need be; null when it has to wait for one.
 Session* session_for(Transaction& tx, const SessionUse& use) {
   Session* const session = session_now(tx, use.id);
-  if (session != nullptr || !use.policy.create_if_missing) return session;
+  const bool is_there = session != nullptr && !begins_anew(*session);
+  if (is_there || !use.policy.create_if_missing) return session;
   return &begin(tx, use.id, use.policy, nullptr);
 }
 

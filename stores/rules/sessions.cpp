@@ -66,6 +66,10 @@ SessionState state_of(const Transaction& tx, const Session& session) {
   return is_held(tx, session) ? SessionState::active : SessionState::lapsed;
 }
 
+bool begins_anew(const Session& session) {
+  return session.ended == SessionState::closed && !session.policy.on_record;
+}
+
 CancelReason reason_of(const Session& session) {
   if (session.ended == SessionState::expired) return CancelReason::session_expired;
   if (session.ended == SessionState::closed) return CancelReason::session_closed;

@@ -28,6 +28,8 @@ namespace holdfast::rules {
 /// Whether this was its owner, in its current generation, and it has not ended.
 [[nodiscard]] bool is_current(const Session& session, WorkerKey worker, Generation generation);
 [[nodiscard]] SessionState state_of(const Transaction& tx, const Session& session);
+/// It was closed, and never opened nor given a policy: an activity that names it begins it anew.
+[[nodiscard]] bool begins_anew(const Session& session);
 /// Why the activities of a session that has ended don't run.
 [[nodiscard]] CancelReason reason_of(const Session& session);
 /// The bytes that its last owner has saved.

@@ -24,13 +24,16 @@ std::uint32_t count_workers(const Transaction& tx, Predicate predicate) {
   }));
 }
 
-bool is_orphaned(const Transaction& tx, const Session& session) {
-  if (state_of(tx, session) != SessionState::lapsed) return false;
-  const Worker* const owner = find_worker(tx, session.worker);
-  return owner == nullptr || stale_at(*owner, SweepRequest{}) <= tx.now;
+}  // namespace
+
+bool is_gone(const Transaction& tx, WorkerKey owner) {
+  const Worker* const worker = find_worker(tx, owner);
+  return worker == nullptr || stale_at(*worker, SweepRequest{}) <= tx.now;
 }
 
-}  // namespace
+bool is_orphaned(const Transaction& tx, const Session& session) {
+  return state_of(tx, session) == SessionState::lapsed && is_gone(tx, session.worker);
+}
 
 WorkerView view(const Transaction& tx, const Worker& worker) {
   return {.key = worker.key,

@@ -27,11 +27,17 @@ std::optional<int> over_of(const Activity& activity) {
 }
 
 void tell_instance(Transaction& tx, const Activity& activity, CancelReason reason, std::string_view session) {
-  const std::string body = store::encode_body(
-      store::ActivityTaken{.reason = reason,
-                           .session = std::string(session),
-                           .last_failure = activity.last_failure,
-                           .attempt = activity.delivery > 0 ? activity.attempt : activity.attempt - 1});
+  store::ActivityTaken taken{.reason = reason,
+                             .session = std::string(session),
+                             .last_failure = activity.last_failure,
+                             .attempt = activity.delivery > 0 ? activity.attempt : activity.attempt - 1};
+  const Session* const row = session.empty() ? nullptr : find_session(tx, session);
+  if (row != nullptr && row->ended) {
+    taken.owner = row->owner;
+    taken.session_reason = row->reason;
+    taken.note = row->note;
+  }
+  const std::string body = store::encode_body(taken);
   deliver(tx, activity.id.instance,
           {.kind = store::MessageKind::taken,
            .execution = activity.id.execution,
@@ -178,7 +184,7 @@ std::optional<Activity> new_activity(Transaction& tx, const Instance& instance,
   }
   const store::SessionUse& use = *wanted.session;
   const Session* session = session_now(tx, use.id);
-  if (session == nullptr && use.policy.create_if_missing) {
+  if ((session == nullptr || begins_anew(*session)) && use.policy.create_if_missing) {
     session = &begin_session(tx, use.id, use.policy, nullptr);
   }
   if (session != nullptr && session->ended) {

@@ -71,7 +71,7 @@ class SqliteDamagedRows : public ::testing::Test {
       EXPECT_TRUE(store_->workers());
       EXPECT_TRUE(store_->state());
       EXPECT_TRUE(store_->list({}));
-      EXPECT_TRUE(store_->sessions("", 100));
+      EXPECT_TRUE(store_->sessions({.limit = 100}));
       EXPECT_TRUE(store_->fetch_activities(
           {.worker = worker_, .abilities = &abilities_, .token = {next(), 4}, .lease = 5s, .max = 10}));
       fetch_turns();

@@ -219,15 +219,29 @@ StoreResult<store::SessionView> view_session(Transaction& tx, std::string_view i
   return view_session(tx, *session, saved);
 }
 
-StoreResult<std::vector<store::SessionView>> view_sessions(Transaction& tx, std::string_view after,
-                                                           std::size_t limit, store::Saved saved) {
+StoreResult<std::vector<store::SessionView>> view_sessions(Transaction& tx,
+                                                           const store::SessionFilter& filter,
+                                                           store::Saved saved) {
   std::vector<store::SessionView> views;
   const bool with_bytes = saved == store::Saved::bytes;
-  for (Cursor row = tx.rows(tx.sql.sessions_after, tx.ns, after, limit, with_bytes); row.next();) {
-    store::SessionView& view = views.emplace_back(view_session(tx, read_session(row), saved));
+  for (Cursor row = tx.rows(tx.sql.sessions_after, tx.ns, filter.after, with_bytes);
+       views.size() < filter.limit && row.next();) {
+    const Session session = read_session(row);
+    if (!filter.takes(state_of(tx, session), session.owner, session.policy.queue)) continue;
+    store::SessionView& view = views.emplace_back(view_session(tx, session, saved));
     if (!row->is_null(29)) view.saved_size = row->uint64(29);
   }
   return views;
+}
+
+StoreResult<store::SessionCounts> count_sessions(Transaction& tx) {
+  store::SessionCounts counts;
+  for (Cursor row = tx.rows(tx.sql.session_counts, tx.ns, tx.now); row.next();) {
+    const auto state = static_cast<SessionState>(row->integer(0));
+    const bool orphaned = state == SessionState::lapsed && is_stale(tx, row->number<WorkerKey>(1));
+    counts.add(state, orphaned, row->uint64(2));
+  }
+  return counts;
 }
 
 StoreResult<std::vector<store::SessionLogEntry>> read_session_log(Transaction& tx, std::string_view id,

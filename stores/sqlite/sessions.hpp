@@ -48,6 +48,8 @@ std::vector<LeaseTime> stopping_in(Transaction& tx, const Session& session);
 /// Whether this is its owner, in its current generation, and it has not ended.
 bool is_current(const Session& session, WorkerKey worker, Generation generation);
 store::SessionState state_of(const Transaction& tx, const Session& session);
+/// It was closed, and never opened nor given a policy: an activity that names it begins it anew.
+bool begins_anew(const Session& session);
 /// Why the activities of a session that has ended don't run.
 CancelReason reason_of(const Session& session);
 bool covers(const store::Abilities& abilities, const std::vector<std::string>& requirements);
@@ -121,8 +123,10 @@ StoreResult<void> fail_session(Transaction& tx, WorkerKey worker, const store::S
                                store::SessionReason reason);
 store::SessionView view_session(Transaction& tx, const Session& session, store::Saved saved);
 StoreResult<store::SessionView> view_session(Transaction& tx, std::string_view id, store::Saved saved);
-StoreResult<std::vector<store::SessionView>> view_sessions(Transaction& tx, std::string_view after,
-                                                           std::size_t limit, store::Saved saved);
+StoreResult<std::vector<store::SessionView>> view_sessions(Transaction& tx,
+                                                           const store::SessionFilter& filter,
+                                                           store::Saved saved);
+StoreResult<store::SessionCounts> count_sessions(Transaction& tx);
 StoreResult<std::vector<store::SessionLogEntry>> read_session_log(Transaction& tx, std::string_view id,
                                                                   std::uint64_t after, std::size_t limit);
 

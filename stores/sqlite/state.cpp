@@ -79,7 +79,7 @@ StoreResult<store::StoreState> state(Transaction& tx) {
   for (const Activity& activity : all_activities(tx, {})) {
     state.activities.push_back(activity_row(tx, activity));
   }
-  state.sessions = *view_sessions(tx, {}, kAll, store::Saved::bytes);
+  state.sessions = *view_sessions(tx, {.limit = kAll}, store::Saved::bytes);
   state.session_log = *read_session_log(tx, {}, 0, kAll);
   state.workers = *view_workers(tx);
   for (Cursor row = tx.rows(tx.sql.all_cancels, tx.ns); row.next();)

@@ -287,9 +287,15 @@ struct Statements {
       "sqlite.sessions_after",
       "SELECT number, id, begun, open, policy, ended, reason, note, owner, worker, generation,"
       " lease_until, lease, idle_timeout, last_owner, last_worker, planned, restarted, ran,"
-      " last_activity, changed, ttl_until, opener, opened_by, CASE WHEN ?4 THEN saved END, saved_version,"
+      " last_activity, changed, ttl_until, opener, opened_by, CASE WHEN ?3 THEN saved END, saved_version,"
       " created_at, updated_at, held_since, length(saved)"
-      " FROM sessions WHERE ns = ?1 AND id > ?2 AND begun ORDER BY id LIMIT ?3"};
+      " FROM sessions WHERE ns = ?1 AND id > ?2 AND begun ORDER BY id"};
+  /// By state, and of those whose lease is over by owner.
+  Query session_counts{
+      "sqlite.session_counts",
+      "SELECT coalesce(ended, CASE WHEN worker IS NULL THEN 0 WHEN lease_until > ?2 THEN 1 ELSE 2 END) AS"
+      " state, CASE WHEN ended IS NULL AND lease_until <= ?2 THEN worker END AS owner, count(*)"
+      " FROM sessions WHERE ns = ?1 AND begun GROUP BY 1, 2"};
   Query insert_session{"sqlite.insert_session",
                        "INSERT INTO sessions (ns, id, begun, open, policy, reason, note, owner, generation,"
                        " lease_until, lease, idle_timeout, last_owner, last_worker, planned, restarted, ran,"

@@ -300,10 +300,13 @@ StoreResult<store::SessionView> SqliteStore::session(std::string_view id, store:
   return read<store::SessionView>([=](Transaction& tx) { return view_session(tx, id, saved); });
 }
 
-StoreResult<std::vector<store::SessionView>> SqliteStore::sessions(std::string_view after,
-                                                                   std::size_t limit) {
+StoreResult<std::vector<store::SessionView>> SqliteStore::sessions(const store::SessionFilter& filter) {
   return read<std::vector<store::SessionView>>(
-      [=](Transaction& tx) { return view_sessions(tx, after, limit, store::Saved::size); });
+      [&](Transaction& tx) { return view_sessions(tx, filter, store::Saved::size); });
+}
+
+StoreResult<store::SessionCounts> SqliteStore::count_sessions() {
+  return read<store::SessionCounts>([](Transaction& tx) { return sqlite_store::count_sessions(tx); });
 }
 
 StoreResult<std::vector<store::SessionLogEntry>> SqliteStore::session_log(std::string_view id,

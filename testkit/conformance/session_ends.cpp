@@ -152,6 +152,85 @@ STORE_TEST(SessionEnds, UnderFailNoneIsDisplaced) {
   EXPECT_EQ(answer(a.release(hold, SessionReason::displaced, "state")), "conflict");
 }
 
+// ---- beginning anew -------------------------------------------------------------------------------
+
+STORE_TEST(SessionEnds, OneThatActivitiesNamedBeginsAnewWithTheNextOfThemAfterItsClose) {
+  const Worker a = join("a");
+  a.commit(a.begin("order-1").schedules(of_session("gpu")));
+  const Work work = a.fetch_activity();
+  must(a.answer_with({.id = work.id(),
+                      .token = work.token,
+                      .result = Finished{"x"},
+                      .save = SessionSave{.bytes = "of the first life"}}));
+  must(store().close_session("gpu", SessionReason::operated));
+  EXPECT_EQ(session("gpu").state, SessionState::closed);
+  a.commit(a.begin("order-2").schedules(of_session("gpu")));
+  const Work next = a.fetch_activity();
+  EXPECT_GT(next->session->hold.generation, work->session->hold.generation);
+  EXPECT_EQ(next->session->held_since, next->session->hold.generation) << "what is in memory is old";
+  EXPECT_EQ(next->session->saved, std::nullopt);
+  EXPECT_EQ(session("gpu").state, SessionState::active);
+  EXPECT_EQ(log_of(*this, "gpu"), (Texts{"claimed", "closed", "claimed"}));
+}
+
+STORE_TEST(SessionEnds, OneOnRecordStaysClosedForActivitiesThatNameIt) {
+  const Worker a = join("a");
+  a.acquire("gpu", {.on_record = true});
+  must(store().close_session("gpu", SessionReason::operated));
+  a.commit(a.begin("order-1").schedules(of_session("gpu")));
+  EXPECT_EQ(a.fetch_turn().messages(), Texts{"taken 1/2: session_closed"});
+  a.acquire("named");
+  must(store().close_session("named", SessionReason::operated));
+  a.commit(a.begin("order-2").schedules(of_session("named", {.create_if_missing = false})));
+  EXPECT_EQ(a.fetch_turn().messages(), Texts{"taken 1/2: session_closed"});
+}
+
+// What runs in its first life may finish, and none of its later attempts begins in the second.
+STORE_TEST(SessionEnds, WhatRanInItsFirstLifeDoesNotGoOnInTheSecond) {
+  Worker a = join("a");
+  a.activity_lease = 1h;
+  a.commit(a.begin("order-1").schedules(of_session("gpu")).schedules(of_session("gpu")));
+  const Works works = a.fetch_activities();
+  ASSERT_EQ(works.works.size(), 2U);
+  must(store().close_session("gpu", SessionReason::operated));
+  a.commit(a.begin("order-2").schedules(of_session("gpu")));
+  EXPECT_EQ(answer(a.finish(works.works[0])), "ok");
+  EXPECT_EQ(answer(a.retry(works.works[1])), "ok");
+  EXPECT_EQ(a.fetch_turn().messages(), (Texts{"outcome 1/2: result", "taken 1/3: session_closed"}));
+  EXPECT_EQ(a.fetch_activity()->instance, "order-2");
+}
+
+// ---- what is told ---------------------------------------------------------------------------------
+
+STORE_TEST(SessionEnds, WhatIsTakenAwayIsToldWhoHeldTheSessionAndWhyItEnded) {
+  const Worker a = join("a");
+  const SessionHold hold{"gpu", a.acquire("gpu", fails()).session.generation};
+  a.commit(a.begin("order-1").schedules(of_session("gpu")));
+  must(store().fail_session(a.key, hold, SessionReason::drain_deadline));
+  const Turn told = a.fetch_turn();
+  const auto& taken = std::get<ActivityTaken>(told->messages.at(0).body);
+  EXPECT_EQ(taken.owner, "a");
+  EXPECT_EQ(taken.session_reason, SessionReason::drain_deadline);
+}
+
+STORE_TEST(SessionEnds, WhatAnActivityAbortsForIsToldToTheOthers) {
+  const Worker a = join("a");
+  a.acquire("gpu");
+  a.commit(a.begin("order-1").schedules(of_session("gpu")));
+  a.commit(a.begin("order-2").schedules(of_session("gpu")));
+  const Works works = a.fetch_activities();
+  ASSERT_EQ(works.works.size(), 2U);
+  const Work& work = works.works[0];
+  must(a.answer_with(
+      {.id = work.id(), .token = work.token, .result = Finished{"x"}, .abort_session = "it burns"}));
+  Turns fetched = a.fetch_turns();
+  ASSERT_EQ(names(fetched), (Texts{"order-1", "order-2"}));
+  const auto& taken = std::get<ActivityTaken>(fetched.turns[1]->messages[0].body);
+  EXPECT_EQ(taken.note, "it burns");
+  EXPECT_EQ(taken.session_reason, SessionReason::aborted);
+  EXPECT_EQ(taken.owner, "a");
+}
+
 // ---- later attempts ------------------------------------------------------------------------------
 
 /// Three of its activities run while the session ends: one is tried again, one put back, one finishes.

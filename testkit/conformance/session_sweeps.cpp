@@ -110,7 +110,7 @@ STORE_TEST(SessionSweeps, OfANodeThatKeepsNothingSpareWhatIsInUse) {
   a.commit(a.begin("order-1").opens_session("opened", {.on_record = true}).schedules(of_session("waits")));
   EXPECT_EQ(sweep(keeps_nothing).sessions_removed, 2U);
   Texts left;
-  for (const SessionView& view : must(store().sessions("", 100))) left.push_back(view.id);
+  for (const SessionView& view : must(store().sessions({.limit = 100}))) left.push_back(view.id);
   EXPECT_EQ(left, (Texts{"active", "fails", "opened", "waits"}));
 }
 
@@ -126,7 +126,7 @@ STORE_TEST(SessionSweeps, AnOwnerWithoutASignOfLifeLeavesOrphans) {
   EXPECT_FALSE(session("gpu").orphaned);
   pass(1us);
   EXPECT_TRUE(session("gpu").orphaned);
-  EXPECT_TRUE(must(store().sessions("", 100)).at(0).orphaned);
+  EXPECT_TRUE(must(store().sessions({.limit = 100})).at(0).orphaned);
   EXPECT_EQ(sweep(SweepRequest{}).workers_removed, 0U);
   pass(30s);
   EXPECT_EQ(sweep(SweepRequest{}).workers_removed, 1U);

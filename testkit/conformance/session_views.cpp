@@ -18,7 +18,8 @@ STORE_TEST(SessionViews, AreListedById) {
   for (const char* id : {"c", "a", "d", "b"}) a.acquire(id);
   Texts ids;
   std::string after;
-  for (auto page = must(store().sessions(after, 3)); !page.empty(); page = must(store().sessions(after, 3))) {
+  for (auto page = must(store().sessions({.after = after, .limit = 3})); !page.empty();
+       page = must(store().sessions({.after = after, .limit = 3}))) {
     for (const SessionView& view : page) ids.push_back(view.id);
     after = ids.back();
   }
@@ -31,7 +32,7 @@ STORE_TEST(SessionViews, BringWhatWasSavedOnlyWhereItIsAskedFor) {
   const SessionHold hold{"gpu", a.acquire("gpu").session.generation};
   EXPECT_EQ(session("gpu").saved_size, std::nullopt);
   must(a.release(hold, SessionReason::drained, "state"));
-  const auto listed = must(store().sessions("", 10));
+  const auto listed = must(store().sessions({.limit = 10}));
   ASSERT_EQ(listed.size(), 1U);
   EXPECT_EQ(listed[0].saved, std::nullopt);
   EXPECT_EQ(listed[0].saved_size, 5U);
@@ -91,13 +92,60 @@ STORE_TEST(SessionViews, EachStateIsListed) {
   sweep();
   a.acquire("active");
   std::map<std::string, SessionState> states;
-  for (const SessionView& view : must(store().sessions("", 100))) states[view.id] = view.state;
+  for (const SessionView& view : must(store().sessions({.limit = 100}))) states[view.id] = view.state;
   EXPECT_EQ(states, (std::map<std::string, SessionState>{{"unclaimed", SessionState::unclaimed},
                                                          {"active", SessionState::active},
                                                          {"lapsed", SessionState::lapsed},
                                                          {"expired", SessionState::expired},
                                                          {"closed", SessionState::closed},
                                                          {"failed", SessionState::failed}}));
+  EXPECT_EQ(must(store().count_sessions()),
+            (store::SessionCounts{
+                .unclaimed = 1, .active = 1, .lapsed = 1, .expired = 1, .closed = 1, .failed = 1}));
+  for (const auto& [id, state] : states) {
+    const auto listed = must(store().sessions({.states = {state}}));
+    ASSERT_EQ(listed.size(), 1U) << id;
+    EXPECT_EQ(listed[0].id, id);
+  }
+}
+
+STORE_TEST(SessionViews, OfOneMomentAreCountedAndTheLapsedOnesWhoseOwnerIsGoneApart) {
+  EXPECT_EQ(must(store().count_sessions()), store::SessionCounts{});
+  const Worker a = join("a");
+  const Worker b = join("b");
+  a.acquire("of a", {.on_record = true});
+  b.acquire("of b", {.on_record = true});
+  pass(50s);
+  must(store().refresh(b.key, false));
+  pass(50s);
+  EXPECT_EQ(must(store().count_sessions()), (store::SessionCounts{.lapsed = 2, .orphaned = 1}));
+}
+
+STORE_TEST(SessionViews, AreFilteredByStateOwnerAndQueue) {
+  store::NewWorker info = worker_info("a");
+  info.abilities.queues.names = {"", "gpu"};
+  const Worker a = join(info);
+  const Worker b = join("b");
+  for (const char* id : {"a1", "a2", "a3"}) a.acquire(id, {.queue = "gpu", .on_record = true});
+  a.acquire("a4", {.on_record = true});
+  for (const char* id : {"b1", "b2"}) b.acquire(id, {.queue = "gpu", .on_record = true});
+  must(store().close_session("a2", SessionReason::operated));
+  const auto ids = [this](const store::SessionFilter& filter) {
+    Texts texts;
+    for (const SessionView& view : must(store().sessions(filter))) texts.push_back(view.id);
+    return texts;
+  };
+  EXPECT_EQ(ids({.owner = "a"}), (Texts{"a1", "a2", "a3", "a4"})) << "one that has ended says who held it";
+  EXPECT_EQ(ids({.states = {SessionState::active}, .owner = "a"}), (Texts{"a1", "a3", "a4"}));
+  EXPECT_EQ(ids({.states = {SessionState::closed, SessionState::failed}}), Texts{"a2"});
+  EXPECT_EQ(ids({.queue = "gpu"}), (Texts{"a1", "a2", "a3", "b1", "b2"}));
+  EXPECT_EQ(ids({.queue = ""}), Texts{"a4"});
+  EXPECT_EQ(ids({.owner = "nobody"}), Texts{});
+  // Pages are full, or the last.
+  EXPECT_EQ(ids({.queue = "gpu", .limit = 2}), (Texts{"a1", "a2"}));
+  EXPECT_EQ(ids({.queue = "gpu", .after = "a2", .limit = 2}), (Texts{"a3", "b1"}));
+  EXPECT_EQ(ids({.queue = "gpu", .after = "b1", .limit = 2}), Texts{"b2"});
+  EXPECT_EQ(ids({.limit = 0}), Texts{});
 }
 
 STORE_TEST(SessionViews, TellWhatAnOperatorAsks) {
@@ -124,7 +172,7 @@ STORE_TEST(SessionViews, TellWhatAnOperatorAsks) {
   EXPECT_EQ(view.ttl_left, 1h - 5s);
   EXPECT_EQ(view.in_flight, 2U);
   EXPECT_EQ(view.queued, 1U);
-  EXPECT_EQ(must(store().sessions("", 100)).at(0), view);
+  EXPECT_EQ(must(store().sessions({.limit = 100})).at(0), view);
 }
 
 /// Acts at a later time, and tells what was added to the log of the session by that.

@@ -210,7 +210,10 @@ STORE_TEST(Sessions, AnActivityOfAClosedOneFailsInItsOwnCommit) {
   const Turn told = a.fetch_turn();
   ASSERT_EQ(told.messages(), (Texts{"news gpu: closed", "taken 1/3: session_closed"}));
   EXPECT_EQ(std::get<ActivityTaken>(told->messages.at(1).body),
-            (ActivityTaken{.reason = CancelReason::session_closed, .session = "gpu", .attempt = 0}));
+            (ActivityTaken{.reason = CancelReason::session_closed,
+                           .session = "gpu",
+                           .attempt = 0,
+                           .session_reason = SessionReason::operated}));
 }
 
 STORE_TEST(Sessions, TheEndOfTheirOpenerClosesThem) {

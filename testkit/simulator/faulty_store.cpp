@@ -304,9 +304,11 @@ StoreResult<void> FaultyStore::fail_session(WorkerKey worker, const store::Sessi
 StoreResult<store::SessionView> FaultyStore::session(std::string_view id, store::Saved saved) {
   return one("session", [&] { return inner_->session(id, saved); });
 }
-StoreResult<std::vector<store::SessionView>> FaultyStore::sessions(std::string_view after,
-                                                                   std::size_t limit) {
-  return one("sessions", [&] { return inner_->sessions(after, limit); });
+StoreResult<std::vector<store::SessionView>> FaultyStore::sessions(const store::SessionFilter& filter) {
+  return one("sessions", [&] { return inner_->sessions(filter); });
+}
+StoreResult<store::SessionCounts> FaultyStore::count_sessions() {
+  return one("count sessions", [&] { return inner_->count_sessions(); });
 }
 StoreResult<std::vector<store::SessionLogEntry>> FaultyStore::session_log(std::string_view id,
                                                                           std::uint64_t after,

@@ -87,7 +87,8 @@ class FaultyStore final : public Store {
   StoreResult<void> fail_session(WorkerKey worker, const store::SessionHold& hold,
                                  store::SessionReason reason) override;
   StoreResult<store::SessionView> session(std::string_view id, store::Saved saved) override;
-  StoreResult<std::vector<store::SessionView>> sessions(std::string_view after, std::size_t limit) override;
+  StoreResult<std::vector<store::SessionView>> sessions(const store::SessionFilter& filter) override;
+  StoreResult<store::SessionCounts> count_sessions() override;
   StoreResult<std::vector<store::SessionLogEntry>> session_log(std::string_view id, std::uint64_t after,
                                                                std::size_t limit) override;
 

@@ -56,6 +56,18 @@ TEST_P(SessionDoors, AnOpenedSessionHoldsUntilItIsClosed) {
   EXPECT_EQ(session.policy.when_lost, store::SessionPolicy::WhenLost::fail);
 }
 
+// An operator closes the session of a conversation: what waits in it fails, and the conversation goes on.
+TEST_P(SessionDoors, ASessionThatWasOnlyNamedBeginsAnewAfterItsClose) {
+  const auto rt = with("a", [](Runtime&) {});
+  const auto first = client().start("converse", {.id = "c1"}, "talk", 1).wait<std::vector<Said>>(kSoon);
+  EXPECT_TRUE(client().close_session("talk"));
+  const auto second = client().start("converse", {.id = "c2"}, "talk", 1).wait<std::vector<Said>>(kSoon);
+  EXPECT_GT(second[0].generation, first[0].generation);
+  EXPECT_TRUE(second[0].fresh);
+  EXPECT_EQ(rt->close_session("talk"), SessionOutcome::closed);
+  client().start("converse", {.id = "c3"}, "talk", 1).wait<std::vector<Said>>(kSoon);
+}
+
 Task<std::string> opens_and_ends(Context& ctx) {
   Session gpu = co_await ctx.open_session({});
   co_await gpu.activity<Said>("say", 1);
@@ -94,7 +106,10 @@ TEST_P(SessionDoors, AnOpenedSessionIsLostWithItsOwnerAndSaysSo) {
   const auto run = client().start("opens", {.id = "o"});
   ASSERT_TRUE(eventually([&] { return waiting == 1; }));
   death.begin();
-  EXPECT_EQ(run.wait<std::string>(kSoon), "the owner of session 'gpu' is gone");
+  EXPECT_EQ(
+      run.wait<std::string>(kSoon),
+      "session 'gpu' is lost: worker 'gpu-worker', which held it, gave no sign of life for longer than its "
+      "lease; open it again to begin anew");
   EXPECT_EQ(client().describe_session("gpu").reason, SessionReason::owner_lost);
   EXPECT_EQ(session_status(client().describe_session("gpu")), "failed");
   death.end();
@@ -124,7 +139,7 @@ Task<std::string> aborted_beside(Context& ctx, std::string session) {
   try {
     co_await waits;
   } catch (const SessionAborted& e) {
-    co_return e.failure().type;
+    co_return e.failure().type + ": " + e.failure().message;
   }
   co_return "done";
 }
@@ -144,7 +159,8 @@ TEST_P(SessionDoors, AnActivityMayAbortItsSessionAndTheOthersFail) {
     });
     r.orchestration("aborted", aborted_beside);
   });
-  EXPECT_EQ(rt->client().start("aborted", {.id = "o"}, "s1").wait<std::string>(kSoon), "session_aborted");
+  EXPECT_EQ(rt->client().start("aborted", {.id = "o"}, "s1").wait<std::string>(kSoon),
+            "session_aborted: session 's1' was aborted by an activity: the device is gone");
   EXPECT_TRUE(eventually([&] { return stopped.load(); }));
   EXPECT_EQ(client().describe_session("s1").note, "the device is gone");
 }

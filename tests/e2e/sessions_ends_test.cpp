@@ -1,4 +1,5 @@
 // How sessions end, as orchestrations and activities see it: loss, time to live, abort; and how they go on.
+#include "contract/forwarding_store_test.hpp"
 #include "sessions_test.hpp"
 
 #include <gtest/gtest.h>
@@ -13,17 +14,17 @@ class SessionEnds : public SessionsTest {
  protected:
   /// A worker whose activity `wait` remembers why it was asked to stop.
   std::unique_ptr<Runtime> curious(const std::string& node) {
-    return runtime(named(node, quick(log)), [&](Runtime& rt) {
-      rt.activity("wait", [this](ActivityContext& ctx) {
-        ++waiting;
-        while (!ctx.stop_token().stop_requested()) std::this_thread::sleep_for(1ms);
-        const std::lock_guard lock(mutex);
-        stopped_because.push_back(ctx.cancel_reason());
-      });
-      rt.activity("say", [node](ActivityContext& ctx, int) {
-        return Said{
-            .node = node, .generation = ctx.session()->generation.value, .fresh = ctx.session()->fresh};
-      });
+    return runtime(named(node, quick(log)), [&](Runtime& rt) { add_curious(rt, node); });
+  }
+  void add_curious(Runtime& rt, const std::string& node) {
+    rt.activity("wait", [this](ActivityContext& ctx) {
+      ++waiting;
+      while (!ctx.stop_token().stop_requested()) std::this_thread::sleep_for(1ms);
+      const std::lock_guard lock(mutex);
+      stopped_because.push_back(ctx.cancel_reason());
+    });
+    rt.activity("say", [node](ActivityContext& ctx, int) {
+      return Said{.node = node, .generation = ctx.session()->generation.value, .fresh = ctx.session()->fresh};
     });
   }
   bool stopped_for(CancelReason reason) {
@@ -76,6 +77,25 @@ Task<std::string> waits_in_opened(Context& ctx) {
   co_return waited ? "done" : waited.error().type;
 }
 
+/// The same, and says what it was told.
+Task<std::string> tells_of_its_end(Context& ctx) {
+  Session gpu = co_await ctx.open_session({.id = "gpu"});
+  const Result<void> waited = co_await gpu.activity<void>("wait").result();
+  co_return waited ? "done" : waited.error().message;
+}
+
+TEST_P(SessionEnds, ALossSaysWhoHeldTheSessionAndWhatBecameOfThem) {
+  const auto turns = turns_only([](Runtime& rt) { rt.orchestration("tells", tells_of_its_end); });
+  const auto a = curious("a");
+  const auto run = client().start("tells", {.id = "o"});
+  ASSERT_TRUE(eventually([&] { return waiting == 1; }));
+  const auto again = curious("a");
+  EXPECT_EQ(run.wait<std::string>(kSoon),
+            "session 'gpu' is lost: worker 'a', which held it, was started again, and has nothing of it in "
+            "memory; open it again to begin anew");
+  EXPECT_TRUE(stopped_for(CancelReason::session_lost)) << log->all();
+}
+
 // Its code ignores that it is asked to stop.
 TEST_P(SessionEnds, ADrainThatRunsOutOfTimeFailsWhatRunsInASessionThatCannotMove) {
   const auto turns = turns_only([](Runtime& rt) { rt.orchestration("opened", waits_in_opened); });
@@ -103,6 +123,37 @@ TEST_P(SessionEnds, ADrainThatRunsOutOfTimeFailsWhatRunsInASessionThatCannotMove
 TEST_P(SessionEnds, ALossAsksWhatRunsInTheSessionToStopAndSaysWhy) {
   const auto turns = turns_only([](Runtime& rt) { rt.orchestration("opened", waits_in_opened); });
   const auto a = curious("a");
+  const auto run = client().start("opened", {.id = "o"});
+  ASSERT_TRUE(eventually([&] { return waiting == 1; }));
+  const auto hold = client().describe_session("gpu");
+  ASSERT_TRUE(store()->fail_session(hold.worker, {"gpu", hold.generation}, SessionReason::owner_lost));
+  EXPECT_EQ(run.wait<std::string>(kSoon), "session_lost");
+  EXPECT_TRUE(stopped_for(CancelReason::session_lost)) << log->all();
+}
+
+/// Has no records of why it took activities away: they went with their leases.
+class WithoutCancelRecords final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  StoreResult<std::vector<store::CancelRecord>> cancel_records(WorkerKey) override {
+    return std::vector<store::CancelRecord>{};
+  }
+  std::vector<StoreResult<void>> renew_activities(
+      WorkerKey worker, Duration lease, std::span<const store::ActivityRenewal> activities) override {
+    auto answers = ForwardingStore::renew_activities(worker, lease, activities);
+    for (auto& answer : answers) {
+      if (!answer && answer.error().kind == StoreError::Kind::gone)
+        answer.error().reason = CancelReason::dropped;
+    }
+    return answers;
+  }
+};
+
+TEST_P(SessionEnds, ALossIsToldAsOneAlsoWhereTheRecordOfItIsGone) {
+  const auto turns = turns_only([](Runtime& rt) { rt.orchestration("opened", waits_in_opened); });
+  Runtime a(std::make_shared<WithoutCancelRecords>(store()), named("a", quick(log)));
+  add_curious(a, "a");
+  a.start();
   const auto run = client().start("opened", {.id = "o"});
   ASSERT_TRUE(eventually([&] { return waiting == 1; }));
   const auto hold = client().describe_session("gpu");

@@ -46,7 +46,9 @@ struct Shared : Counted {
 
 Task<int> count_in(Context& ctx, std::string session, int times) {
   int last = 0;
-  for (int i = 0; i < times; ++i) last = co_await ctx.activity<int>("count", {.session = session});
+  for (int i = 0; i < times; ++i) {
+    last = co_await ctx.activity<int>("count", {.session = session_or_none(session)});
+  }
   co_return last;
 }
 
@@ -231,6 +233,80 @@ TEST_P(SessionStates, ThatCannotBeMadeFailTheAttemptAndAreTriedAgain) {
   });
   EXPECT_EQ(rt->client().start("count_in", {.id = "a"}, "s1", 1).wait<int>(kSoon), 1);
   EXPECT_EQ(tries, 3);
+}
+
+TEST_P(SessionStates, ThatCannotBeSavedWithAnActivityFailItAndSayWhich) {
+  const auto rt = runtime(quick(log), [&](Runtime& r) {
+    const auto counts =
+        r.session_state<int>("count", {.save = [](const int& count) -> Payload {
+                                         if (count < 3) throw ActivityFailure("too_few", "less than three");
+                                         return encode(count);
+                                       },
+                                       .save_when = SaveState::with_each_activity});
+    r.activity("count", [counts](ActivityContext& ctx, int by) { return counts.in(ctx) += by; });
+    r.orchestration("counts", [](Context& ctx) -> Task<std::string> {
+      const auto one =
+          co_await ctx.activity<int>("count", {.session = "s", .retry = {.max_attempts = 1}}, 1).result();
+      const auto three = co_await ctx.activity<int>("count", {.session = "s"}, 3).result();
+      co_return one.error().type + ": " + one.error().message + ", then " + std::to_string(*three);
+    });
+  });
+  EXPECT_EQ(rt->client().start("counts", {.id = "c"}).wait<std::string>(kSoon),
+            "state_not_saved: state 'count' of session 's' could not be saved: less than three, then 3");
+  EXPECT_NE(rt->metrics().prometheus().find("holdfast_session_saves_failed_total 1"), std::string::npos);
+}
+
+TEST_P(SessionStates, ThatCannotBeSavedKeepTheirSessionHereUntilTheWorkerGoes) {
+  std::atomic<int> saves{0};
+  RuntimeOptions options = named("a", quick(log));
+  options.session_idle_timeout = 150ms;
+  const auto a = runtime(options, [&](Runtime& r) {
+    const auto counts = r.session_state<int>("count", {.save = [&](const int&) -> Payload {
+                                               ++saves;
+                                               throw std::runtime_error("no room for it");
+                                             }});
+    r.activity("count", [counts](ActivityContext& ctx) { return ++counts.in(ctx); });
+    r.orchestration("count_in", count_in);
+  });
+  EXPECT_EQ(a->client().start("count_in", {.id = "c"}, "s1", 1).wait<int>(kSoon), 1);
+  EXPECT_TRUE(eventually([&] { return saves >= 1; }));
+  EXPECT_TRUE(log->wait_for("the state of a session could not be saved")) << log->all();
+  EXPECT_EQ(client().describe_session("s1").owner, "a");
+  EXPECT_EQ(a->client().start("count_in", {.id = "d"}, "s1", 1).wait<int>(kSoon), 2) << "it is still there";
+  a->drain(kSoon);
+  EXPECT_EQ(log->count("a session leaves with this worker, and what changed since its state was saved last"),
+            1)
+      << log->all();
+  EXPECT_EQ(client().describe_session("s1").state, store::SessionState::unclaimed);
+}
+
+// Its worker has lost the session while it ran: what it changed can't be saved any more, so it is done again
+// where the session is now.
+TEST_P(SessionStates, WhatIsSavedWithAnActivityDoesNotCountOnceTheSessionIsAnothers) {
+  const auto turns = turns_only([](Runtime& rt) { rt.orchestration("recite", recite); });
+  Death death;
+  RuntimeOptions options = named("a", quick(log));
+  options.session_lease = 300ms;
+  options.activity_lease = 1h;
+  options.session_idle_timeout = 2h;
+  Runtime a(store(&death), options);
+  const auto lines = a.session_state<Lines>("lines", saved_by_codec<Lines>(SaveState::with_each_activity));
+  a.activity("add", [&, lines](ActivityContext& ctx, std::string line) {
+    Lines& known = lines.in(ctx);
+    known.lines.push_back("too late: " + line);
+    ++waiting;
+    while (!go_on) std::this_thread::sleep_for(1ms);
+    return known.lines;
+  });
+  a.start();
+  const auto run = client().start("recite", {.id = "r"}, "s1", Strings{"one"});
+  ASSERT_TRUE(eventually([&] { return waiting == 1; }));
+  death.begin();
+  const auto b = reciting("b", SaveState::with_each_activity, quick(log));
+  EXPECT_TRUE(eventually([&] { return b->acquire_session("s1").held(); }));
+  death.end();
+  go_on = true;
+  EXPECT_EQ(run.wait<Strings>(kSoon), Strings{"one"});
 }
 
 /// Loses the answers of commits, or keeps everything from the store, when it is told to.

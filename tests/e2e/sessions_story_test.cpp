@@ -215,6 +215,50 @@ TEST_P(SessionStory, WhoeverAsksHearsOfASessionThatOthersUse) {
   EXPECT_EQ(heard[1].substr(heard[1].find(" to ")).substr(0, 5), " to b");
 }
 
+TEST_P(SessionStory, SessionsAreCountedAndListedByStateOwnerAndQueue) {
+  const auto a = worker("a", quick(log));
+  EXPECT_TRUE(a->acquire_session("s1", {.queue = "video"}).held());
+  EXPECT_TRUE(a->acquire_session("s2").held());
+  EXPECT_TRUE(a->acquire_session("s3").held());
+  EXPECT_EQ(a->close_session("s3"), SessionOutcome::closed);
+  const Client operates = client();
+  EXPECT_EQ(operates.count_sessions(), (SessionCounts{.active = 2, .closed = 1}));
+  EXPECT_EQ(operates.list_sessions({.owner = "a"}).size(), 3U);
+  const auto active = operates.list_sessions({.states = {store::SessionState::active}});
+  ASSERT_EQ(active.size(), 2U);
+  EXPECT_EQ(active[0].id, "s1");
+  const auto video = operates.list_sessions({.queue = "video"});
+  ASSERT_EQ(video.size(), 1U);
+  EXPECT_EQ(video[0].id, "s1");
+  EXPECT_TRUE(operates.list_sessions({.owner = "b"}).empty());
+}
+
+TEST_P(SessionStory, WhatCannotBeAnIdIsRefused) {
+  const auto a = worker("a", quick(log));
+  const Client operates = client();
+  const auto refused = [](const std::function<void()>& call) -> std::string {
+    try {
+      call();
+    } catch (const ClientError& e) {
+      return "asked the store: " + std::string(e.what());
+    } catch (const Error& e) {
+      return e.failure().type;
+    }
+    return "done";
+  };
+  for (const std::string& id : {std::string("a\nb"), std::string(256, 'x'), std::string("\xff")}) {
+    EXPECT_EQ(refused([&] { static_cast<void>(operates.describe_session(id)); }), "invalid_name");
+    EXPECT_EQ(refused([&] { static_cast<void>(operates.session_log(id)); }), "invalid_name");
+    EXPECT_EQ(refused([&] { static_cast<void>(operates.list_sessions(id)); }), "invalid_name");
+    EXPECT_EQ(refused([&] { operates.close_session(id); }), "invalid_name");
+    EXPECT_EQ(refused([&] { a->acquire_session(id); }), "invalid_name");
+    EXPECT_EQ(refused([&] { a->renew_session(id); }), "invalid_name");
+    EXPECT_EQ(refused([&] { a->close_session(id); }), "invalid_name");
+  }
+  EXPECT_EQ(refused([&] { static_cast<void>(operates.describe_session("")); }), "invalid_name");
+  EXPECT_EQ(refused([&] { operates.close_session(""); }), "invalid_name");
+}
+
 TEST(SessionLogEntries, AreReadable) {
   using Kind = SessionLogEntry::Kind;
   const SessionLogEntry moved{.kind = Kind::moved,

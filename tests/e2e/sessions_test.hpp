@@ -10,7 +10,9 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -36,9 +38,16 @@ struct Said {
   bool fresh = false;
 };
 
+/// What is empty names no session.
+inline std::optional<std::string_view> session_or_none(const std::string& session) {
+  return session.empty() ? std::nullopt : std::optional<std::string_view>(session);
+}
+
 inline Task<std::vector<Said>> converse(Context& ctx, std::string session, int lines) {
   std::vector<Said> said;
-  for (int i = 0; i < lines; ++i) said.push_back(co_await ctx.activity<Said>("say", {.session = session}, i));
+  for (int i = 0; i < lines; ++i) {
+    said.push_back(co_await ctx.activity<Said>("say", {.session = session_or_none(session)}, i));
+  }
   co_return said;
 }
 
@@ -57,7 +66,7 @@ inline Task<std::vector<Said>> again(Context& ctx, std::string session, int line
 }
 
 inline Task<void> waits_in(Context& ctx, std::string session) {
-  co_await ctx.activity<void>("wait", {.session = session});
+  co_await ctx.activity<void>("wait", {.session = session_or_none(session)});
 }
 
 inline Task<std::string> upgraded(Context& ctx, std::string session) {

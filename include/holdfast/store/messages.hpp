@@ -5,6 +5,7 @@
 #include <holdfast/cancel_reason.hpp>
 #include <holdfast/clock.hpp>
 #include <holdfast/ids.hpp>
+#include <holdfast/store/sessions.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -48,6 +49,11 @@ struct ActivityTaken {
   std::string session{};       ///< when a session was the reason
   std::string last_failure{};  ///< bytes of the last attempt that failed, if any
   std::uint32_t attempt = 0;   ///< attempts begun so far
+  /// When a session was the reason that has ended, as its record says: the node that held it, if any; why it
+  /// ended; what an activity said when it aborted it.
+  std::string owner{};
+  SessionReason session_reason = SessionReason::none;
+  std::string note{};
   friend bool operator==(const ActivityTaken&, const ActivityTaken&) = default;
 };
 

@@ -5,6 +5,8 @@
 #include <holdfast/ids.hpp>
 #include <holdfast/options.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -114,6 +116,35 @@ struct SessionView {
   CalendarTime created_at{};
   CalendarTime updated_at{};
   friend bool operator==(const SessionView&, const SessionView&) = default;
+};
+
+/// Which sessions to list, by id. What is not set does not filter.
+struct SessionFilter {
+  std::vector<SessionState> states{};
+  std::optional<std::string> owner{};  ///< node; of one that has ended: who held it then
+  std::optional<std::string> queue{};  ///< of its policy; "" is the default queue
+  std::string after{};                 ///< those that come after this id
+  std::size_t limit = 100;
+
+  [[nodiscard]] bool takes(SessionState state, const std::string& its_owner,
+                           const std::string& its_queue) const {
+    return (states.empty() || std::ranges::find(states, state) != states.end()) &&
+           (!owner || *owner == its_owner) && (!queue || *queue == its_queue);
+  }
+};
+
+/// How many sessions are in which state.
+struct SessionCounts {
+  std::uint64_t unclaimed = 0;
+  std::uint64_t active = 0;
+  std::uint64_t lapsed = 0;
+  std::uint64_t orphaned = 0;  ///< those of the lapsed ones whose owner is gone
+  std::uint64_t expired = 0;   ///< by their time to live
+  std::uint64_t closed = 0;
+  std::uint64_t failed = 0;
+  friend bool operator==(const SessionCounts&, const SessionCounts&) = default;
+
+  void add(SessionState state, bool is_orphaned, std::uint64_t count = 1);
 };
 
 /// One line of the append-only session log.

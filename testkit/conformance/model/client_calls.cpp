@@ -164,8 +164,15 @@ void Comparison::look_at_sessions(On on) {
         [&](Store& store) { return store.session(name(id), store::Saved::bytes); });
     ask(on, "session_log of " + name(id), [&](Store& store) { return store.session_log(name(id), 0, 100); });
   }
-  ask(on, "sessions", [](Store& store) { return store.sessions("", 100); });
-  ask(on, "sessions after s", [](Store& store) { return store.sessions("s", 1); });
+  ask(on, "sessions", [](Store& store) { return store.sessions({.limit = 100}); });
+  ask(on, "sessions after s", [](Store& store) { return store.sessions({.after = "s", .limit = 1}); });
+  using State = store::SessionState;
+  ask(on, "sessions that are free or closed",
+      [](Store& store) { return store.sessions({.states = {State::unclaimed, State::closed}}); });
+  ask(on, "sessions of a lapsed owner",
+      [](Store& store) { return store.sessions({.states = {State::lapsed}, .owner = "ada"}); });
+  ask(on, "sessions of the default queue", [](Store& store) { return store.sessions({.queue = ""}); });
+  ask(on, "count_sessions", [](Store& store) { return store.count_sessions(); });
   ask(on, "session_log after 2", [](Store& store) { return store.session_log("", 2, 3); });
 }
 
