@@ -105,6 +105,9 @@ class ActivityContext {
   /// The queue that it came from; empty = the default one.
   [[nodiscard]] const std::string& queue() const noexcept;
 
+  /// The text that it was scheduled with, else that of its session (SessionOptions::connection); empty: none.
+  [[nodiscard]] const std::string& connection() const noexcept;
+
   /// The session that it belongs to; nothing for an activity without one.
   [[nodiscard]] const std::optional<ActivitySession>& session() const noexcept;
   /// Declares the session's state unusable. When this attempt ends, its session fails with it: what is queued

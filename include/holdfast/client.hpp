@@ -80,6 +80,8 @@ using SessionInfo = store::SessionView;
 /// Which sessions to list: states, owner, queue; `after` and `limit` for the pages.
 using SessionFilter = store::SessionFilter;
 using SessionCounts = store::SessionCounts;
+/// What became of a request to release or move a session: asked, released, free, there.
+using SessionReleased = store::WishAnswer;
 /// One line in the story of a session: what happened, to whom, when and why.
 using SessionLogEntry = store::SessionLogEntry;
 
@@ -117,6 +119,20 @@ struct ListFilter {
 struct RunPage {
   std::vector<RunInfo> runs{};        ///< newest first
   std::optional<InstanceKey> next{};  ///< there is more
+};
+
+/// How a session is released.
+struct ReleaseOptions {
+  [[no_unique_address]] detail::ByName by_name = detail::ByName();
+  /// It is taken from its worker at once, which does not save it any more: for a worker that hangs.
+  bool force = false;
+};
+/// How a session is moved.
+struct MoveOptions {
+  [[no_unique_address]] detail::ByName by_name = detail::ByName();
+  bool force = false;  ///< as in ReleaseOptions
+  /// How long it is kept for its new worker once the one before has given it up; then anybody may claim it.
+  Duration keep_for = std::chrono::minutes(5);
 };
 
 /// Needs a store and no Runtime: the work may be done in another process. Copyable; copies share their state.
@@ -266,6 +282,21 @@ class Client {
   /// named by activities begins anew with the next of them; one that was opened or given a policy stays
   /// closed. False when it had ended already. Throws ClientError (not_found).
   bool close_session(std::string_view id) const;
+  /// Has the worker that holds a session save it and give it up, as soon as nothing of it runs there:
+  /// `asked`. It lives on, and whoever needs it next claims it. `released`: its worker was gone, or it was
+  /// forced; `free`: nobody held it. Throws ClientError: not_found; conflict when it has ended, or may not
+  /// leave.
+  SessionReleased release_session(std::string_view id) const { return release_session(id, {}); }
+  SessionReleased release_session(std::string_view id, ReleaseOptions options) const;
+  /// The same, and it is kept for a worker of this node, which claims it with its next activity. `there`:
+  /// that one holds it already. Throws ClientError (conflict) also when no worker of the node is at work.
+  SessionReleased move_session(std::string_view id, std::string_view node) const {
+    return move_session(id, node, {});
+  }
+  SessionReleased move_session(std::string_view id, std::string_view node, MoveOptions options) const;
+  /// Forgets what was saved in a session, such as a state that no code can read any more. What its worker has
+  /// in memory stays. False when nothing was saved. Throws ClientError (not_found).
+  bool discard_session_state(std::string_view id) const;
 
  private:
   Run start_with(std::string_view orchestration, StartOptions options, Payload input);

@@ -82,7 +82,9 @@ struct ActivityOptions {
   [[no_unique_address]] detail::ByName by_name = detail::ByName();
   std::optional<std::string_view> session{};  ///< the id of its session; not set: none
   std::string_view queue{};                   ///< who may run it; empty = the default queue, or the session's
-  std::optional<Duration> timeout{};          ///< of one attempt; retried like any failure
+  /// A text for its code, such as the name of a device or an account: ctx.connection(). Empty: the session's.
+  std::string_view connection{};
+  std::optional<Duration> timeout{};            ///< of one attempt; retried like any failure
   std::optional<Duration> schedule_to_start{};  ///< how long it may wait for a worker
   RetryPolicy retry{};
   std::optional<int> priority{};  ///< higher goes first; 0 when it is not set

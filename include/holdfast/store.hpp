@@ -183,15 +183,29 @@ class Store {
   /// until the session is declared lost), `gone` when the session ended.
   virtual std::vector<StoreResult<void>> renew_sessions(WorkerKey worker,
                                                         std::span<const store::SessionRenewal> holds) = 0;
-  /// `lost` and `gone` as above. `conflict` when the reason is idle, displaced, drained or handed_over and an
-  /// activity of the session runs on this worker; when it is idle or displaced and something of it is queued;
-  /// or when a `fail` session that has run an activity in this generation is released without a save. What
-  /// former owners still run is not waited for. Work that is queued makes it claimable.
+  /// `lost` and `gone` as above. `conflict` when an activity of the session runs on this worker; when it is
+  /// idle or displaced and something of it is queued; or when a `fail` session that has run an activity in
+  /// this generation is released without a save. What former owners still run is not waited for. Work that is
+  /// queued makes it claimable.
   virtual std::vector<StoreResult<void>> release_sessions(
       WorkerKey worker, std::span<const store::SessionRelease> releases) = 0;
   /// Ends a session: queued items fail with session_closed, what is in flight may finish. False when it had
   /// ended already; `not_found` when there is none.
   virtual StoreResult<bool> close_session(std::string_view id, store::SessionReason reason) = 0;
+  /// A person wants a session to leave its owner, which hears of it by kCancels, finds it in
+  /// wanted_sessions(), and releases it as soon as it can; that release is `operated`, whatever reason it
+  /// gives. With `force`, and of one whose lease is over, it is released here, without a save. A wish for a
+  /// node keeps the session for that node, from its release on, for `keep_for`, and as long from being swept
+  /// away. A later wish takes the place of the one before; a claim fulfils it, the end of the session ends
+  /// it. `conflict` when the session has ended; when it is a `fail` session whose lease is over, or, with
+  /// `force`, that has run an activity in this generation; and when no worker of the node is at work.
+  virtual StoreResult<store::WishAnswer> ask_for_session(std::string_view id,
+                                                         const store::SessionWish& wish) = 0;
+  /// Those that this worker owns and that somebody asks for; by id.
+  virtual StoreResult<std::vector<store::SessionHold>> wanted_sessions(WorkerKey worker) = 0;
+  /// Forgets what was saved in a session; its owner's memory stays as it is. False when there was nothing;
+  /// `not_found` when there is no such session.
+  virtual StoreResult<bool> discard_session_state(std::string_view id) = 0;
   /// A `fail` session of this worker that can't be handed over is lost now, with this reason.
   virtual StoreResult<void> fail_session(WorkerKey worker, const store::SessionHold& hold,
                                          store::SessionReason reason) = 0;

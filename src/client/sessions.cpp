@@ -1,4 +1,5 @@
 // Sessions as clients see them.
+#include "base/check_options.hpp"
 #include "client/core.hpp"
 
 #include <holdfast/client.hpp>
@@ -86,6 +87,30 @@ bool Client::close_session(std::string_view id) const {
     if (closed) return *closed || in_doubt;
     in_doubt = true;
     return closed;
+  });
+}
+
+SessionReleased Client::release_session(std::string_view id, ReleaseOptions options) const {
+  const std::string checked = detail::checked_name("a session", id);
+  return core_->call([&] { return core_->store().ask_for_session(checked, {.force = options.force}); });
+}
+
+SessionReleased Client::move_session(std::string_view id, std::string_view node, MoveOptions options) const {
+  const std::string checked = detail::checked_name("a session", id);
+  detail::check_delay("the move of session '" + checked + "'", "keep_for", options.keep_for);
+  const store::SessionWish wish{
+      .to = detail::checked_name("a node", node), .keep_for = options.keep_for, .force = options.force};
+  return core_->call([&] { return core_->store().ask_for_session(checked, wish); });
+}
+
+bool Client::discard_session_state(std::string_view id) const {
+  const std::string checked = detail::checked_name("a session", id);
+  bool in_doubt = false;
+  return core_->call([&]() -> StoreResult<bool> {
+    StoreResult<bool> discarded = core_->store().discard_session_state(checked);
+    if (discarded) return *discarded || in_doubt;
+    in_doubt = true;
+    return discarded;
   });
 }
 

@@ -181,7 +181,7 @@ TEST(HistoryJson, ErrorsNameTheEventAndTheField) {
       "event 1 (activity_scheduled): settings.retry.max_attempts: expected integer, found string \"x\"");
   EXPECT_EQ(error_of(R"([{"kind":"activity_scheduled","settings":{"session":{}}}])"),
             "event 1 (activity_scheduled): settings.session: there is no such field; there are queue, "
-            "worker_session, timeout, schedule_to_start, retry, priority");
+            "worker_session, timeout, schedule_to_start, retry, priority, connection");
   EXPECT_EQ(error_of(R"([{"kind":"timer_started","deu":5}])"),
             "event 1 (timer_started): deu: there is no such field; there are event, kind, due");
   EXPECT_EQ(error_of(R"([{"kind":"event_awaited","name":"a","name":"b"}])"),

@@ -35,8 +35,8 @@ struct JsonForm;
 template <class T>
 inline constexpr auto json_names = detail::field_names<T>;
 template <>
-inline constexpr std::array<std::string_view, 6> json_names<detail::ActivitySettings> = {
-    "queue", "worker_session", "timeout", "schedule_to_start", "retry", "priority"};
+inline constexpr std::array<std::string_view, 7> json_names<detail::ActivitySettings> = {
+    "queue", "worker_session", "timeout", "schedule_to_start", "retry", "priority", "connection"};
 template <>
 inline constexpr std::array<std::string_view, 11> json_names<detail::SessionSettings> = {
     "session_id",        "queue",

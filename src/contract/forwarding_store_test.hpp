@@ -82,6 +82,16 @@ class ForwardingStore : public Store {
   StoreResult<bool> close_session(std::string_view id, store::SessionReason reason) override {
     return to_->close_session(id, reason);
   }
+  StoreResult<store::WishAnswer> ask_for_session(std::string_view id,
+                                                 const store::SessionWish& wish) override {
+    return to_->ask_for_session(id, wish);
+  }
+  StoreResult<std::vector<store::SessionHold>> wanted_sessions(WorkerKey worker) override {
+    return to_->wanted_sessions(worker);
+  }
+  StoreResult<bool> discard_session_state(std::string_view id) override {
+    return to_->discard_session_state(id);
+  }
   StoreResult<void> fail_session(WorkerKey worker, const store::SessionHold& hold,
                                  store::SessionReason reason) override {
     return to_->fail_session(worker, hold, reason);

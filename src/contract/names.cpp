@@ -35,6 +35,7 @@ std::string_view to_string(CancelRecord::State state) noexcept { return detail::
 std::string_view to_string(InstanceStatus status) noexcept { return detail::enum_name(status); }
 std::string_view to_string(Reuse reuse) noexcept { return detail::enum_name(reuse); }
 std::string_view to_string(SessionLogEntry::Kind kind) noexcept { return detail::enum_name(kind); }
+std::string_view to_string(WishAnswer answer) noexcept { return detail::enum_name(answer); }
 std::string_view to_string(SessionPolicy::WhenLost when) noexcept { return detail::enum_name(when); }
 std::string_view to_string(SessionReason reason) noexcept { return detail::enum_name(reason); }
 std::string_view to_string(SessionState state) noexcept { return detail::enum_name(state); }

@@ -143,6 +143,7 @@ TEST(Api, TypedHandles) {
 inline constexpr Activity<void()> with_all_options{"all",
                                                    {.session = "s",
                                                     .queue = "q",
+                                                    .connection = "c",
                                                     .timeout = 1s,
                                                     .schedule_to_start = 2s,
                                                     .retry = {.max_attempts = 3,

@@ -38,7 +38,8 @@ ActivitySettings activity_settings(const ActivityOptions& options) {
                             .timeout = options.timeout,
                             .schedule_to_start = options.schedule_to_start,
                             .retry = retry_settings(options.retry),
-                            .priority = options.priority.value_or(0)};
+                            .priority = options.priority.value_or(0),
+                            .connection = std::string(options.connection)};
   if (options.session) {
     settings.session = SessionSettings{.id = checked_name("a session", *options.session)};
   }
@@ -80,6 +81,7 @@ ActivityOptions merged(const ActivityOptions& handle, const ActivityOptions& cal
   const RetryPolicy& under = handle.retry;
   return {.session = value(call.session, handle.session),
           .queue = text(call.queue, handle.queue),
+          .connection = text(call.connection, handle.connection),
           .timeout = value(call.timeout, handle.timeout),
           .schedule_to_start = value(call.schedule_to_start, handle.schedule_to_start),
           .retry = {.max_attempts = value(over.max_attempts, under.max_attempts),

@@ -38,6 +38,14 @@ std::optional<CalendarTime> ActivityContext::deadline() const noexcept {
 
 const std::string& ActivityContext::queue() const noexcept { return call_.locked().queue; }
 
+const std::string& ActivityContext::connection() const noexcept {
+  static const std::string kNone;
+  const std::string& own = call_.scheduled().settings->connection;
+  if (!own.empty()) return own;
+  const auto& session = call_.locked().session;
+  return session ? session->connection : kNone;
+}
+
 const std::optional<ActivitySession>& ActivityContext::session() const noexcept {
   static const std::optional<ActivitySession> kNone;
   return call_.stay() != nullptr ? call_.stay()->shown() : kNone;

@@ -191,6 +191,7 @@ void KeepStep::look_for_cancels() {
   }
   for (const store::CancelRecord& record : *records)
     desk_.cancel(record.id, record.token, record.reason, asked - record.age);
+  sessions_.look_for_wanted();  // whoever asks for one tells it in the same way
 }
 
 void KeepStep::acknowledge() {
@@ -248,6 +249,9 @@ void KeepStep::sweep() {
     log(*worker_.logger, LogLevel::info, "activities were not started in time",
         {{"count", swept->activities_timed_out}});
   }
+  worker_.counters.sessions_swept_expired.add(swept->sessions_expired);
+  worker_.counters.sessions_swept_lost.add(swept->sessions_lost);
+  worker_.counters.sessions_swept_removed.add(swept->sessions_removed);
   if (swept->sessions_expired + swept->sessions_lost + swept->sessions_removed > 0) {
     log(*worker_.logger, LogLevel::info, "sessions were swept",
         {{"expired", swept->sessions_expired},

@@ -35,6 +35,7 @@ Node::Node(std::shared_ptr<Store> store, RuntimeOptions options, Registry regist
 StoreResult<void> Node::join() {
   if (auto joined = register_worker(); !joined) return joined;
   worker_.accepting = true;
+  worker_.counters.session_limit.add(worker_.options.session_limit);
   log(*worker_.logger, LogLevel::info, "worker started",
       {{"build", worker_.options.build}, {"slots", worker_.slots}, {"store", worker_.store->description()}});
   return {};
@@ -173,6 +174,7 @@ bool Node::leave() {
          {"sessions", kept.sessions},
          {"store", left ? "answers" : left.error().message}});
   }
+  worker_.counters.session_limit.add(-static_cast<double>(worker_.options.session_limit));
   if (said_superseded_) worker_.counters.superseded.add(-1);
   log(*worker_.logger, LogLevel::info, "worker stopped");
   worker_.logger->close();

@@ -101,7 +101,7 @@ void SessionDesk::claim_again(const HeldPointer& pointer, const store::SessionGr
   held.asked = asked;
   held.lease_until = after(asked, grant.lease);
   held.idle_timeout = grant.idle_timeout;
-  held.lapsed = held.said_overdue = false;
+  held.lapsed = held.said_overdue = held.wanted_back = false;
   show(held);
   look_by(pointer, leaves_at(held));
   note_lease(held);

@@ -112,6 +112,8 @@ class SessionDesk {
   /// Another session waits for a worker that has room, as the store said when it was `asked`. Whoever fetches
   /// says so again while it does.
   void want_room(BootTime asked);
+  /// Somebody asks for these: they leave as soon as they are at rest.
+  void want_back(std::span<const store::SessionHold> holds);
   /// These have work that only others can do.
   void want_hand_over(std::span<const store::SessionHold> holds);
   /// This one was claimed for an activity that there was no slot for after all; unless it is in use by now.
@@ -175,6 +177,7 @@ class SessionDesk {
     BootTime looked_at = kLongAgo;  ///< since it has lapsed
     bool said_overdue = false;
     bool hand_over = false;
+    bool wanted_back = false;
     bool refused = false;  ///< the store would not let it go
     bool said_stranded = false;
     std::optional<Leaving> leaving{};

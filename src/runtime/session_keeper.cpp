@@ -76,6 +76,17 @@ BootTime SessionKeeper::retry_time(StoreTrouble& trouble, std::string_view what,
   return kLongAgo;
 }
 
+// When the store does not answer, the next renewal asks again.
+void SessionKeeper::look_for_wanted() {
+  if (sessions_.size() == 0) return;
+  const auto wanted = worker_.store->wanted_sessions(WorkerKey{worker_.key});
+  if (wanted) {
+    sessions_.want_back(*wanted);
+  } else if (may_pass(wanted.error())) {
+    others_.failed("read which sessions are asked for", wanted.error());
+  }
+}
+
 // One call for all of them. A store that doesn't answer is asked again, also when the leases are over:
 // whether they are is for the store to say.
 void SessionKeeper::renew(BootTime now) {
@@ -105,6 +116,7 @@ void SessionKeeper::renew(BootTime now) {
     }
   }
   log(*worker_.logger, LogLevel::debug, "sessions renewed", {{"count", count}, {"of", renewals.size()}});
+  if (count > 0) look_for_wanted();  // the news of it may get lost
 }
 
 // A session whose lease is over stays in memory for as long as nobody else has claimed it; and this worker

@@ -24,6 +24,8 @@ class SessionKeeper {
     bool fetch = false;  ///< fetching may find more
   };
   Done step();
+  /// Looks whether somebody asks for sessions of this worker.
+  void look_for_wanted();
   /// This worker has no more time: sessions that can't be handed over are lost. Any thread.
   void give_up() noexcept { giving_up_ = true; }
   /// All that is left, at once: this worker leaves. Returns how many the store has not let go, which others

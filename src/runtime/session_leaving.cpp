@@ -24,15 +24,24 @@ constexpr Duration kSavePause = 1s;
 // enough. What takes longer to save does not hold up others.
 constexpr Duration kRoomSoon = 1s;
 
-// One for each reason, of which there are few; never one for each session.
-void count_as_left(Metrics& metrics, SessionReason reason) {
-  metrics
-      .counter("holdfast_sessions_left_total", "Sessions that have left a worker, by the reason.",
-               {{"reason", std::string(to_string(reason))}})
-      .add();
-}
-
 }  // namespace
+
+void SessionDesk::want_back(std::span<const store::SessionHold> holds) {
+  const std::lock_guard lock(mutex_);
+  bool any = false;
+  for (const store::SessionHold& hold : holds) {
+    const HeldPointer held = find_current(hold);
+    // One that nobody else may follow was asked for, and the store would not let it go: not every time.
+    if (!held || (held->wanted_back && held->fails)) continue;
+    if (!std::exchange(held->wanted_back, true)) {
+      log(*worker_.logger, LogLevel::info, "a session is asked for; it leaves as soon as it is at rest",
+          {{"session", hold.id}, {"generation", hold.generation.value}});
+    }
+    held->hand_over = any = true;
+    if (held->activities == 0) look_by(held, leaves_at(*held));
+  }
+  if (any) worker_.poke(Step::keep);
+}
 
 void SessionDesk::want_hand_over(std::span<const store::SessionHold> holds) {
   if (holds.empty()) return;
@@ -123,7 +132,9 @@ void SessionDesk::choose_leavers(bool draining) {
     if (const BootTime due = leaves_at(*held); due > now) {
       look_by(held, due);
     } else {
-      begin_to_leave(held, held->hand_over ? SessionReason::handed_over : SessionReason::idle);
+      begin_to_leave(held, held->wanted_back ? SessionReason::operated
+                           : held->hand_over ? SessionReason::handed_over
+                                             : SessionReason::idle);
     }
   }
   if (!is_room_wanted()) return;
@@ -250,15 +261,19 @@ void SessionDesk::stays(const store::SessionHold& hold, const std::string& why) 
   const std::lock_guard lock(mutex_);
   const HeldPointer held = find_current(hold);
   if (!held) return;
-  const bool stranded = held->fails && held->leaving && held->leaving->reason == SessionReason::handed_over;
-  if (stranded && !std::exchange(held->said_stranded, true)) {
+  const SessionReason leaves_for = held->leaving ? held->leaving->reason : SessionReason::none;
+  const bool stranded = held->fails && leaves_for == SessionReason::handed_over;
+  if (held->fails && leaves_for == SessionReason::operated) {
+    log(*worker_.logger, LogLevel::warn, "a session that was asked for can't leave; close it to end it",
+        {{"session", hold.id}, {"generation", hold.generation.value}, {"error", why}});
+  } else if (stranded && !std::exchange(held->said_stranded, true)) {
     log(*worker_.logger, LogLevel::warn,
         "a session has work that this worker has no code for, and can't go to a worker that has; close it to "
         "end that work",
         {{"session", hold.id}, {"generation", hold.generation.value}, {"error", why}});
   }
-  const bool displaced = held->leaving && held->leaving->reason == SessionReason::displaced;
-  held->hand_over = false;
+  const bool displaced = leaves_for == SessionReason::displaced;
+  held->hand_over = held->wanted_back && !held->fails;
   held->refused = true;
   rest_from_now(held);  // what is queued or backs off is activity
   come_back(held, after(worker_.now(), kReleasePause));
@@ -290,7 +305,7 @@ void SessionDesk::leave(const HeldPointer& held, SessionReason reason) {
   room_made_at_ = worker_.now();
   held->memory.reset();
   worker_.counters.sessions_held.add(-1);
-  count_as_left(*worker_.metrics, reason);
+  sessions_left(*worker_.metrics, reason).add();
   const Duration quiet = quiet_for(*held, worker_.now());
   log(*worker_.logger, LogLevel::info, "a session has left this worker",
       {{"session", held->hold.id},

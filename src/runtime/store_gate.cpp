@@ -172,6 +172,16 @@ std::vector<StoreResult<void>> StoreGate::release_sessions(WorkerKey worker,
 StoreResult<bool> StoreGate::close_session(std::string_view id, store::SessionReason reason) {
   return one([&] { return inner_->close_session(id, reason); });
 }
+StoreResult<store::WishAnswer> StoreGate::ask_for_session(std::string_view id,
+                                                          const store::SessionWish& wish) {
+  return one([&] { return inner_->ask_for_session(id, wish); });
+}
+StoreResult<std::vector<store::SessionHold>> StoreGate::wanted_sessions(WorkerKey worker) {
+  return one([&] { return inner_->wanted_sessions(worker); });
+}
+StoreResult<bool> StoreGate::discard_session_state(std::string_view id) {
+  return one([&] { return inner_->discard_session_state(id); });
+}
 StoreResult<void> StoreGate::fail_session(WorkerKey worker, const store::SessionHold& hold,
                                           store::SessionReason reason) {
   return one([&] { return inner_->fail_session(worker, hold, reason); });

@@ -121,7 +121,19 @@ std::optional<std::string> problem_of(const store::SessionPolicy& policy, const 
          in_ms(options.activity_lease / 3) + "): otherwise a running activity could lose its session";
 }
 
+Counter& sessions_left(Metrics& metrics, store::SessionReason reason) {
+  return metrics.counter("holdfast_sessions_left_total", "Sessions that have left a worker, by the reason.",
+                         {{"reason", std::string(to_string(reason))}});
+}
+
 namespace {
+
+Counter& sessions_swept(Metrics& metrics, const char* end) {
+  return metrics.counter("holdfast_sessions_swept_total",
+                         "Sessions of the store that sweeps found past their time to live, lost with their "
+                         "workers, or of no more use.",
+                         {{"end", end}});
+}
 
 Gauge& sessions_in_state(Metrics& metrics, const char* state) {
   return metrics.gauge("holdfast_sessions",
@@ -181,7 +193,11 @@ Counters::Counters(Metrics& metrics)
       session_saves_failed(metrics.counter(
           "holdfast_session_saves_failed_total",
           "States of sessions that the code of the program could not save: with an activity, or to leave.")),
+      sessions_swept_expired(sessions_swept(metrics, "expired")),
+      sessions_swept_lost(sessions_swept(metrics, "lost")),
+      sessions_swept_removed(sessions_swept(metrics, "removed")),
       sessions_held(metrics.gauge("holdfast_sessions_held", "Sessions that workers hold.")),
+      session_limit(metrics.gauge("holdfast_session_limit", "Sessions that workers may hold.")),
       sessions_active(sessions_in_state(metrics, "active")),
       sessions_leaving(sessions_in_state(metrics, "leaving")),
       sessions_lapsed_now(sessions_in_state(metrics, "lapsed")),
@@ -189,7 +205,17 @@ Counters::Counters(Metrics& metrics)
                                      latency_buckets())),
       cancel_seconds(metrics.histogram("holdfast_cancel_seconds",
                                        "From the commit that took an activity away to its stop token.",
-                                       latency_buckets())) {}
+                                       latency_buckets())) {
+  // Those that all workers may have are there from the beginning, so that a rate can be taken of them.
+  using store::SessionReason;
+  for (const SessionReason reason :
+       {SessionReason::idle, SessionReason::drained, SessionReason::displaced, SessionReason::handed_over,
+        SessionReason::operated, SessionReason::owner_lost, SessionReason::owner_restarted,
+        SessionReason::drain_deadline, SessionReason::ttl, SessionReason::closed_by_code,
+        SessionReason::aborted, SessionReason::lapsed}) {
+    static_cast<void>(sessions_left(metrics, reason));
+  }
+}
 
 namespace {
 

@@ -52,7 +52,11 @@ struct Counters {
   Counter& sessions_reclaimed;
   Counter& sessions_lapsed;
   Counter& session_saves_failed;
+  Counter& sessions_swept_expired;  // these three are what sweeps of this worker found
+  Counter& sessions_swept_lost;
+  Counter& sessions_swept_removed;
   Gauge& sessions_held;
+  Gauge& session_limit;
   Gauge& sessions_active;  // these three are those that are held, by their state
   Gauge& sessions_leaving;
   Gauge& sessions_lapsed_now;
@@ -125,6 +129,10 @@ struct Worker {
 
 /// Throws std::invalid_argument when options don't go together, naming both values.
 void check_options(const RuntimeOptions& options);
+/// Sessions that have left a worker for this reason. One for each reason, of which there are few; never one
+/// for each session.
+Counter& sessions_left(Metrics& metrics, store::SessionReason reason);
+
 /// Why a session with this policy could be lost by a worker with these options while an activity runs in it,
 /// naming both values; nothing when it could not.
 std::optional<std::string> problem_of(const store::SessionPolicy& policy, const RuntimeOptions& options);

@@ -179,6 +179,21 @@ StoreResult<bool> MemoryStore::close_session(std::string_view id, SessionReason 
   return answer<bool>("memory.close_session",
                       [=](Transaction& tx) { return rules::close_session(tx, id, reason); });
 }
+StoreResult<store::WishAnswer> MemoryStore::ask_for_session(std::string_view id,
+                                                            const store::SessionWish& wish) {
+  return answer<store::WishAnswer>("memory.ask_for_session",
+                                   [&](Transaction& tx) { return rules::ask_for_session(tx, id, wish); });
+}
+StoreResult<std::vector<SessionHold>> MemoryStore::wanted_sessions(WorkerKey worker) {
+  using Holds = std::vector<SessionHold>;
+  return answer<Holds>("memory.wanted_sessions", [=](Transaction& tx) -> StoreResult<Holds> {
+    return rules::wanted_sessions(tx, worker);
+  });
+}
+StoreResult<bool> MemoryStore::discard_session_state(std::string_view id) {
+  return answer<bool>("memory.discard_session_state",
+                      [=](Transaction& tx) { return rules::discard_session_state(tx, id); });
+}
 StoreResult<void> MemoryStore::fail_session(WorkerKey worker, const SessionHold& hold, SessionReason reason) {
   return answer<void>("memory.fail_session",
                       [&](Transaction& tx) { return rules::fail_session(tx, worker, hold, reason); });

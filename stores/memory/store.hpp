@@ -66,6 +66,10 @@ class MemoryStore final : public Store {
   std::vector<StoreResult<void>> release_sessions(WorkerKey worker,
                                                   std::span<const SessionRelease> releases) override;
   StoreResult<bool> close_session(std::string_view id, SessionReason reason) override;
+  StoreResult<store::WishAnswer> ask_for_session(std::string_view id,
+                                                 const store::SessionWish& wish) override;
+  StoreResult<std::vector<store::SessionHold>> wanted_sessions(WorkerKey worker) override;
+  StoreResult<bool> discard_session_state(std::string_view id) override;
   StoreResult<void> fail_session(WorkerKey worker, const SessionHold& hold, SessionReason reason) override;
   StoreResult<SessionView> session(std::string_view id, store::Saved saved) override;
   StoreResult<std::vector<SessionView>> sessions(const store::SessionFilter& filter) override;

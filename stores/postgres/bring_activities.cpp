@@ -282,6 +282,8 @@ std::vector<std::string> WorkingSet::take_sessions(const Answer& answer) {
     session.created_at = row.next<CalendarTime>();
     session.updated_at = row.next<CalendarTime>();
     session.held_since = row.next<Generation>();
+    session.wanted = row.next<std::optional<std::string>>();
+    session.wanted_for = row.next<Duration>();
     if (read_sessions_.contains(session.id)) continue;
     asked_sessions_.insert(session.id);
     read_sessions_.emplace(session.id, session);

@@ -48,6 +48,7 @@ std::vector<store::CancelRecord> view_cancels(WorkingSet& set, WorkerKey worker)
 std::vector<store::QueueDepth> view_queues(WorkingSet& set);
 std::vector<store::SessionView> view_sessions(WorkingSet& set, const store::SessionFilter& filter);
 store::SessionCounts count_sessions(WorkingSet& set);
+std::vector<store::SessionHold> wanted_sessions(WorkingSet& set, WorkerKey worker);
 std::vector<store::SessionLogEntry> view_session_log(WorkingSet& set, std::string_view id,
                                                      std::uint64_t after, std::size_t limit);
 StoreResult<store::InstanceView> find(WorkingSet& set, std::string_view instance);

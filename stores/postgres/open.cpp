@@ -171,7 +171,8 @@ void check_schema(const std::string& schema) {
 }  // namespace
 
 std::span<const Migration> migrations() {
-  static constexpr std::array kAll{Migration{1, kMigration1}, Migration{2, kMigration2}};
+  static constexpr std::array kAll{Migration{1, kMigration1}, Migration{2, kMigration2},
+                                   Migration{3, kMigration3}};
   return kAll;
 }
 

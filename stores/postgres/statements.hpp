@@ -474,11 +474,12 @@ inline constexpr Statement kSessionsLockedBy{
     "postgres.sessions_locked_by",
     "SELECT DISTINCT session FROM activities WHERE ns = $1 AND locked AND token = $2 AND until > $3"
     " AND session IS NOT NULL"};
-/// Whether a session is kept for another node than that of `worker`: the one that held it, which was started
-/// again.
-#define HOLDFAST_KEPT_FROM(worker, now)                    \
-  "(s.restarted AND s.worker = 0 AND s.lease_until > " now \
-  " AND s.last_owner <> coalesce((SELECT x.node FROM workers AS x WHERE x.key = " worker "), ''))"
+/// Whether a session is kept for another node than that of `worker`: the one that a person has named, or the
+/// one that held it, which was started again.
+#define HOLDFAST_KEPT_FROM(worker, now)                                                                      \
+  "((s.restarted OR s.wanted IS NOT NULL) AND s.worker = 0 AND s.lease_until > " now                         \
+  " AND coalesce(s.wanted, s.last_owner) <> coalesce((SELECT x.node FROM workers AS x WHERE x.key = " worker \
+  "), ''))"
 /// Sessions that the worker holds, and, unless $8, those that it may claim, in the order of their first items
 /// that it may take: whether it holds it, since when the oldest of these items waits (null: there is none),
 /// and whether there are others that it can't run. Sessions without any item are never looked at, however
@@ -491,7 +492,7 @@ inline constexpr Statement kSessionsFor{
     " FROM busy AS b WHERE b.id IS NOT NULL)"
     " SELECT s.id, s.worker = $2 AND s.lease_until > $6, i.oldest, o.strange FROM busy AS b"
     " CROSS JOIN LATERAL (SELECT l.id, l.worker, l.lease_until, l.ended, l.ttl_until, l.reclaim,"
-    " l.requirements, l.max_concurrent, l.restarted, l.last_owner FROM sessions AS l WHERE l.ns = $1 AND l.id = b.id OFFSET 0) AS s"
+    " l.requirements, l.max_concurrent, l.restarted, l.last_owner, l.wanted FROM sessions AS l WHERE l.ns = $1 AND l.id = b.id OFFSET 0) AS s"
     " LEFT JOIN LATERAL (SELECT a.rank, d.since, a.key, a.execution, a.event, min(d.since) OVER () AS oldest"
     " FROM activities AS a JOIN kinds AS k ON k.id = a.kind AND k.name = ANY($3::text[])"
     " AND ($4 OR k.queue = ANY($5::text[])) CROSS JOIN LATERAL (SELECT CASE WHEN a.locked THEN a.until"
@@ -600,7 +601,7 @@ inline constexpr Statement kUpsertCancels{
   "s.id, s.policy, s.ended, s.reason, s.note, s.owner, s.worker, s.generation, s.lease_until, s.lease," \
   " s.idle_timeout, s.last_owner, s.last_worker, s.planned, s.restarted, s.ran, s.last_activity,"       \
   " s.changed, s.ttl_until, s.opener, s.opened_by, octet_length(s.saved), s.saved_version,"             \
-  " s.created_at, s.updated_at, s.held_since"
+  " s.created_at, s.updated_at, s.held_since, s.wanted, s.wanted_for"
 
 /// $2 to $4: those of these activities. $5: those named. $6: those that have to do with instances which end.
 inline constexpr Statement kSessions{
@@ -662,6 +663,10 @@ inline constexpr Statement kHeldByAll{
     "postgres.held_by_all",
     "SELECT worker, count(*)::integer, min(lease_until) FROM sessions WHERE ns = $1 AND worker <> 0"
     " AND ended IS NULL AND lease_until > $2 GROUP BY worker"};
+inline constexpr Statement kWantedSessions{
+    "postgres.wanted_sessions",
+    "SELECT id, generation FROM sessions WHERE ns = $1 AND worker = $2 AND wanted IS NOT NULL"
+    " AND ended IS NULL ORDER BY id"};
 inline constexpr Statement kOwnedByNode{
     "postgres.owned_by_node",
     "SELECT id FROM sessions WHERE ns = $1 AND worker <> 0 AND ended IS NULL AND owner = $2"};
@@ -674,16 +679,16 @@ inline constexpr Statement kUpsertSessions{
     "INSERT INTO sessions AS s (ns, id, policy, ended, reason, note, owner, worker, generation, lease_until,"
     " lease, idle_timeout, last_owner, last_worker, planned, restarted, ran, last_activity, changed,"
     " ttl_until, opener, opened_by, saved, saved_version, created_at, updated_at, reclaim, on_record,"
-    " max_concurrent, held_since, requirements)"
+    " max_concurrent, held_since, requirements, wanted, wanted_for)"
     " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,"
-    " $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31)"
+    " $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $33, $34)"
     " ON CONFLICT (ns, id) DO UPDATE SET policy = $3, ended = $4, reason = $5, note = $6, owner = $7,"
     " worker = $8, generation = $9, lease_until = $10, lease = $11, idle_timeout = $12, last_owner = $13,"
     " last_worker = $14, planned = $15, restarted = $16, ran = $17, last_activity = $18, changed = $19,"
     " ttl_until = $20, opener = $21, opened_by = $22,"
     " saved = CASE WHEN $32 THEN s.saved ELSE $23 END, saved_version = $24, created_at = $25,"
     " updated_at = $26, reclaim = $27, on_record = $28, max_concurrent = $29, held_since = $30,"
-    " requirements = $31"};
+    " requirements = $31, wanted = $33, wanted_for = $34"};
 inline constexpr Statement kDeleteSessions{"postgres.delete_sessions",
                                            "DELETE FROM sessions WHERE ns = $1 AND id = ANY($2::text[])"};
 inline constexpr Statement kInsertLog{
@@ -837,6 +842,8 @@ inline constexpr Statement kNextSession{
     "postgres.next_session",
     "SELECT min(ttl_until) FILTER (WHERE ended IS NULL AND ttl_until > $2),"
     " min(lease_until) FILTER (WHERE ended IS NULL AND worker <> 0 AND lease_until > $2),"
+    " min(changed) FILTER (WHERE ended IS NULL AND worker = 0 AND NOT on_record AND saved IS NULL"
+    " AND changed > $2),"
     " min(CASE WHEN worker <> 0 THEN lease_until ELSE changed END)"
     " FILTER (WHERE ended IS NULL AND NOT on_record AND saved IS NOT NULL"
     " AND (CASE WHEN worker <> 0 THEN lease_until ELSE changed END) > $3),"

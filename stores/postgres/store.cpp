@@ -283,6 +283,31 @@ StoreResult<bool> PostgresStore::close_session(std::string_view id, store::Sessi
       [=](WorkingSet& set) { set.need().sessions.emplace(id); });
 }
 
+StoreResult<store::WishAnswer> PostgresStore::ask_for_session(std::string_view id,
+                                                              const store::SessionWish& wish) {
+  return write<store::WishAnswer>(
+      Caller::client,
+      [&](WorkingSet& set) {
+        if (!wish.to.empty()) {
+          set.want_all_workers();
+          set.bring();
+        }
+        return rules::ask_for_session(set.tx(), id, wish);
+      },
+      [=](WorkingSet& set) { set.need().sessions.emplace(id); });
+}
+
+StoreResult<std::vector<store::SessionHold>> PostgresStore::wanted_sessions(WorkerKey worker) {
+  return read<std::vector<store::SessionHold>>(
+      [=](WorkingSet& set) { return postgres_store::wanted_sessions(set, worker); });
+}
+
+StoreResult<bool> PostgresStore::discard_session_state(std::string_view id) {
+  return write<bool>(
+      Caller::client, [=](WorkingSet& set) { return rules::discard_session_state(set.tx(), id); },
+      [=](WorkingSet& set) { set.need().sessions.emplace(id); });
+}
+
 StoreResult<void> PostgresStore::fail_session(WorkerKey worker, const store::SessionHold& hold,
                                               store::SessionReason reason) {
   return write<void>(

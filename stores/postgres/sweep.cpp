@@ -91,8 +91,8 @@ class Due {
     });
     set_.ask(sql::kNextSession, times, [this, state, record](const Answer& answer) {
       Row row(answer, 0);
-      for (const Duration kept :
-           {Duration::zero(), Duration::zero(), state, record, record, std::max(state, record)}) {
+      for (const Duration kept : {Duration::zero(), Duration::zero(), Duration::zero(), state, record, record,
+                                  std::max(state, record)}) {
         const auto from = row.next<std::optional<BootTime>>();
         if (from) next_ = std::min(next_, after(*from, kept));
       }

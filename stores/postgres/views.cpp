@@ -188,6 +188,19 @@ store::SessionCounts count_sessions(WorkingSet& set) {
   return counts;
 }
 
+std::vector<store::SessionHold> wanted_sessions(WorkingSet& set, WorkerKey worker) {
+  std::vector<store::SessionHold> holds;
+  set.ask(sql::kWantedSessions, Parameters(set.ns(), worker), [&](const Answer& answer) {
+    for (int i = 0; i < answer.rows(); ++i) {
+      Row row(answer, i);
+      auto id = row.next<std::string>();
+      holds.push_back({std::move(id), row.next<Generation>()});
+    }
+  });
+  set.bring();
+  return holds;
+}
+
 std::vector<store::SessionLogEntry> view_session_log(WorkingSet& set, std::string_view id,
                                                      std::uint64_t after, std::size_t limit) {
   std::vector<store::SessionLogEntry> entries;

@@ -49,7 +49,7 @@ auto columns_of(const Session& s) {
   return std::tie(s.ended, s.reason, s.note, s.owner, s.worker, s.generation, s.held_since, s.lease_until,
                   s.lease, s.idle_timeout, s.last_owner, s.last_worker, s.planned, s.restarted, s.ran,
                   s.last_activity, s.changed, s.ttl_until, s.opener, s.opened_by, s.saved_version,
-                  s.created_at, s.updated_at, s.policy);
+                  s.created_at, s.updated_at, s.policy, s.wanted, s.wanted_for);
 }
 
 }  // namespace
@@ -313,7 +313,7 @@ void WorkingSet::write_session(const Session& s, bool keeps_saved) {
                  s.changed, s.ttl_until, s.opener, s.opened_by, saved, s.saved_version, s.created_at,
                  s.updated_at, reclaim, s.policy.on_record, std::int64_t{s.policy.max_concurrent},
                  s.held_since);
-  all.add_all(s.policy.requirements).add(keeps_saved);
+  all.add_all(s.policy.requirements).add(keeps_saved).add(s.wanted).add(s.wanted_for);
   ask(sql::kUpsertSessions, all);
 }
 

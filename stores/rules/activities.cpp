@@ -107,7 +107,8 @@ LockedActivity lock(Transaction& tx, Activity& activity, WorkerKey worker, LockT
                                   .held_since = session.held_since,
                                   .lease = left(session.lease_until, tx.now),
                                   .idle_timeout = session.idle_timeout,
-                                  .when_lost = session.policy.when_lost};
+                                  .when_lost = session.policy.when_lost,
+                                  .connection = session.policy.connection};
   }
   place(tx, activity);
   return locked;

@@ -64,6 +64,10 @@ StoreResult<Acquired> acquire_session(Transaction& tx, WorkerKey worker, const A
 StoreResult<void> renew_session(Transaction& tx, WorkerKey worker, const SessionRenewal& item);
 StoreResult<void> release_session(Transaction& tx, WorkerKey worker, const SessionRelease& item);
 StoreResult<bool> close_session(Transaction& tx, std::string_view id, SessionReason reason);
+/// With all workers in the space, when the wish names a node.
+StoreResult<WishAnswer> ask_for_session(Transaction& tx, std::string_view id, const SessionWish& wish);
+std::vector<SessionHold> wanted_sessions(const Transaction& tx, WorkerKey worker);
+StoreResult<bool> discard_session_state(Transaction& tx, std::string_view id);
 StoreResult<void> fail_session(Transaction& tx, WorkerKey worker, const SessionHold& hold,
                                SessionReason reason);
 StoreResult<SessionView> session(Transaction& tx, std::string_view id, Saved saved);

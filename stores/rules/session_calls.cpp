@@ -1,4 +1,5 @@
 // Sessions are acquired, kept, given up and ended.
+#include "admission.hpp"
 #include "calls.hpp"
 #include "sessions.hpp"
 #include "views.hpp"
@@ -91,7 +92,8 @@ std::optional<std::string> hindrance(const Transaction& tx, const Session& sessi
   const bool must_be_idle =
       release.reason == SessionReason::idle || release.reason == SessionReason::displaced;
   const bool must_be_still = must_be_idle || release.reason == SessionReason::drained ||
-                             release.reason == SessionReason::handed_over;
+                             release.reason == SessionReason::handed_over ||
+                             release.reason == SessionReason::operated;
   if (must_be_still && runs_on(tx, session, session.worker)) return "an activity of it runs";
   if (must_be_idle && !session.queued.empty()) return "an activity of it is queued";
   if (session.policy.when_lost == WhenLost::fail) {
@@ -148,6 +150,76 @@ StoreResult<bool> close_session(Transaction& tx, std::string_view id, SessionRea
   if (session == nullptr) return no_session(id);
   if (session->ended) return false;
   close(tx, *session, reason);
+  return true;
+}
+
+namespace {
+
+/// Why a person can't have what is wished for, if so.
+std::optional<std::string> hindrance(const Transaction& tx, const Session& session, const SessionWish& wish) {
+  if (session.ended) return "it has ended";
+  const bool fails = session.policy.when_lost == WhenLost::fail;
+  if (fails && session.worker != WorkerKey{} && !is_held(tx, session)) {
+    return "its lease is over, and nobody else may claim it; close it";
+  }
+  if (fails && wish.force && session.ran && is_held(tx, session)) {
+    return "it has run an activity, and nobody may follow without its state; close it";
+  }
+  const auto is_there = [&](const auto& entry) {
+    return entry.second.info.node == wish.to && is_present(tx, entry.second);
+  };
+  if (!wish.to.empty() && std::ranges::none_of(tx.space.workers, is_there)) {
+    return "no worker of node '" + wish.to + "' is at work";
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+StoreResult<WishAnswer> ask_for_session(Transaction& tx, std::string_view id, const SessionWish& wish) {
+  Session* const session = session_now(tx, id);
+  if (session == nullptr) return no_session(id);
+  if (const auto why = hindrance(tx, *session, wish)) {
+    return refuse(StoreError::Kind::conflict, "session '" + session->id + "' can't be released: " + *why);
+  }
+  const bool held = is_held(tx, *session);
+  if (held && session->owner == wish.to) {
+    session->wanted.reset();
+    return WishAnswer::there;
+  }
+  session->wanted = wish.to;
+  session->wanted_for = wish.keep_for;
+  if (session->worker == WorkerKey{}) {
+    session->restarted = false;
+    keep_for_wanted(tx, *session);
+    return WishAnswer::free;
+  }
+  if (!held || wish.force) {
+    release(tx, *session, SessionReason::operated);
+    return WishAnswer::released;
+  }
+  tx.news.cancelled.push_back(session->worker);
+  return WishAnswer::asked;
+}
+
+std::vector<SessionHold> wanted_sessions(const Transaction& tx, WorkerKey worker) {
+  std::vector<SessionHold> holds;
+  const auto owned = tx.space.owned.find(worker);
+  if (owned == tx.space.owned.end()) return holds;
+  for (const std::string& id : owned->second) {
+    const Session& session = *find_session(tx, id);
+    if (session.wanted) holds.push_back({id, session.generation});
+  }
+  return holds;
+}
+
+StoreResult<bool> discard_session_state(Transaction& tx, std::string_view id) {
+  Session* const session = session_now(tx, id);
+  if (session == nullptr) return no_session(id);
+  if (!session->saved) return false;
+  session->saved.reset();
+  ++session->saved_version;
+  session->updated_at = tx.calendar;
   return true;
 }
 

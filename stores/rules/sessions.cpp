@@ -26,8 +26,11 @@ bool is_claimable(const Transaction& tx, const Session& session) {
 }
 
 bool is_kept_from(const Transaction& tx, const Session& session, WorkerKey worker) {
-  return session.restarted && session.lease_until > tx.now && is_claimable(tx, session) &&
-         node_of(tx, worker) != session.last_owner;
+  if (session.worker != WorkerKey{} || session.lease_until <= tx.now || !is_claimable(tx, session)) {
+    return false;
+  }
+  if (session.wanted) return node_of(tx, worker) != *session.wanted;
+  return session.restarted && node_of(tx, worker) != session.last_owner;
 }
 
 bool is_full(const Transaction& tx, const Session& session) {
@@ -151,6 +154,19 @@ void disown(Transaction& tx, Session& session) {
   if (found->second.empty()) tx.space.owned.erase(found);
 }
 
+/// Nobody owns it any more: that is what a person wanted, or the node that the person named has its time from
+/// now on, and until then the record stays.
+BootTime keep_as_wanted(Transaction& tx, Session& session) {
+  if (!session.wanted || session.wanted->empty()) {
+    session.wanted.reset();
+    return {};
+  }
+  const BootTime until = after(tx.now, session.wanted_for);
+  session.changed = until;
+  tx.sweep_by(until);
+  return until;
+}
+
 /// Nobody owns it any more, and whoever waits for it may claim it; or only the node that held it, until then.
 void make_unclaimed(Transaction& tx, Session& session, BootTime kept_until = {}) {
   disown(tx, session);
@@ -240,6 +256,7 @@ Claim claim(Transaction& tx, Session& session, const Worker& worker, const Abili
   session.lease = session.policy.lease.value_or(abilities.session_lease);
   session.idle_timeout = session.policy.idle_timeout.value_or(abilities.session_idle);
   session.planned = session.restarted = session.ran = false;
+  session.wanted.reset();
   tx.space.owned[worker.key].insert(session.id);
   extend(tx, session);
   changed(tx, session, reason);
@@ -275,11 +292,17 @@ void save(Transaction& tx, Session& session, const SessionSave& save) {
 
 void release(Transaction& tx, Session& session, SessionReason reason) {
   using Kind = SessionLogEntry::Kind;
+  if (session.wanted) reason = SessionReason::operated;
   changed(tx, session, reason);
   const Kind kind = reason == SessionReason::displaced ? Kind::displaced : Kind::released;
   write_log(tx, session, kind, reason, "", session.owner);
   session.planned = true;
-  make_unclaimed(tx, session);
+  make_unclaimed(tx, session, keep_as_wanted(tx, session));
+}
+
+void keep_for_wanted(Transaction& tx, Session& session) {
+  session.lease_until = keep_as_wanted(tx, session);
+  if (!session.queued.empty()) tx.news.work |= kActivities;
 }
 
 void owner_restarted(Transaction& tx, Session& session, const Worker& joined) {
@@ -289,6 +312,7 @@ void owner_restarted(Transaction& tx, Session& session, const Worker& joined) {
   }
   changed(tx, session, SessionReason::owner_restarted);
   write_log(tx, session, SessionLogEntry::Kind::released, SessionReason::owner_restarted, "", session.owner);
+  if (session.wanted) return make_unclaimed(tx, session, keep_as_wanted(tx, session));
   session.restarted = true;
   make_unclaimed(tx, session, std::min(after(tx.now, joined.info.take_back_within), session.lease_until));
 }
@@ -307,6 +331,7 @@ void end(Transaction& tx, Session& session, SessionState state, SessionReason re
          SessionLogEntry::Kind kind) {
   changed(tx, session, reason);
   session.ended = state;
+  session.wanted.reset();
   disown(tx, session);
   write_log(tx, session, kind, reason, "", session.owner);
 }

@@ -16,7 +16,8 @@ namespace holdfast::rules {
 [[nodiscard]] bool is_held_by(const Transaction& tx, const Session& session, WorkerKey worker);
 /// Somebody who meets its requirements may claim it.
 [[nodiscard]] bool is_claimable(const Transaction& tx, const Session& session);
-/// It is claimable, and kept for another node: the one that held it, which was started again.
+/// It is claimable, and kept for another node: the one that held it, which was started again, or the one that
+/// a person has named.
 [[nodiscard]] bool is_kept_from(const Transaction& tx, const Session& session, WorkerKey worker);
 /// No more of its activities may run at once.
 [[nodiscard]] bool is_full(const Transaction& tx, const Session& session);
@@ -63,6 +64,8 @@ void end_lease(Transaction& tx, Session& session);
 void save(Transaction& tx, Session& session, const SessionSave& save);
 /// Its owner gives it up.
 void release(Transaction& tx, Session& session, SessionReason reason);
+/// One that nobody owns is kept for the node in `wanted`, or no longer for anybody.
+void keep_for_wanted(Transaction& tx, Session& session);
 /// A newer incarnation of its owner's node has joined.
 void owner_restarted(Transaction& tx, Session& session, const Worker& joined);
 

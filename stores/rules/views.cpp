@@ -78,6 +78,7 @@ SessionView view(const Transaction& tx, const Session& session, Saved saved) {
                    .worker = session.worker,
                    .generation = session.generation,
                    .held_since = session.held_since,
+                   .wanted = session.wanted,
                    .policy = session.policy,
                    .lease_left = is_held(tx, session) ? left(session.lease_until, tx.now) : Duration{},
                    .quiet_for = tx.now - session.last_activity,

@@ -238,7 +238,8 @@ store::LockedActivity tell_locked(Transaction& tx, Activity activity, std::strin
                                        .held_since = session.held_since,
                                        .lease = left_until(session.lease_until, tx.now),
                                        .idle_timeout = session.idle_timeout,
-                                       .when_lost = session.policy.when_lost};
+                                       .when_lost = session.policy.when_lost,
+                                       .connection = session.policy.connection};
   return locked;
 }
 

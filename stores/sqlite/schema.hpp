@@ -383,4 +383,12 @@ UPDATE sessions SET held_since = generation;
 CREATE INDEX session_log_by_number ON session_log (ns, number);
 )sql";
 
+/// The third migration: sessions that a person wants to leave their owners.
+inline constexpr std::string_view kSchema3 = R"sql(
+-- The node that is to have it next, '' for anybody; only a few sessions have one. How long it is kept for it.
+ALTER TABLE sessions ADD COLUMN wanted TEXT;
+ALTER TABLE sessions ADD COLUMN wanted_for INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX sessions_wanted ON sessions (worker) WHERE wanted IS NOT NULL;
+)sql";
+
 }  // namespace holdfast::sqlite_store

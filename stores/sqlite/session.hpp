@@ -44,6 +44,10 @@ struct Session {
   bool planned = false;
   bool restarted = false;
   bool ran = false;
+  /// A person wants its owner to give it up: for this node, or for anybody (""). Of one that is unclaimed:
+  /// only this node may claim it until `lease_until`.
+  std::optional<std::string> wanted{};
+  Duration wanted_for{};  ///< how long it is kept for that node once it is unclaimed
   LeaseTime last_activity = 0;
   LeaseTime changed = 0;
   LeaseTime ttl_until = kNoTime;

@@ -105,7 +105,8 @@ std::optional<std::string> hindrance(Transaction& tx, const Session& session,
   const bool must_be_idle =
       release.reason == SessionReason::idle || release.reason == SessionReason::displaced;
   const bool must_be_still = must_be_idle || release.reason == SessionReason::drained ||
-                             release.reason == SessionReason::handed_over;
+                             release.reason == SessionReason::handed_over ||
+                             release.reason == SessionReason::operated;
   if (must_be_still && runs_on(tx, session, session.worker)) return "an activity of it runs";
   if (must_be_idle && queued_in(tx, session) > 0) return "an activity of it is queued";
   if (session.policy.when_lost == WhenLost::fail) {
@@ -162,6 +163,77 @@ StoreResult<bool> close_session(Transaction& tx, std::string_view id, SessionRea
   return true;
 }
 
+namespace {
+
+/// Why a person can't have what is wished for, if so.
+std::optional<std::string> hindrance(Transaction& tx, const Session& session,
+                                     const store::SessionWish& wish) {
+  if (session.ended) return "it has ended";
+  const bool fails = session.policy.when_lost == WhenLost::fail;
+  if (fails && session.worker != WorkerKey{} && !is_held(tx, session)) {
+    return "its lease is over, and nobody else may claim it; close it";
+  }
+  if (fails && wish.force && session.ran && is_held(tx, session)) {
+    return "it has run an activity, and nobody may follow without its state; close it";
+  }
+  const auto is_there = [&](const LiveWorker& worker) { return worker.info.node == wish.to; };
+  if (!wish.to.empty() && std::ranges::none_of(present_workers(tx), is_there)) {
+    return "no worker of node '" + wish.to + "' is at work";
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+StoreResult<store::WishAnswer> ask_for_session(Transaction& tx, std::string_view id,
+                                               const store::SessionWish& wish) {
+  using store::WishAnswer;
+  Session* const session = session_now(tx, id);
+  if (session == nullptr) return no_session(id);
+  if (const auto why = hindrance(tx, *session, wish)) {
+    return refuse(StoreError::Kind::conflict, "session '" + session->id + "' can't be released: " + *why);
+  }
+  const bool held = is_held(tx, *session);
+  if (held && session->owner == wish.to) {
+    session->wanted.reset();
+    save_session(tx, *session);
+    return WishAnswer::there;
+  }
+  session->wanted = wish.to;
+  session->wanted_for = wish.keep_for;
+  if (session->worker == WorkerKey{}) {
+    session->restarted = false;
+    keep_for_wanted(tx, *session);
+    return WishAnswer::free;
+  }
+  if (!held || wish.force) {
+    release(tx, *session, SessionReason::operated);
+    return WishAnswer::released;
+  }
+  save_session(tx, *session);
+  tx.news.cancelled.push_back(session->worker);
+  return WishAnswer::asked;
+}
+
+StoreResult<std::vector<store::SessionHold>> wanted_sessions(Transaction& tx, WorkerKey worker) {
+  std::vector<store::SessionHold> holds;
+  for (Cursor row = tx.rows(tx.sql.sessions_wanted, worker); row.next();) {
+    holds.push_back({std::string(row->text(0)), row->number<Generation>(1)});
+  }
+  return holds;
+}
+
+StoreResult<bool> discard_session_state(Transaction& tx, std::string_view id) {
+  Session* const session = session_now(tx, id);
+  if (session == nullptr) return no_session(id);
+  if (!session->saved) return false;
+  session->saved.reset();
+  ++session->saved_version;
+  session->updated_at = tx.calendar_now;
+  save_session(tx, *session);
+  return true;
+}
+
 StoreResult<void> fail_session(Transaction& tx, WorkerKey worker, const store::SessionHold& hold,
                                SessionReason reason) {
   if (auto refused = tx.refuse_worker(worker, WorkerCall::keeps_what_it_has)) {
@@ -198,6 +270,7 @@ store::SessionView view_session(Transaction& tx, const Session& session, store::
       .worker = session.worker,
       .generation = session.generation,
       .held_since = session.held_since,
+      .wanted = session.wanted,
       .policy = session.policy,
       .lease_left = is_held(tx, session) ? left_until(session.lease_until, tx.now) : Duration{},
       .quiet_for = Duration(tx.now - session.last_activity),
@@ -229,7 +302,7 @@ StoreResult<std::vector<store::SessionView>> view_sessions(Transaction& tx,
     const Session session = read_session(row);
     if (!filter.takes(state_of(tx, session), session.owner, session.policy.queue)) continue;
     store::SessionView& view = views.emplace_back(view_session(tx, session, saved));
-    if (!row->is_null(29)) view.saved_size = row->uint64(29);
+    if (!row->is_null(31)) view.saved_size = row->uint64(31);
   }
   return views;
 }

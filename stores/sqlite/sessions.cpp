@@ -54,6 +54,8 @@ Session read_session(const Cursor& row) {
   session.created_at = calendar_from_row(row->int64(26));
   session.updated_at = calendar_from_row(row->int64(27));
   session.held_since = row->number<Generation>(28);
+  if (!row->is_null(29)) session.wanted = row->text(29);
+  session.wanted_for = Duration(row->int64(30));
   return session;
 }
 
@@ -67,7 +69,8 @@ void save_session(Transaction& tx, const Session& s) {
   tx.run(tx.sql.save_session, s.number, s.open, Blob{policy}, ended, to_row(s.reason), s.note, s.owner,
          worker, s.generation, s.lease_until, s.lease.count(), s.idle_timeout.count(), s.last_owner,
          s.last_worker, s.planned, s.restarted, s.ran, s.last_activity, s.changed, ttl, opener, s.opened_by,
-         saved, s.saved_version, to_row(s.created_at), to_row(s.updated_at), s.held_since);
+         saved, s.saved_version, to_row(s.created_at), to_row(s.updated_at), s.held_since, s.wanted,
+         s.wanted_for.count());
 }
 
 namespace {
@@ -142,8 +145,11 @@ bool is_claimable(const Transaction& tx, const Session& session) {
 }
 
 bool is_kept_from(Transaction& tx, const Session& session, WorkerKey worker) {
-  return session.restarted && session.lease_until > tx.now && is_claimable(tx, session) &&
-         tx.node_of(worker) != session.last_owner;
+  if (session.worker != WorkerKey{} || session.lease_until <= tx.now || !is_claimable(tx, session)) {
+    return false;
+  }
+  if (session.wanted) return tx.node_of(worker) != *session.wanted;
+  return session.restarted && tx.node_of(worker) != session.last_owner;
 }
 
 bool is_full(Transaction& tx, const Session& session) {
@@ -288,6 +294,19 @@ void set_open(Transaction& tx, Session& session, bool open) {
   tx.run(open ? tx.sql.items_to_kinds : tx.sql.items_to_session, session.number);
 }
 
+/// Nobody owns it any more: that is what a person wanted, or the node that the person named has its time from
+/// now on, and until then the record stays.
+LeaseTime keep_as_wanted(Transaction& tx, Session& session) {
+  if (!session.wanted || session.wanted->empty()) {
+    session.wanted.reset();
+    return 0;
+  }
+  const LeaseTime until = later(tx.now, session.wanted_for);
+  session.changed = until;
+  tx.sweep_by(until);
+  return until;
+}
+
 /// Nobody owns it any more, and whoever waits for it may claim it; or only the node that held it, until then.
 void make_unclaimed(Transaction& tx, Session& session, LeaseTime kept_until = 0) {
   session.owner.clear();
@@ -384,6 +403,7 @@ Claim claim(Transaction& tx, Session& session, WorkerKey worker, const store::Ab
   session.lease = session.policy.lease.value_or(abilities.session_lease);
   session.idle_timeout = session.policy.idle_timeout.value_or(abilities.session_idle);
   session.planned = session.restarted = session.ran = false;
+  session.wanted.reset();
   extend(tx, session);
   note_change(tx, session, reason);
   set_open(tx, session, false);
@@ -423,13 +443,20 @@ void keep_state(Transaction& tx, Session& session, const store::SessionSave& sav
 }
 
 void release(Transaction& tx, Session& session, SessionReason reason) {
+  if (session.wanted) reason = SessionReason::operated;
   note_change(tx, session, reason);
   write_log(
       tx, session,
       reason == SessionReason::displaced ? SessionLogEntry::Kind::displaced : SessionLogEntry::Kind::released,
       reason, {}, session.owner);
   session.planned = true;
-  make_unclaimed(tx, session);
+  make_unclaimed(tx, session, keep_as_wanted(tx, session));
+}
+
+void keep_for_wanted(Transaction& tx, Session& session) {
+  session.lease_until = keep_as_wanted(tx, session);
+  if (queued_in(tx, session) > 0) tx.wake(store::kActivities);
+  save_session(tx, session);
 }
 
 void owner_restarted(Transaction& tx, Session& session, const store::NewWorker& joined) {
@@ -439,6 +466,7 @@ void owner_restarted(Transaction& tx, Session& session, const store::NewWorker& 
   }
   note_change(tx, session, SessionReason::owner_restarted);
   write_log(tx, session, SessionLogEntry::Kind::released, SessionReason::owner_restarted, {}, session.owner);
+  if (session.wanted) return make_unclaimed(tx, session, keep_as_wanted(tx, session));
   session.restarted = true;
   make_unclaimed(tx, session, std::min(later(tx.now, joined.take_back_within), session.lease_until));
 }
@@ -452,6 +480,7 @@ void end(Transaction& tx, Session& session, SessionState state, SessionReason re
          SessionLogEntry::Kind kind) {
   note_change(tx, session, reason);
   session.ended = state;
+  session.wanted.reset();
   write_log(tx, session, kind, reason, {}, session.owner);
   save_session(tx, session);
 }

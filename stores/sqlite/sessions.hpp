@@ -38,7 +38,8 @@ bool is_held(const Transaction& tx, const Session& session);
 bool is_held_by(const Transaction& tx, const Session& session, WorkerKey worker);
 /// Somebody who meets its requirements may claim it.
 bool is_claimable(const Transaction& tx, const Session& session);
-/// It is claimable, and kept for another node: the one that held it, which was started again.
+/// It is claimable, and kept for another node: the one that held it, which was started again, or the one that
+/// a person has named.
 bool is_kept_from(Transaction& tx, const Session& session, WorkerKey worker);
 /// No more of its activities may run at once.
 bool is_full(Transaction& tx, const Session& session);
@@ -91,6 +92,8 @@ void end_lease(Transaction& tx, Session& session);
 void keep_state(Transaction& tx, Session& session, const store::SessionSave& save);
 /// Its owner gives it up.
 void release(Transaction& tx, Session& session, store::SessionReason reason);
+/// One that nobody owns is kept for the node in `wanted`, or no longer for anybody.
+void keep_for_wanted(Transaction& tx, Session& session);
 /// A newer incarnation of its owner's node has joined.
 void owner_restarted(Transaction& tx, Session& session, const store::NewWorker& joined);
 
@@ -119,6 +122,10 @@ StoreResult<store::Acquired> acquire_session(Transaction& tx, WorkerKey worker,
 StoreResult<void> renew_session(Transaction& tx, WorkerKey worker, const store::SessionRenewal& renewal);
 StoreResult<void> release_session(Transaction& tx, WorkerKey worker, const store::SessionRelease& release);
 StoreResult<bool> close_session(Transaction& tx, std::string_view id, store::SessionReason reason);
+StoreResult<store::WishAnswer> ask_for_session(Transaction& tx, std::string_view id,
+                                               const store::SessionWish& wish);
+StoreResult<std::vector<store::SessionHold>> wanted_sessions(Transaction& tx, WorkerKey worker);
+StoreResult<bool> discard_session_state(Transaction& tx, std::string_view id);
 StoreResult<void> fail_session(Transaction& tx, WorkerKey worker, const store::SessionHold& hold,
                                store::SessionReason reason);
 store::SessionView view_session(Transaction& tx, const Session& session, store::Saved saved);

@@ -276,19 +276,20 @@ struct Statements {
       "SELECT number, id, begun, open, policy, ended, reason, note, owner, worker, generation,"
       " lease_until, lease, idle_timeout, last_owner, last_worker, planned, restarted, ran,"
       " last_activity, changed, ttl_until, opener, opened_by, saved, saved_version, created_at,"
-      " updated_at, held_since FROM sessions WHERE ns = ?1 AND id = ?2"};
+      " updated_at, held_since, wanted, wanted_for FROM sessions WHERE ns = ?1 AND id = ?2"};
   Query session_by_number{"sqlite.session_by_number",
                           "SELECT number, id, begun, open, policy, ended, reason, note, owner, worker,"
                           " generation, lease_until, lease, idle_timeout, last_owner, last_worker, planned,"
                           " restarted, ran, last_activity, changed, ttl_until, opener, opened_by, saved,"
-                          " saved_version, created_at, updated_at, held_since FROM sessions"
+                          " saved_version, created_at, updated_at, held_since, wanted, wanted_for"
+                          " FROM sessions"
                           " WHERE number = ?1"};
   Query sessions_after{
       "sqlite.sessions_after",
       "SELECT number, id, begun, open, policy, ended, reason, note, owner, worker, generation,"
       " lease_until, lease, idle_timeout, last_owner, last_worker, planned, restarted, ran,"
       " last_activity, changed, ttl_until, opener, opened_by, CASE WHEN ?3 THEN saved END, saved_version,"
-      " created_at, updated_at, held_since, length(saved)"
+      " created_at, updated_at, held_since, wanted, wanted_for, length(saved)"
       " FROM sessions WHERE ns = ?1 AND id > ?2 AND begun ORDER BY id"};
   /// By state, and of those whose lease is over by owner.
   Query session_counts{
@@ -309,7 +310,10 @@ struct Statements {
       " idle_timeout = ?12, last_owner = ?13, last_worker = ?14, planned = ?15, restarted = ?16,"
       " ran = ?17, last_activity = ?18, changed = ?19, ttl_until = ?20, opener = ?21,"
       " opened_by = ?22, saved = ?23, saved_version = ?24, created_at = ?25, updated_at = ?26,"
-      " held_since = ?27 WHERE number = ?1"};
+      " held_since = ?27, wanted = ?28, wanted_for = ?29 WHERE number = ?1"};
+  Query sessions_wanted{"sqlite.sessions_wanted",
+                        "SELECT id, generation FROM sessions WHERE worker = ?1 AND wanted IS NOT NULL"
+                        " AND ended IS NULL ORDER BY id"};
   Query delete_session{"sqlite.delete_session", "DELETE FROM sessions WHERE number = ?1"};
   Query extend_session{"sqlite.extend_session",
                        "UPDATE sessions SET lease_until = ?2, last_activity = ?3 WHERE number = ?1"};

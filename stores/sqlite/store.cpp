@@ -291,6 +291,21 @@ StoreResult<bool> SqliteStore::close_session(std::string_view id, store::Session
   return write<bool>([=](Transaction& tx) { return sqlite_store::close_session(tx, id, reason); });
 }
 
+StoreResult<store::WishAnswer> SqliteStore::ask_for_session(std::string_view id,
+                                                            const store::SessionWish& wish) {
+  return write<store::WishAnswer>(
+      [&](Transaction& tx) { return sqlite_store::ask_for_session(tx, id, wish); });
+}
+
+StoreResult<std::vector<store::SessionHold>> SqliteStore::wanted_sessions(WorkerKey worker) {
+  return read<std::vector<store::SessionHold>>(
+      [=](Transaction& tx) { return sqlite_store::wanted_sessions(tx, worker); });
+}
+
+StoreResult<bool> SqliteStore::discard_session_state(std::string_view id) {
+  return write<bool>([=](Transaction& tx) { return sqlite_store::discard_session_state(tx, id); });
+}
+
 StoreResult<void> SqliteStore::fail_session(WorkerKey worker, const store::SessionHold& hold,
                                             store::SessionReason reason) {
   return write<void>([&](Transaction& tx) { return sqlite_store::fail_session(tx, worker, hold, reason); });

@@ -64,6 +64,10 @@ class SqliteStore final : public Store {
   std::vector<StoreResult<void>> release_sessions(WorkerKey worker,
                                                   std::span<const store::SessionRelease> releases) override;
   StoreResult<bool> close_session(std::string_view id, store::SessionReason reason) override;
+  StoreResult<store::WishAnswer> ask_for_session(std::string_view id,
+                                                 const store::SessionWish& wish) override;
+  StoreResult<std::vector<store::SessionHold>> wanted_sessions(WorkerKey worker) override;
+  StoreResult<bool> discard_session_state(std::string_view id) override;
   StoreResult<void> fail_session(WorkerKey worker, const store::SessionHold& hold,
                                  store::SessionReason reason) override;
   StoreResult<store::SessionView> session(std::string_view id, store::Saved saved) override;

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::array kMigrations{
     Migration{.number = 1, .name = "the first schema", .sql = kSchema},
-    Migration{.number = 2, .name = "since when sessions are held; a log that is trimmed", .sql = kSchema2}};
+    Migration{.number = 2, .name = "since when sessions are held; a log that is trimmed", .sql = kSchema2},
+    Migration{.number = 3, .name = "sessions that are asked for", .sql = kSchema3}};
 
 constexpr std::chrono::microseconds kSilence = std::chrono::minutes{1};
 

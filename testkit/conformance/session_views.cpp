@@ -163,7 +163,7 @@ STORE_TEST(SessionViews, TellWhatAnOperatorAsks) {
   a.acquire("gpu", policy);
   Turn turn = a.begin("order-1");
   a.commit(turn.schedules(of_session("gpu")).schedules(of_session("gpu")).schedules(of_session("gpu")));
-  a.fetch_activities();
+  EXPECT_EQ(a.fetch_activities().works.at(0)->session->connection, "cuda:0");
   pass(5s);
   const SessionView view = session("gpu");
   EXPECT_EQ(view.owner, "a");

@@ -297,6 +297,16 @@ std::vector<StoreResult<void>> FaultyStore::release_sessions(
 StoreResult<bool> FaultyStore::close_session(std::string_view id, store::SessionReason reason) {
   return one("close session", [&] { return inner_->close_session(id, reason); });
 }
+StoreResult<store::WishAnswer> FaultyStore::ask_for_session(std::string_view id,
+                                                            const store::SessionWish& wish) {
+  return one("ask for session", [&] { return inner_->ask_for_session(id, wish); });
+}
+StoreResult<std::vector<store::SessionHold>> FaultyStore::wanted_sessions(WorkerKey worker) {
+  return one("wanted sessions", [&] { return inner_->wanted_sessions(worker); });
+}
+StoreResult<bool> FaultyStore::discard_session_state(std::string_view id) {
+  return one("discard session state", [&] { return inner_->discard_session_state(id); });
+}
 StoreResult<void> FaultyStore::fail_session(WorkerKey worker, const store::SessionHold& hold,
                                             store::SessionReason reason) {
   return one("fail session", [&] { return inner_->fail_session(worker, hold, reason); });

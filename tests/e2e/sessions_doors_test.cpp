@@ -184,6 +184,27 @@ TEST_P(SessionDoors, RequirementsChooseTheWorkerOfAWorkerSession) {
   EXPECT_EQ(session.policy.lease, 2min);
 }
 
+Task<std::vector<std::string>> connects(Context& ctx) {
+  std::vector<std::string> to;
+  const Session gpu = co_await ctx.open_session({.id = "gpu", .connection = "cuda:0"});
+  to.push_back(co_await gpu.activity<std::string>("connection"));
+  to.push_back(co_await gpu.activity<std::string>("connection", {.connection = "cuda:1"}));
+  to.push_back(co_await ctx.activity<std::string>("connection", {.session = "gpu"}));
+  to.push_back(co_await ctx.activity<std::string>("connection", {.connection = "account-7"}));
+  to.push_back(co_await ctx.activity<std::string>("connection"));
+  co_return to;
+}
+
+TEST_P(SessionDoors, AnActivityGetsItsConnectionOrThatOfItsSession) {
+  const auto rt = with("a", [](Runtime& r) {
+    r.activity("connection", [](ActivityContext& ctx) { return ctx.connection(); });
+    r.orchestration("connects", connects);
+  });
+  EXPECT_EQ(rt->client().start("connects", {.id = "o"}).wait<std::vector<std::string>>(kSoon),
+            (std::vector<std::string>{"cuda:0", "cuda:1", "cuda:0", "account-7", ""}));
+  EXPECT_EQ(client().describe_session("gpu").policy.connection, "cuda:0");
+}
+
 TEST_P(SessionDoors, AcquiringTellsWhatHappened) {
   RuntimeOptions one = named("a", quick(log));
   one.session_limit = 1;

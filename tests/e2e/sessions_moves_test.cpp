@@ -111,6 +111,46 @@ TEST_P(SessionMoves, FiguresTellHowManyAreHeldInWhichState) {
   }
 }
 
+// All that docs/operations.md lists, before anything has happened.
+TEST_P(SessionMoves, AllFiguresOfSessionsAreThereFromTheBeginning) {
+  RuntimeOptions options = quick(log);
+  options.session_limit = 7;
+  const auto a = worker("a", options);
+  const std::string text = a->metrics().prometheus();
+  std::vector<std::string> figures{"holdfast_sessions_held 0",
+                                   "holdfast_session_limit 7",
+                                   "holdfast_sessions{state=\"active\"} 0",
+                                   "holdfast_sessions{state=\"leaving\"} 0",
+                                   "holdfast_sessions{state=\"lapsed\"} 0",
+                                   "holdfast_sessions_claimed_total 0",
+                                   "holdfast_sessions_moved_total 0",
+                                   "holdfast_sessions_reclaimed_total 0",
+                                   "holdfast_sessions_lapsed_total 0",
+                                   "holdfast_session_saves_failed_total 0",
+                                   "holdfast_superseded_workers 0"};
+  for (const char* reason :
+       {"idle", "drained", "displaced", "handed_over", "operated", "owner_lost", "owner_restarted",
+        "drain_deadline", "ttl", "closed_by_code", "aborted", "lapsed"})
+    figures.push_back("holdfast_sessions_left_total{reason=\"" + std::string(reason) + "\"} 0");
+  for (const char* end : {"expired", "lost", "removed"})
+    figures.push_back("holdfast_sessions_swept_total{end=\"" + std::string(end) + "\"} 0");
+  for (const std::string& figure : figures) {
+    EXPECT_NE(text.find("\n" + figure + "\n"), std::string::npos) << figure << " is not in\n" << text;
+  }
+}
+
+TEST_P(SessionMoves, WhatLeavesAndWhatIsSweptIsCounted) {
+  const auto a = worker("a", quick(log));
+  EXPECT_TRUE(a->acquire_session("s1").held());
+  client().release_session("s1");
+  const auto counts = [&](const std::string& figure) {
+    return eventually([&] { return a->metrics().prometheus().find(figure) != std::string::npos; });
+  };
+  EXPECT_TRUE(counts("holdfast_sessions_left_total{reason=\"operated\"} 1\n")) << log->all();
+  EXPECT_TRUE(a->acquire_session("s2", {.ttl = 50ms}).held());
+  EXPECT_TRUE(counts("holdfast_sessions_swept_total{end=\"expired\"} 1\n")) << log->all();
+}
+
 // Whoever runs the turns: history says which session it was.
 TEST_P(SessionMoves, ASessionStaysWhenTheTurnsOfItsInstanceMove) {
   auto turns = coordinator();

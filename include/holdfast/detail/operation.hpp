@@ -86,6 +86,7 @@ struct ActivitySettings {
   std::optional<Duration> schedule_to_start{};
   RetrySettings retry{};
   int priority = 0;
+  std::string connection{};
 
   friend bool operator==(const ActivitySettings&, const ActivitySettings&) = default;
 };

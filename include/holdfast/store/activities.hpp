@@ -58,6 +58,7 @@ struct SessionGrant {
   Duration idle_timeout = never;
   SessionPolicy::WhenLost when_lost = SessionPolicy::WhenLost::reclaim;
   std::optional<std::string> saved{};  ///< when claimed: the state that the last owner saved
+  std::string connection{};            ///< of the session's policy
   friend bool operator==(const SessionGrant&, const SessionGrant&) = default;
 };
 

@@ -103,6 +103,9 @@ struct SessionView {
   /// The generation in which its last owner began to hold it: since then nobody else has. What that worker
   /// keeps in memory from there on is still true.
   Generation held_since{};
+  /// A person wants its owner to give it up: for this node, or for whoever needs it when this is empty. Of
+  /// one that nobody owns: it is kept for this node.
+  std::optional<std::string> wanted{};
   SessionPolicy policy{};
   Duration lease_left{};  ///< 0 when over
   std::optional<Duration> ttl_left{};
@@ -193,6 +196,22 @@ struct Acquired {
   std::string previous_owner{};  ///< when reacquired: the node that held it before, if any
   friend bool operator==(const Acquired&, const Acquired&) = default;
 };
+
+/// What a person wants of a session: that its owner saves it and gives it up, so that another worker may have
+/// it.
+struct SessionWish {
+  std::string to{};     ///< the node that is to have it next; empty: whoever needs it first
+  Duration keep_for{};  ///< how long it is kept for that node once nobody owns it
+  bool force = false;   ///< it is taken from its owner at once, which saves nothing any more
+};
+/// What became of it.
+enum class WishAnswer : std::uint8_t {
+  asked,     ///< its owner was asked to save it and to give it up
+  released,  ///< nobody owns it any more
+  free,      ///< nobody owned it
+  there,     ///< the node that is to have it has it already
+};
+std::string_view to_string(WishAnswer answer) noexcept;
 
 /// A hold to renew.
 struct SessionRenewal {

@@ -155,6 +155,7 @@ void Comparison::look_at_workers(On on) {
   for (const Who who : {Who::ada, Who::bob, Who::cyd, Who::former_ada, Who::stranger}) {
     const WorkerKey worker = world_.space(on).worker(who).key;
     ask(on, "cancel_records of " + name(who), [&](Store& store) { return store.cancel_records(worker); });
+    ask(on, "wanted_sessions of " + name(who), [&](Store& store) { return store.wanted_sessions(worker); });
   }
 }
 

@@ -79,6 +79,8 @@ class Comparison {
   void perform(const RenewSessions& op);
   void perform(const ReleaseSessions& op);
   void perform(const CloseSession& op);
+  void perform(const AskForSession& op);
+  void perform(const DiscardSessionState& op);
   void perform(const FailSession& op);
   void perform(const Start& op);
   void perform(const Send& op);

@@ -77,6 +77,8 @@ class Generator {
             {some(choose_.sessions, 1) + some(owned, 4), &Generator::renew_sessions},
             {some(choose_.sessions, 1) + some(owned, 4), &Generator::release_sessions},
             {some(choose_.sessions, 1), &Generator::close_session},
+            {some(choose_.sessions, 2), &Generator::ask_for_session},
+            {some(choose_.sessions, 1), &Generator::discard_session_state},
             {some(choose_.sessions, 1) + some(owned, 1), &Generator::fail_session},
             {2, &Generator::delete_instance},
             {1, &Generator::prune},
@@ -257,6 +259,15 @@ class Generator {
   }
 
   Operation close_session() { return CloseSession{.on = on_, .id = choose_.session()}; }
+  Operation ask_for_session() {
+    AskForSession op{.on = on_, .id = choose_.owned_session(), .force = dice_.chance(25)};
+    if (dice_.chance(60)) {
+      op.to = dice_.weighted<Node>({{4, Node::ada}, {3, Node::bob}, {2, Node::cyd}});
+      op.keep_for = choose_.short_time();
+    }
+    return op;
+  }
+  Operation discard_session_state() { return DiscardSessionState{.on = on_, .id = choose_.session()}; }
   Operation fail_session() {
     const Sid id = choose_.owned_session();
     return FailSession{.on = on_, .who = owner_of(id), .id = id, .generation = choose_.which()};

@@ -347,6 +347,21 @@ struct CloseSession {
   Sid id = Sid::s;
   friend bool operator==(const CloseSession&, const CloseSession&) = default;
 };
+struct AskForSession {
+  static constexpr std::string_view kName = "ask_for_session";
+  On on = On::left;
+  Sid id = Sid::s;
+  std::optional<Node> to{};
+  Duration keep_for{};
+  bool force = false;
+  friend bool operator==(const AskForSession&, const AskForSession&) = default;
+};
+struct DiscardSessionState {
+  static constexpr std::string_view kName = "discard_session_state";
+  On on = On::left;
+  Sid id = Sid::s;
+  friend bool operator==(const DiscardSessionState&, const DiscardSessionState&) = default;
+};
 struct FailSession {
   static constexpr std::string_view kName = "fail_session";
   On on = On::left;
@@ -453,11 +468,11 @@ struct Reopen {
   friend bool operator==(const Reopen&, const Reopen&) = default;
 };
 
-using Operation =
-    std::variant<Join, Refresh, Leave, FetchTurns, CommitTurns, ReleaseTurns, RenewTurns, ReadHistory,
-                 WakeParked, FetchActivities, FinishActivities, RenewActivities, AcknowledgeCancels,
-                 AcquireSession, RenewSessions, ReleaseSessions, CloseSession, FailSession, Start, Send,
-                 Delete, Prune, LookAround, Doze, Sweep, Advance, StepCalendar, Reopen>;
+using Operation = std::variant<Join, Refresh, Leave, FetchTurns, CommitTurns, ReleaseTurns, RenewTurns,
+                               ReadHistory, WakeParked, FetchActivities, FinishActivities, RenewActivities,
+                               AcknowledgeCancels, AcquireSession, RenewSessions, ReleaseSessions,
+                               CloseSession, AskForSession, DiscardSessionState, FailSession, Start, Send,
+                               Delete, Prune, LookAround, Doze, Sweep, Advance, StepCalendar, Reopen>;
 
 /// The number stays with the step when others are removed: tokens, stamps, bodies and event numbers are made
 /// of it.

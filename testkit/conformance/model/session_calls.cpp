@@ -42,6 +42,16 @@ void Comparison::perform(const CloseSession& op) {
       [&](Store& store) { return store.close_session(name(op.id), store::SessionReason::operated); });
 }
 
+void Comparison::perform(const AskForSession& op) {
+  store::SessionWish wish{.keep_for = op.keep_for, .force = op.force};
+  if (op.to) wish.to = name(*op.to);
+  ask(op.on, "ask_for_session", [&](Store& store) { return store.ask_for_session(name(op.id), wish); });
+}
+
+void Comparison::perform(const DiscardSessionState& op) {
+  ask(op.on, "discard_session_state", [&](Store& store) { return store.discard_session_state(name(op.id)); });
+}
+
 void Comparison::perform(const FailSession& op) {
   const Space& space = world_.space(op.on);
   const store::SessionHold hold{name(op.id), space.generation(op.id, op.generation)};

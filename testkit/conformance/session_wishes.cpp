@@ -1,0 +1,191 @@
+// What people ask of sessions: that they leave their worker, go to another one, or forget what was saved.
+#include "testkit/conformance/ears.hpp"
+#include "testkit/conformance/session_story.hpp"
+
+HOLDFAST_CONFORMANCE_FILE(session_wishes);
+
+namespace holdfast::testing::conformance {
+namespace {
+
+using store::SessionWish;
+
+std::string asked(const World& world, const char* id, const SessionWish& wish = {}) {
+  const auto answered = world.store().ask_for_session(id, wish);
+  return answered ? std::string(to_string(*answered)) : answer(answered);
+}
+
+SessionHold acquired(const Worker& worker, const char* id, const SessionPolicy& policy = {}) {
+  return {id, worker.acquire(id, policy).session.generation};
+}
+
+// ---- release --------------------------------------------------------------------------------------
+
+STORE_TEST(SessionWishes, AreToldToTheOwnerWhichReleasesItAsOperated) {
+  const Worker a = join("a");
+  const Worker b = join("b");
+  const SessionHold hold = acquired(a, "gpu");
+  acquired(a, "other");
+  const auto ears = store().listen(kCancels, a.key);
+  EXPECT_EQ(asked(*this, "gpu"), "asked");
+  EXPECT_TRUE(hears(*this, *ears, kCancels));
+  EXPECT_EQ(must(store().wanted_sessions(a.key)), std::vector{hold});
+  EXPECT_EQ(must(store().wanted_sessions(b.key)), std::vector<SessionHold>{});
+  EXPECT_EQ(session("gpu").wanted, "");
+  EXPECT_EQ(session("gpu").owner, "a") << "until it gives it up";
+  must(a.renew(hold));
+  must(a.release(hold, SessionReason::handed_over, "state"));
+  EXPECT_EQ(session("gpu").reason, SessionReason::operated);
+  EXPECT_EQ(session("gpu").wanted, std::nullopt);
+  EXPECT_EQ(must(store().wanted_sessions(a.key)), std::vector<SessionHold>{});
+  const Acquired next = b.acquire("gpu");
+  EXPECT_EQ(next.session.saved, "state");
+  EXPECT_EQ(next.previous_owner, "a");
+  EXPECT_EQ(log_of(*this, "gpu"), (Texts{"claimed", "released", "moved"}));
+  EXPECT_EQ(must(store().session_log("gpu", 0, 10)).back().reason, SessionReason::operated);
+}
+
+STORE_TEST(SessionWishes, ForWhatNobodyHasAreFulfilled) {
+  const Worker a = join("a");
+  EXPECT_EQ(asked(*this, "gpu"), "not_found");
+  must(a.release(acquired(a, "gpu", {.on_record = true}), SessionReason::idle));
+  EXPECT_EQ(asked(*this, "gpu"), "free");
+  EXPECT_EQ(session("gpu").wanted, std::nullopt);
+  acquired(a, "lapsed", {.on_record = true});
+  pass(a.info.abilities.session_lease);
+  EXPECT_EQ(asked(*this, "lapsed"), "released");
+  EXPECT_EQ(session("lapsed").state, SessionState::unclaimed);
+}
+
+STORE_TEST(SessionWishes, ByForceTakeASessionFromItsOwner) {
+  const Worker a = join("a");
+  const Worker b = join("b");
+  a.commit(a.begin("order-1").schedules(of_session("gpu")));
+  const Work work = a.fetch_activity();
+  EXPECT_EQ(asked(*this, "gpu", {.force = true}), "released");
+  EXPECT_EQ(answer(a.renew(work->session->hold)), "lost");
+  EXPECT_EQ(b.acquire("gpu").kind, Acquired::Kind::reacquired);
+  EXPECT_EQ(answer(a.finish(work)), "ok") << "what runs keeps its own lease";
+}
+
+STORE_TEST(SessionWishes, AreRefusedWhereTheSessionCanNotLeave) {
+  const Worker a = join("a");
+  const SessionHold hold = acquired(a, "fails", fails());
+  EXPECT_EQ(asked(*this, "fails"), "asked");
+  a.commit(a.begin("order-1").schedules(of_session("fails")));
+  a.fetch_activity();
+  EXPECT_EQ(asked(*this, "fails", {.force = true}), "conflict");
+  EXPECT_EQ(answer(a.release(hold, SessionReason::operated)), "conflict") << "its state was not saved";
+  pass(a.info.abilities.session_lease);
+  EXPECT_EQ(asked(*this, "fails"), "conflict");
+  must(store().close_session("fails", SessionReason::operated));
+  EXPECT_EQ(asked(*this, "fails"), "conflict");
+  EXPECT_EQ(session("fails").wanted, std::nullopt);
+}
+
+STORE_TEST(SessionWishes, EndWithTheNextClaim) {
+  const Worker a = join("a");
+  acquired(a, "gpu");
+  EXPECT_EQ(asked(*this, "gpu"), "asked");
+  pass(a.info.abilities.session_lease);
+  a.acquire("gpu");
+  EXPECT_EQ(session("gpu").wanted, std::nullopt);
+  EXPECT_EQ(must(store().wanted_sessions(a.key)), std::vector<SessionHold>{});
+}
+
+// ---- move -----------------------------------------------------------------------------------------
+
+STORE_TEST(SessionWishes, ForANodeKeepTheSessionForIt) {
+  const Worker a = join("a");
+  const Worker b = join("b");
+  const Worker c = join("c");
+  const SessionHold hold = acquired(a, "gpu");
+  EXPECT_EQ(asked(*this, "gpu", {.to = "b", .keep_for = 1min}), "asked");
+  EXPECT_EQ(session("gpu").wanted, "b");
+  a.commit(a.begin("order-1").schedules(of_session("gpu")));
+  must(a.release(hold, SessionReason::handed_over));
+  EXPECT_EQ(session("gpu").wanted, "b");
+  EXPECT_EQ(c.acquire("gpu").kind, Acquired::Kind::owned_by_another);
+  EXPECT_TRUE(c.fetch_activities().works.empty());
+  EXPECT_TRUE(a.fetch_activities().works.empty());
+  const Work work = b.fetch_activity();
+  EXPECT_EQ(work->session->previous_owner, "a");
+  EXPECT_EQ(work->session->reason, SessionReason::operated);
+  EXPECT_EQ(session("gpu").wanted, std::nullopt);
+}
+
+STORE_TEST(SessionWishes, ForANodeEndWhenItDoesNotCome) {
+  const Worker a = join("a");
+  const Worker b = join("b");
+  const Worker c = join("c");
+  must(a.release(acquired(a, "gpu"), SessionReason::idle));
+  EXPECT_EQ(asked(*this, "gpu", {.to = "b", .keep_for = 20s}), "free");
+  EXPECT_EQ(sweep().sessions_removed, 0U) << "it is kept for b";
+  a.commit(a.begin("order-1").schedules(of_session("gpu")));
+  const Works none = c.fetch_activities();
+  EXPECT_TRUE(none.works.empty());
+  EXPECT_LE(none.next_due, 20s);
+  pass(20s);
+  EXPECT_EQ(c.fetch_activity()->session->hold.id, "gpu");
+}
+
+STORE_TEST(SessionWishes, ForANodeKeepTheRecordAndNoLonger) {
+  const Worker a = join("a");
+  const Worker b = join("b");
+  must(a.release(acquired(a, "gpu"), SessionReason::idle));
+  EXPECT_EQ(asked(*this, "gpu", {.to = "b", .keep_for = 20s}), "free");
+  EXPECT_EQ(sweep().next_due, 20s);
+  pass(20s);
+  EXPECT_EQ(sweep().sessions_removed, 1U);
+}
+
+STORE_TEST(SessionWishes, ForANodeThatIsNotAtWorkAreRefused) {
+  const Worker a = join("a");
+  const Worker b = join("b");
+  acquired(a, "gpu");
+  EXPECT_EQ(asked(*this, "gpu", {.to = "nobody"}), "conflict");
+  must(store().refresh(b.key, true));
+  EXPECT_EQ(asked(*this, "gpu", {.to = "b"}), "conflict") << "it drains";
+  EXPECT_EQ(session("gpu").wanted, std::nullopt);
+  EXPECT_EQ(asked(*this, "gpu", {.to = "a"}), "there");
+}
+
+STORE_TEST(SessionWishes, AreTakenBackByOthers) {
+  const Worker a = join("a");
+  const Worker b = join("b");
+  const Worker c = join("c");
+  acquired(a, "gpu");
+  EXPECT_EQ(asked(*this, "gpu", {.to = "b", .keep_for = 1min}), "asked");
+  EXPECT_EQ(asked(*this, "gpu", {.to = "c", .keep_for = 1min}), "asked");
+  EXPECT_EQ(session("gpu").wanted, "c");
+  EXPECT_EQ(asked(*this, "gpu", {.to = "a"}), "there");
+  EXPECT_EQ(session("gpu").wanted, std::nullopt);
+}
+
+// The node that is to have it gets it, and not the one that comes back.
+STORE_TEST(SessionWishes, OutliveARestartOfTheOwner) {
+  const Worker a = join("a");
+  const Worker b = join("b");
+  acquired(a, "gpu");
+  EXPECT_EQ(asked(*this, "gpu", {.to = "b", .keep_for = 1min}), "asked");
+  const Worker again = join("a");
+  EXPECT_EQ(again.acquire("gpu").kind, Acquired::Kind::owned_by_another);
+  EXPECT_EQ(b.acquire("gpu").kind, Acquired::Kind::reacquired);
+}
+
+// ---- what was saved -------------------------------------------------------------------------------
+
+STORE_TEST(SessionWishes, WhatWasSavedIsDiscarded) {
+  const Worker a = join("a");
+  const Worker b = join("b");
+  EXPECT_EQ(answer(store().discard_session_state("gpu")), "not_found");
+  must(a.release(acquired(a, "gpu", {.on_record = true}), SessionReason::idle, "state"));
+  const std::uint64_t version = session("gpu").saved_version;
+  EXPECT_TRUE(must(store().discard_session_state("gpu")));
+  EXPECT_FALSE(must(store().discard_session_state("gpu")));
+  EXPECT_EQ(session("gpu").saved_size, std::nullopt);
+  EXPECT_GT(session("gpu").saved_version, version);
+  EXPECT_EQ(b.acquire("gpu").session.saved, std::nullopt);
+}
+
+}  // namespace
+}  // namespace holdfast::testing::conformance
