@@ -20,7 +20,7 @@ Task<int> ship_all(Context& ctx, std::vector<std::string> parcels) {
   for (const Result<bool>& outcome : co_await when_all_settled(std::move(shipments))) {
     if (outcome && *outcome) ++shipped;
   }
-  // Nobody waits for this one: it lives on by itself. The value is its id.
+  // Detached: it goes on independently of this instance. The value is its id.
   const std::string audit = co_await ctx.start_detached("audit", shipped);
   ctx.set_value("audit", audit);
   co_return shipped;
@@ -42,7 +42,7 @@ Task<std::string> ship_one(Context& ctx, std::string parcel) {
 Task<int> close_books(Context& ctx, std::vector<std::string> orders) {
   for (const std::string& order : orders) {
     const std::string id = "archive-" + order;
-    ctx.launch("archive", {.id = id}, order);  // starts with this turn's commit, and lives on by itself
+    ctx.launch("archive", {.id = id}, order);  // starts with this turn's commit, independently
   }
   co_return static_cast<int>(orders.size());
 }

@@ -25,7 +25,7 @@ Task<Stock> stock_keeper(Context& ctx, Stock stock) {
     if (change.item.empty()) co_return stock;
     stock[change.item] += change.by;
     ctx.set_value("stock", stock);  // clients and other instances can read it
-    // What nobody has read yet is not lost: it waits for the next execution.
+    // Unread messages are kept for the next execution.
     if (ctx.should_continue_as_new()) co_await ctx.continue_as_new(stock);
   }
 }

@@ -35,7 +35,7 @@ Task<int> import(Context& ctx, int files) {
 
 // [snippet retry_child]
 Task<int> import_all(Context& ctx, int files) {
-  // One that fails begins anew, as its next execution; its values are still there.
+  // A child that fails is retried as its next execution; it keeps its values.
   co_return co_await ctx.child<int>("import", {.id = "import-1", .retry = {.max_attempts = 3}}, files);
 }
 // [/snippet]
@@ -73,7 +73,7 @@ int main() {
   std::cout << run.wait<std::string>(30s) << "\n";
 
   // [snippet early]
-  client.raise("order-9", "decision", {.keep_for = 1h}, true);  // nobody has started order-9 yet
+  client.raise("order-9", "decision", {.keep_for = 1h}, true);  // order-9 does not exist yet
   // [/snippet]
 
   // [snippet follow]

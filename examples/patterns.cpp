@@ -22,8 +22,7 @@ Task<std::string> publish(Context& ctx, std::string draft) {
 // [/snippet]
 
 // [snippet polling]
-// Asks until there is an answer, with growing pauses, and for so long at most. While it sleeps it costs a
-// row.
+// Polls with growing pauses, for 24 hours at most. While it sleeps it is a row in the store.
 Task<std::string> wait_for_job(Context& ctx, std::string job) {
   const CalendarTime give_up = ctx.now() + 24h;
   for (Duration pause = 10ms; ctx.now() < give_up; pause = std::min<Duration>(pause * 2, 10min)) {
@@ -43,7 +42,7 @@ struct Meter {
   double last = 0;
 };
 
-// Runs for ever: a round, a pause, and a fresh history now and then. A message ends it.
+// Runs for ever: a round, a pause, and a new history from time to time. An event ends it.
 Task<Meter> watch_meter(Context& ctx, Meter meter) {
   const Future<bool> stop = ctx.event<bool>("stop").start();
   while (!ctx.should_continue_as_new()) {

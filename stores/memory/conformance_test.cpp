@@ -4,6 +4,7 @@
 namespace holdfast::testing {
 namespace {
 
+// [snippet conformance]
 class Database final : public StoreDatabase {
  public:
   std::shared_ptr<Store> open(const StoreSetup& setup) override {
@@ -15,6 +16,7 @@ class Database final : public StoreDatabase {
 };
 
 const bool kRegistered = register_conformance_tests({"memory", [] { return std::make_unique<Database>(); }});
+// [/snippet]
 
 }  // namespace
 }  // namespace holdfast::testing

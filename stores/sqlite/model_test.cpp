@@ -16,6 +16,7 @@ namespace {
 using testing::OpenHandle;
 using testing::StoreSubject;
 
+// [snippet model]
 // No power is cut here: nothing waits for the disk.
 StoreSubject sqlite_subject() {
   return {"sqlite", [](const Clock& clock) -> OpenHandle {
@@ -33,6 +34,7 @@ TEST(SqliteModel, DoesWhatTheMemoryStoreDoes) {
   const auto difference = compare_with_model(sqlite_subject(), options);
   EXPECT_FALSE(difference) << to_string(*difference);
 }
+// [/snippet]
 
 }  // namespace
 }  // namespace holdfast::sqlite_store

@@ -1,8 +1,9 @@
-// The pages of this tree: snippets are what is compiled, links lead to files that exist.
+// The pages of this tree: snippets are what is compiled, links lead somewhere, metrics exist.
 #include "pages.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -30,9 +31,35 @@ std::vector<fs::path> pages() {
   return paths;
 }
 
-// Pages all of whose C++ has to be compiled code.
+// Pages all of whose C++ has to be compiled code: all but those that show what doesn't compile, or goes
+// wrong.
 bool shows_compiled_code_only(const fs::path& page) {
-  return page == "README.md" || page.parent_path() == "docs/guide";
+  return page != "docs/traps.md" && page != "docs/compilers.md";
+}
+
+// Where a page may quote code from: programs for users, and tests that show how something is wired.
+std::vector<fs::path> quoted_sources() {
+  std::vector<fs::path> paths;
+  for (const char* folder : {"examples", "stores", "tests/sim"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      if (entry.path().extension() == ".cpp") paths.push_back(entry.path());
+    }
+  }
+  return paths;
+}
+
+// The names of all metrics: texts of the library that begin like one.
+std::set<std::string> metrics_of_the_code() {
+  constexpr std::string_view kOpening = "\"holdfast_";
+  std::set<std::string> names;
+  for (const auto& entry : fs::recursive_directory_iterator("src")) {
+    if (entry.path().extension() != ".cpp" || entry.path().stem().string().ends_with("_test")) continue;
+    const std::string code = read(entry.path());
+    for (std::size_t at = code.find(kOpening); at != std::string::npos; at = code.find(kOpening, at + 1)) {
+      names.insert(code.substr(at + 1, code.find('"', at + 1) - at - 1));
+    }
+  }
+  return names;
 }
 
 TEST(Docs, SnippetsAreWhatIsCompiled) {
@@ -58,19 +85,52 @@ TEST(Docs, EveryRegionIsShownSomewhere) {
   for (const fs::path& page : pages()) {
     for (const Fence& fence : find_fences(read(page))) shown.insert(fence.source + "#" + fence.region);
   }
-  for (const auto& entry : fs::directory_iterator("examples")) {
-    if (entry.path().extension() != ".cpp") continue;
-    for (const std::string& region : region_names(read(entry.path()))) {
-      EXPECT_TRUE(shown.contains(entry.path().generic_string() + "#" + region))
-          << entry.path() << " marks a region '" << region << "' that no page shows";
+  for (const fs::path& source : quoted_sources()) {
+    for (const std::string& region : region_names(read(source))) {
+      EXPECT_TRUE(shown.contains(source.generic_string() + "#" + region))
+          << source << " marks a region '" << region << "' that no page shows";
     }
   }
 }
 
-TEST(Docs, LinksLeadToFiles) {
+TEST(Docs, LinksLeadToFilesAndHeadings) {
   for (const fs::path& page : pages()) {
-    for (const std::string& link : find_links(read(page))) {
-      EXPECT_TRUE(fs::exists(page.parent_path() / link)) << page << " links to " << link;
+    for (const Link& link : find_links(read(page))) {
+      const fs::path target = link.file.empty() ? page : page.parent_path() / link.file;
+      ASSERT_TRUE(fs::exists(target)) << page << " links to " << link.file;
+      if (link.heading.empty() || target.extension() != ".md") continue;
+      const std::vector<std::string> anchors = heading_anchors(read(target));
+      EXPECT_TRUE(std::ranges::count(anchors, link.heading) > 0)
+          << page << " links to " << link.file << "#" << link.heading << ", which no heading there has";
+    }
+  }
+}
+
+// docs/guide/logs.md lists what is logged by the words that the code has.
+TEST(Docs, LogMessagesAreThoseOfTheCode) {
+  std::string code;
+  for (const char* folder : {"src", "stores"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      if (entry.path().extension() == ".cpp") code += with_texts_joined(read(entry.path()));
+    }
+  }
+  for (const std::string& message : first_cells(read("docs/guide/logs.md"))) {
+    EXPECT_NE(code.find('"' + message), std::string::npos) << "nothing logs: " << message;
+  }
+}
+
+// docs/observability.md has a row for each metric, and no page names one that the code does not have.
+TEST(Docs, MetricsAreThoseOfTheCode) {
+  constexpr std::string_view kPrefix = "holdfast_";
+  const std::set<std::string> metrics = metrics_of_the_code();
+  ASSERT_FALSE(metrics.empty());
+  const std::vector<std::string> rows = names_with(read("docs/observability.md"), kPrefix);
+  for (const std::string& metric : metrics) {
+    EXPECT_TRUE(std::ranges::count(rows, metric) > 0) << "docs/observability.md does not explain " << metric;
+  }
+  for (const fs::path& page : pages()) {
+    for (const std::string& name : names_with(read(page), kPrefix)) {
+      EXPECT_TRUE(metrics.contains(name)) << page << " names " << name << ", which is no metric of the code";
     }
   }
 }
@@ -107,9 +167,28 @@ TEST(Pages, ARegionLosesItsIndentation) {
 }
 
 TEST(Pages, LinksInCodeAndToOtherHostsDoNotCount) {
-  EXPECT_EQ(find_links(
-                "see [a](x.md), [b](y.md#part) and [c](https://example.org/z)\n`[d](e)`\n```\n[f](g)\n```\n"),
-            (std::vector<std::string>{"x.md", "y.md"}));
+  EXPECT_EQ(find_links("see [a](x.md), [b](y.md#part), [h](#here) and [c](https://example.org/z)\n"
+                       "`[d](e)`\n```\n[f](g)\n```\n"),
+            (std::vector<Link>{{"x.md", ""}, {"y.md", "part"}, {"", "here"}}));
+}
+
+TEST(Pages, AHeadingBecomesAnAnchor) {
+  EXPECT_EQ(heading_anchors("# One, two\n```\n# no heading\n```\n### `co_await` in `catch`\n#none\n"),
+            (std::vector<std::string>{"one-two", "co_await-in-catch"}));
+}
+
+TEST(Pages, FirstCellsAreTheTextsInBackticks) {
+  EXPECT_EQ(first_cells("| `a b`, `c` | `d` |\n|---|---|\n| e | `f` |\n`g`\n"),
+            (std::vector<std::string>{"a b", "c"}));
+}
+
+TEST(Pages, TextsInPartsAreJoined) {
+  EXPECT_EQ(with_texts_joined("x(\"a \"\n  \"b\", \"c\")"), "x(\"a b\", \"c\")");
+}
+
+TEST(Pages, NamesStandInBackticks) {
+  EXPECT_EQ(names_with("`ab_x`, `ab_y{state=\"z\"}`, ab_z\n```\n`ab_w`\n```\n", "ab_"),
+            (std::vector<std::string>{"ab_x", "ab_y"}));
 }
 
 }  // namespace

@@ -24,7 +24,25 @@ std::vector<Fence> find_fences(std::string_view page);
 std::optional<std::string> find_region(std::string_view source, std::string_view name);
 std::vector<std::string> region_names(std::string_view source);
 
-/// The targets of links to files: no `https:`, no `#place`, nothing inside code.
-std::vector<std::string> find_links(std::string_view page);
+/// A link to a file, or to a heading of one.
+struct Link {
+  std::string file{};     ///< empty: the page itself
+  std::string heading{};  ///< what stands behind `#`; empty when nothing does
+  friend bool operator==(const Link&, const Link&) = default;
+};
+/// Links to files and headings: no `https:`, nothing inside code.
+std::vector<Link> find_links(std::string_view page);
+
+/// What links to the headings of a page say behind `#`, as GitHub makes it of their text.
+std::vector<std::string> heading_anchors(std::string_view page);
+
+/// Names in backticks that begin with `prefix`, outside of fenced blocks, without what follows the name.
+std::vector<std::string> names_with(std::string_view page, std::string_view prefix);
+
+/// The texts in backticks that stand in the first cells of tables.
+std::vector<std::string> first_cells(std::string_view page);
+
+/// C++ in which a text that is written in several parts is one.
+std::string with_texts_joined(std::string_view source);
 
 }  // namespace holdfast::docs

@@ -37,12 +37,14 @@ testing::StoreOpener in_memory(const Clock& clock) {
   return [store] { return store; };
 }
 
+// [snippet database]
 testing::StoreOpener in_file(const Clock& clock) {
   const auto folder = std::make_shared<Folder>();
   return [folder, &clock] {
     return sqlite(folder->path / "simulated.db", {.durability = Durability::off, .clock = &clock});
   };
 }
+// [/snippet]
 
 }  // namespace
 
