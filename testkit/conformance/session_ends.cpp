@@ -164,6 +164,7 @@ STORE_TEST(SessionEnds, OneThatActivitiesNamedBeginsAnewWithTheNextOfThemAfterIt
                       .save = SessionSave{.bytes = "of the first life"}}));
   must(store().close_session("gpu", SessionReason::operated));
   EXPECT_EQ(session("gpu").state, SessionState::closed);
+  a.commit(a.fetch_turn());
   a.commit(a.begin("order-2").schedules(of_session("gpu")));
   const Work next = a.fetch_activity();
   EXPECT_GT(next->session->hold.generation, work->session->hold.generation);

@@ -99,9 +99,10 @@ STORE_TEST(SessionViews, EachStateIsListed) {
                                                          {"expired", SessionState::expired},
                                                          {"closed", SessionState::closed},
                                                          {"failed", SessionState::failed}}));
-  EXPECT_EQ(must(store().count_sessions()),
-            (store::SessionCounts{
-                .unclaimed = 1, .active = 1, .lapsed = 1, .expired = 1, .closed = 1, .failed = 1}));
+  EXPECT_EQ(
+      must(store().count_sessions()),
+      (store::SessionCounts{
+          .unclaimed = 1, .active = 1, .lapsed = 1, .orphaned = 1, .expired = 1, .closed = 1, .failed = 1}));
   for (const auto& [id, state] : states) {
     const auto listed = must(store().sessions({.states = {state}}));
     ASSERT_EQ(listed.size(), 1U) << id;
