@@ -212,6 +212,8 @@ TEST(Orders, SayWhatIsWrongWithACommand) {
   shop.expect({"show", "o-1"}, 0, "o-1: awaiting approval");
   shop.expect({"approve", "o-1"}, 0, "o-1: approved");
   shop.expect({"wait", "o-1", "--timeout", "60s"}, 0, "o-1: shipped, parcel-");
+  shop.succeed({"place", "o-3", "globe", "globe"});  // there is only one
+  shop.expect({"wait", "o-3", "--timeout", "60s"}, 2, "o-3: rejected, there are not 2 of 'globe' left");
   shop.expect({"cancel", "o-1"}, 1, "order 'o-1' can't be cancelled any more: shipped, parcel-");
   worker->signal(SIGINT);
   EXPECT_EQ(worker->wait(), 0) << worker->output();
