@@ -1,13 +1,19 @@
 # How Holdfast's own code is compiled. Nothing here reaches a consumer of the library.
 
 # Warnings at a level that both compilers pass without one. A target without sources of its own hands them to
-# what links it.
+# what links it. In the build of another project they are that project's.
 function(holdfast_compile_options target)
   get_target_property(type ${target} TYPE)
   if(type STREQUAL "INTERFACE_LIBRARY")
     set(scope INTERFACE)
   else()
     set(scope PRIVATE)
+  endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND (HOLDFAST_UNITY OR CMAKE_UNITY_BUILD))
+    target_compile_options(${target} ${scope} -Wno-subobject-linkage)   # it takes files for headers
+  endif()
+  if(NOT PROJECT_IS_TOP_LEVEL)
+    return()
   endif()
   target_compile_options(${target} ${scope}
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast -Wcast-qual
@@ -18,9 +24,6 @@ function(holdfast_compile_options target)
       "SHELL:-Xclang -fno-pch-timestamp")   # lets ccache share precompiled headers
   else()
     target_compile_options(${target} ${scope} -Wduplicated-cond -Wlogical-op -Wuseless-cast)
-    if(HOLDFAST_UNITY OR CMAKE_UNITY_BUILD)
-      target_compile_options(${target} ${scope} -Wno-subobject-linkage)   # it takes files for headers
-    endif()
   endif()
 endfunction()
 

@@ -28,13 +28,12 @@ if(HOLDFAST_SANITIZER)
   set(HOLDFAST_WATCH watch 400)
 endif()
 
-# holdfast_test(<binary> [EVERY_COMPILER] SOURCES <file>... [LIBRARIES <target>...] [SHARDS <n>] [NEEDS_POSTGRES] [SANITIZED <filter>])
+# holdfast_test(<binary> [EVERY_COMPILER] SOURCES <file>... [LIBRARIES <target>...] [SHARDS <n>] [NEEDS_POSTGRES])
 # EVERY_COMPILER: also built and run by the presets that check another compiler.
 # SHARDS: in so many entries, for what mostly waits.
-# SANITIZED: the tests that run under a sanitizer, as --gtest_filter has it; all of them otherwise.
 # NEEDS_POSTGRES: runs while the PostgreSQL server of the test run is there; without one it fails.
 function(holdfast_test name)
-  cmake_parse_arguments(ARG "EVERY_COMPILER;NEEDS_POSTGRES" "SHARDS;SANITIZED" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "EVERY_COMPILER;NEEDS_POSTGRES" "SHARDS" "SOURCES;LIBRARIES" ${ARGN})
   if(HOLDFAST_TEST_SCOPE STREQUAL "every-compiler" AND NOT ARG_EVERY_COMPILER)
     return()
   endif()
@@ -55,9 +54,6 @@ function(holdfast_test name)
       WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
     set_tests_properties("${entry}" PROPERTIES LABELS "${folder}" TIMEOUT 1800
       ENVIRONMENT "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${index}")
-    if(HOLDFAST_SANITIZER AND ARG_SANITIZED)
-      set_property(TEST "${entry}" APPEND PROPERTY ENVIRONMENT "GTEST_FILTER=${ARG_SANITIZED}")
-    endif()
     if(ARG_NEEDS_POSTGRES)
       set_tests_properties("${entry}" PROPERTIES FIXTURES_REQUIRED postgres_server)
       set_property(TEST "${entry}" APPEND PROPERTY ENVIRONMENT "HOLDFAST_TEST_POSTGRES=${PROJECT_BINARY_DIR}/stores/postgres/server")
@@ -68,10 +64,9 @@ endfunction()
 # holdfast_rejects(<file> [EVERY_COMPILER] [DEFINITIONS <macro[=value]>...])
 # A test that the compiler rejects the file, says each text that a line `// expect: <text>` of the file holds, and points to
 # each line that ends with `// rejected here`.
-# Sanitizers make no difference to that: the first compiler is asked once, without them.
 function(holdfast_rejects file)
   cmake_parse_arguments(ARG "EVERY_COMPILER" "" "DEFINITIONS" ${ARGN})
-  if(HOLDFAST_SANITIZER AND HOLDFAST_TEST_SCOPE STREQUAL "all")
+  if(HOLDFAST_SANITIZER STREQUAL "thread")   # which adds nothing to what the compiler says
     return()
   endif()
   if(HOLDFAST_TEST_SCOPE STREQUAL "every-compiler" AND NOT ARG_EVERY_COMPILER)

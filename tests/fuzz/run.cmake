@@ -1,5 +1,5 @@
-# The short run of a fuzz target: first the corpus, then RUNS inputs that follow from it and a fixed seed.
-#   cmake -DPROGRAM=<fuzz target> -DCORPUS=<folder> -DFOLDER=<scratch folder> -DRUNS=<number> -P run.cmake
+# The short run of a fuzz target: first the corpus, then inputs that follow from it and a fixed seed, for so many SECONDS.
+#   cmake -DPROGRAM=<fuzz target> -DCORPUS=<folder> -DFOLDER=<scratch folder> -DSECONDS=<number> -P run.cmake
 # The corpus is only read. What the fuzzer writes goes to the scratch folder, which is left behind when it fails.
 file(REMOVE_RECURSE "${FOLDER}")
 file(MAKE_DIRECTORY "${FOLDER}/found")
@@ -19,5 +19,5 @@ function(run)
 endfunction()
 
 run(${inputs})
-run("-runs=${RUNS}" "${FOLDER}/found" "${CORPUS}")
+run("-max_total_time=${SECONDS}" "${FOLDER}/found" "${CORPUS}")
 file(REMOVE_RECURSE "${FOLDER}")

@@ -1,26 +1,22 @@
 #!/usr/bin/env bash
 # Builds and runs tests/packaging/consumer as users of Holdfast do.
 #
-#   run.sh <source dir> <build dir> <work dir> [way]...
+#   run.sh <source dir> <compiler> <work dir> [way]...
 #
-# The build folder is a configured and finished build of the source folder; its compiler is used for everything.
-# Ways: find_package pkg_config fetch_content shared moved_prefix docs; all of them when none is named. Each
-# works in a folder of its own below the work folder, which is left behind only when it fails.
+# Ways: library find_package pkg_config moved_prefix shared fetch_content docs; all of them when none is named. The first
+# builds the library, for those behind it to install. Each of these works in a folder of its own below the work folder, which
+# is left behind only when it fails.
 set -euo pipefail
 
 [ $# -ge 3 ] || { sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0" >&2; exit 2; }
-source=$(realpath "$1") build=$(realpath "$2") work=$(mkdir -p "$3" && realpath "$3")
+source=$(realpath "$1") compiler=$2 work=$(mkdir -p "$3" && realpath "$3")
 shift 3
+library=$work/built   # stays, for the ways that install it
 here=$source/tests/packaging
 strict='-Wall -Wextra -Werror'
-# The library in few big files, as some users build everything; and it takes a fraction of the time.
-unity=(-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16)
+launcher=$(command -v ccache || true)
 
 die() { printf 'packaging: %s\n' "$*" >&2; exit 1; }
-
-# cached <variable>: its value in the cache of the given build.
-cached() { sed -n "s/^$1:[^=]*=//p" "$build/CMakeCache.txt"; }
-compiler=$(cached CMAKE_CXX_COMPILER) launcher=$(cached CMAKE_CXX_COMPILER_LAUNCHER)
 
 # quietly <command>...: its output is shown only when it fails.
 quietly() { "$@" >"$folder/log" 2>&1 || { cat "$folder/log" >&2; die "failed: $*"; }; }
@@ -31,7 +27,13 @@ configure_and_build() {
   quietly cmake --build "$2"
 }
 
-install_to() { quietly cmake --install "$1" --prefix "$2"; }
+# install_to <prefix>: the library.
+install_to() { quietly cmake --install "$library" --prefix "$1"; }
+
+# build_library [option]...
+build_library() {
+  configure_and_build "$source" "$library" -DHOLDFAST_BUILD_TESTS=OFF -DHOLDFAST_BUILD_EXAMPLES=OFF -DHOLDFAST_UNITY=ON "$@"
+}
 
 # build_by_find_package <prefix> <app folder>: headers are not taken as system headers, so that warnings in them count.
 build_by_find_package() {
@@ -76,27 +78,28 @@ expect_output() {
 
 # ---- the ways -----------------------------------------------------------------------------------------------
 
+way_library() { build_library -DBUILD_SHARED_LIBS=OFF; }
+
 way_find_package() {
-  install_to "$build" "$folder/prefix"
+  install_to "$folder/prefix"
   build_by_find_package "$folder/prefix" "$folder/app"
   check_output "$folder/app"
 }
 
 way_pkg_config() {
-  install_to "$build" "$folder/prefix"
+  install_to "$folder/prefix"
   build_by_pkg_config "$folder/prefix" "$folder/app" --static
   check_output "$folder/app"
 }
 
 way_fetch_content() {
-  configure_and_build "$here/fetch_content" "$folder/app" -DHOLDFAST_CHECKOUT="$source" -DCMAKE_CXX_FLAGS="$strict" "${unity[@]}"
+  configure_and_build "$here/fetch_content" "$folder/app" -DHOLDFAST_CHECKOUT="$source" -DCMAKE_CXX_FLAGS="$strict"
   check_output "$folder/app"
 }
 
 way_shared() {
-  configure_and_build "$source" "$folder/build" -DBUILD_SHARED_LIBS=ON -DHOLDFAST_BUILD_TESTS=OFF -DHOLDFAST_BUILD_EXAMPLES=OFF "${unity[@]}" \
-    -DCMAKE_CXX_FLAGS="$(cached CMAKE_CXX_FLAGS)" -DCMAKE_SHARED_LINKER_FLAGS="$(cached CMAKE_SHARED_LINKER_FLAGS)"
-  install_to "$folder/build" "$folder/prefix"
+  build_library -DBUILD_SHARED_LIBS=ON
+  install_to "$folder/prefix"
   build_by_find_package "$folder/prefix" "$folder/app"
   check_output "$folder/app"
   build_by_pkg_config "$folder/prefix" "$folder/plain"
@@ -104,10 +107,10 @@ way_shared() {
 }
 
 way_moved_prefix() {
-  install_to "$build" "$folder/prefix"
+  install_to "$folder/prefix"
   mkdir "$folder/elsewhere"
   mv "$folder/prefix" "$folder/elsewhere/moved"
-  ! grep -rIl -e "$folder" -e "$build" -e "$source" "$folder/elsewhere/moved" >"$folder/log" ||
+  ! grep -rIl -e "$folder" -e "$library" -e "$source" "$folder/elsewhere/moved" >"$folder/log" ||
     die "these installed files name a folder of the machine that built them:"$'\n'"$(cat "$folder/log")"
   build_by_find_package "$folder/elsewhere/moved" "$folder/app"
   check_output "$folder/app"
@@ -124,7 +127,7 @@ way_docs() {
   done
 }
 
-[ $# -gt 0 ] || set -- find_package pkg_config fetch_content shared moved_prefix docs
+[ $# -gt 0 ] || set -- library find_package pkg_config moved_prefix shared fetch_content docs
 for way in "$@"; do
   declare -F "way_$way" >/dev/null || die "there is no way called '$way'"
   folder=$work/$way

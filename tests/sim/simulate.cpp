@@ -15,6 +15,7 @@ using namespace holdfast;
 
 constexpr std::string_view kUsage =
     "usage: simulate [--seeds N] [--from N]      run N seeds (1,000), beginning with the given one (1)\n"
+    "       --seconds N                          begin none of them later than that\n"
     "       simulate --seed N [--steps] [--until STEP]\n"
     "                                            run one seed; --steps tells every step of it\n"
     "       --store memory | sqlite | file       the memory store (the default), SQLite in memory, or a "
@@ -24,6 +25,7 @@ constexpr std::string_view kUsage =
 struct Arguments {
   std::uint64_t first = 1;
   std::uint64_t count = 1000;
+  std::chrono::seconds at_most = std::chrono::hours(24);
   holdfast::testing::SimulationOptions options{};
 };
 
@@ -46,6 +48,8 @@ bool parse(int count, char** values, Arguments& arguments) {
     const std::uint64_t value = std::strtoull(values[i], nullptr, 10);
     if (name == "--seeds") {
       arguments.count = value;
+    } else if (name == "--seconds") {
+      arguments.at_most = std::chrono::seconds(value);
     } else if (name == "--from") {
       arguments.first = value;
     } else if (name == "--seed") {
@@ -70,8 +74,11 @@ int main(int count, char** values) {
   }
   const auto began = std::chrono::steady_clock::now();
   holdfast::testing::SimulationReport sum;
-  for (std::uint64_t i = 0; i < arguments.count; ++i) {
-    const auto report = holdfast::testing::simulate(sim::everything, arguments.first + i, arguments.options);
+  std::uint64_t held = 0;
+  for (; held < arguments.count; ++held) {
+    if (held > 0 && std::chrono::steady_clock::now() - began >= arguments.at_most) break;
+    const auto report =
+        holdfast::testing::simulate(sim::everything, arguments.first + held, arguments.options);
     sum.steps += report.steps;
     sum.store_calls += report.store_calls;
     sum.faults += report.faults;
@@ -81,7 +88,7 @@ int main(int count, char** values) {
     return 1;
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-  std::cout << arguments.count << " seeds held: " << sum.steps << " steps, " << sum.store_calls
+  std::cout << held << " seeds held: " << sum.steps << " steps, " << sum.store_calls
             << " calls of the store, " << sum.faults << " faults, "
             << std::chrono::duration_cast<std::chrono::minutes>(sum.time).count()
             << " minutes of virtual time in " << seconds << " s\n";
