@@ -831,9 +831,9 @@ inline constexpr Statement kDueSessions{
     " OR ((CASE WHEN s.ended IS NOT NULL THEN s.changed <= $4 WHEN s.worker = ANY($6::bigint[]) THEN false"
     " WHEN s.on_record THEN (s.worker <> 0 OR (s.ttl_until = 9223372036854775807 AND NOT EXISTS (SELECT 1"
     " FROM instances AS i WHERE i.key = s.opener AND i.status < 3)))"
-    " AND (CASE WHEN s.worker <> 0 THEN s.lease_until ELSE s.changed END)"
+    " AND (CASE WHEN s.worker <> 0 THEN s.lease_until ELSE greatest(s.changed, s.lease_until) END)"
     " <= (CASE WHEN s.saved IS NOT NULL THEN least($3::bigint, $4::bigint) ELSE $4::bigint END)"
-    " ELSE (CASE WHEN s.worker <> 0 THEN s.lease_until ELSE s.changed END)"
+    " ELSE (CASE WHEN s.worker <> 0 THEN s.lease_until ELSE greatest(s.changed, s.lease_until) END)"
     " <= (CASE WHEN s.saved IS NOT NULL THEN $3::bigint ELSE $2::bigint END) END)"
     " AND NOT EXISTS (SELECT 1 FROM activities AS a WHERE a.ns = $1 AND a.session = s.id)))"
     " ORDER BY s.id LIMIT $5"};
@@ -842,18 +842,18 @@ inline constexpr Statement kNextSession{
     "postgres.next_session",
     "SELECT min(ttl_until) FILTER (WHERE ended IS NULL AND ttl_until > $2),"
     " min(lease_until) FILTER (WHERE ended IS NULL AND worker <> 0 AND lease_until > $2),"
-    " min(changed) FILTER (WHERE ended IS NULL AND worker = 0 AND NOT on_record AND saved IS NULL"
-    " AND changed > $2),"
-    " min(CASE WHEN worker <> 0 THEN lease_until ELSE changed END)"
+    " min(greatest(changed, lease_until)) FILTER (WHERE ended IS NULL AND worker = 0 AND NOT on_record"
+    " AND saved IS NULL AND greatest(changed, lease_until) > $2),"
+    " min(CASE WHEN worker <> 0 THEN lease_until ELSE greatest(changed, lease_until) END)"
     " FILTER (WHERE ended IS NULL AND NOT on_record AND saved IS NOT NULL"
-    " AND (CASE WHEN worker <> 0 THEN lease_until ELSE changed END) > $3),"
+    " AND (CASE WHEN worker <> 0 THEN lease_until ELSE greatest(changed, lease_until) END) > $3),"
     " min(changed) FILTER (WHERE ended IS NOT NULL AND changed > $4),"
-    " min(CASE WHEN worker <> 0 THEN lease_until ELSE changed END)"
+    " min(CASE WHEN worker <> 0 THEN lease_until ELSE greatest(changed, lease_until) END)"
     " FILTER (WHERE ended IS NULL AND on_record AND saved IS NULL"
-    " AND (CASE WHEN worker <> 0 THEN lease_until ELSE changed END) > $4),"
-    " min(CASE WHEN worker <> 0 THEN lease_until ELSE changed END)"
+    " AND (CASE WHEN worker <> 0 THEN lease_until ELSE greatest(changed, lease_until) END) > $4),"
+    " min(CASE WHEN worker <> 0 THEN lease_until ELSE greatest(changed, lease_until) END)"
     " FILTER (WHERE ended IS NULL AND on_record AND saved IS NOT NULL"
-    " AND (CASE WHEN worker <> 0 THEN lease_until ELSE changed END) > least($3, $4))"
+    " AND (CASE WHEN worker <> 0 THEN lease_until ELSE greatest(changed, lease_until) END) > least($3, $4))"
     " FROM sessions WHERE ns = $1"};
 inline constexpr Statement kTrimLog{
     "postgres.trim_log",

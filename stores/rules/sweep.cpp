@@ -153,7 +153,8 @@ class Sweep {
     if (session.ended) return after(session.changed, request_.session_record_retention);
     const bool owned = session.worker != WorkerKey{};
     if (owned && is_registered(session.worker)) return kNever;
-    const BootTime left_at = owned ? session.lease_until : session.changed;
+    // Of one that nobody owns, lease_until is how long it is kept for a node.
+    const BootTime left_at = owned ? session.lease_until : std::max(session.changed, session.lease_until);
     if (session.policy.on_record) {
       if (!owned && (session.ttl_until != kNever || opener_lives(session))) return kNever;
       const Duration kept = request_.session_record_retention;

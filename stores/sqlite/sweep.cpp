@@ -166,7 +166,8 @@ class Sweep {
     if (session.ended) return later(session.changed, request_.session_record_retention);
     const bool owned = session.worker != WorkerKey{};
     if (owned && is_registered(session.worker)) return kNoTime;
-    const LeaseTime left_at = owned ? session.lease_until : session.changed;
+    // Of one that nobody owns, lease_until is how long it is kept for a node.
+    const LeaseTime left_at = owned ? session.lease_until : std::max(session.changed, session.lease_until);
     if (session.policy.on_record) {
       if (!owned && (session.ttl_until != kNoTime || opener_lives(session))) return kNoTime;
       const Duration kept = request_.session_record_retention;

@@ -143,6 +143,19 @@ STORE_TEST(SessionRules, WhatANodeDoesNotTakeBackInTimeIsForThoseWhoWait) {
   EXPECT_EQ(b.acquire("quiet").kind, Acquired::Kind::reacquired);
 }
 
+// Nobody has it, nothing is saved in it, and nothing waits for it.
+STORE_TEST(SessionRules, WhatIsKeptForANodeIsNotSweptMeanwhile) {
+  const Worker before = join(that_comes_back(5s));
+  before.acquire("gpu");
+  const Worker after = join(that_comes_back(5s));
+  pass(1s);
+  EXPECT_LE(sweep().next_due, 4s);
+  EXPECT_TRUE(store().session("gpu"));
+  pass(4s);
+  sweep();
+  EXPECT_FALSE(store().session("gpu"));
+}
+
 STORE_TEST(SessionRules, NothingIsKeptForANodeLongerThanItsLeaseWouldHaveLasted) {
   const Worker before = join(that_comes_back(1h));
   const Worker b = join("b");
