@@ -136,14 +136,16 @@ class Builder {
                                 .message = {.kind = store::MessageKind::delivery,
                                             .address = {sent.channel, sent.name},
                                             .body = bodies::to_bytes(sent.value)},
-                                .keep_early = sent.keep_for});
+                                .keep_early = sent.keep_for,
+                                .after_starts = commit_.starts.size()});
   }
   void act(EventId /*id*/, const detail::CancelSent& sent) {
     const bodies::Control control{.kind = bodies::Control::Kind::cancel, .reason = sent.reason};
     commit_.messages.push_back(
         {.instance = sent.instance,
          .message = {.kind = store::MessageKind::control, .body = bodies::to_bytes(control)},
-         .cancels = true});
+         .cancels = true,
+         .after_starts = commit_.starts.size()});
   }
   // These wait for messages, or had their outcome at once: nothing to do for anybody.
   void act(EventId /*id*/, const detail::EventAwaited& /*awaited*/) {}

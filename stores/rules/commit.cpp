@@ -37,8 +37,7 @@ class Turn {
     for (const NewTimer& timer : commit_.timers) set_timer(tx_, instance_, timer);
     change_values();
     close_and_watch_sessions();
-    start();
-    send();
+    start_and_send();
     answer();
     show();
     end_or_go_on();
@@ -135,10 +134,16 @@ class Turn {
     for (const std::string& id : commit_.watch_sessions) watch(tx_, instance_, id);
   }
 
-  void send() {
+  // In the order of the code.
+  void start_and_send() {
+    auto next = commit_.starts.begin();
+    const auto started = [&] { return static_cast<std::size_t>(next - commit_.starts.begin()); };
     for (std::size_t i = 0; i < commit_.messages.size(); ++i) {
-      if (!send(commit_.messages[i])) committed_.dropped.push_back(i);
+      const Outgoing& outgoing = commit_.messages[i];
+      while (next != commit_.starts.end() && started() < outgoing.after_starts) start(*next++);
+      if (!send(outgoing)) committed_.dropped.push_back(i);
     }
+    while (next != commit_.starts.end()) start(*next++);
   }
 
   // False when it goes nowhere.
@@ -158,16 +163,14 @@ class Turn {
     return true;
   }
 
-  void start() {
-    for (const NewInstance& item : commit_.starts) {
-      tx_.rows.reserve(item.instance);
-      Instance* target = find_instance(tx_, item.instance);
-      const bool is_new = target == nullptr;
-      if (is_new) target = &create(tx_, {.id = item.instance, .code = item.code, .parent = item.parent});
-      const ExecutionNumber begins = is_new ? target->view.execution : ExecutionNumber{};
-      deliver(tx_, *target, NewMessage{.kind = MessageKind::start, .execution = begins, .body = item.body});
-      if (is_new) deliver_early(tx_, *target);
-    }
+  void start(const NewInstance& item) {
+    tx_.rows.reserve(item.instance);
+    Instance* target = find_instance(tx_, item.instance);
+    const bool is_new = target == nullptr;
+    if (is_new) target = &create(tx_, {.id = item.instance, .code = item.code, .parent = item.parent});
+    const ExecutionNumber begins = is_new ? target->view.execution : ExecutionNumber{};
+    deliver(tx_, *target, NewMessage{.kind = MessageKind::start, .execution = begins, .body = item.body});
+    if (is_new) deliver_early(tx_, *target);
   }
 
   void answer() {

@@ -46,7 +46,7 @@ class Commit {
     schedule_timers();
     change_values();
     close_and_watch_sessions();
-    send();
+    start_and_send();
     answer();
     show();
     end();
@@ -314,11 +314,16 @@ class Commit {
     sqlite_store::watch(tx_, commit_.key, session);
   }
 
-  void send() {
-    for (const store::NewInstance& start : commit_.starts) start_child(start);
+  // In the order of the code.
+  void start_and_send() {
+    auto next = commit_.starts.begin();
+    const auto started = [&] { return static_cast<std::size_t>(next - commit_.starts.begin()); };
     for (std::size_t i = 0; i < commit_.messages.size(); ++i) {
-      if (!send(commit_.messages[i])) out_.dropped.push_back(i);
+      const store::Outgoing& outgoing = commit_.messages[i];
+      while (next != commit_.starts.end() && started() < outgoing.after_starts) start_child(*next++);
+      if (!send(outgoing)) out_.dropped.push_back(i);
     }
+    while (next != commit_.starts.end()) start_child(*next++);
   }
 
   // False when it goes nowhere.
@@ -388,7 +393,7 @@ class Commit {
       std::string waits = sorted.empty() ? std::string() : store::to_bytes(sorted);
       if (waits != instance_->waits) change_instance().waits = std::move(waits);
     }
-    if (commit_.status && *commit_.status != instance_->status && !store::has_ended(instance_->status)) {
+    if (commit_.status && *commit_.status != instance_->status && !has_ended(instance_->status)) {
       if (instance_->status == InstanceStatus::parked) {
         tx_.run(tx_.sql.set_parked_because, commit_.key, nullptr);
       }

@@ -98,5 +98,15 @@ STORE_TEST(Children, AMessageOfTheSameTurnReachesTheNewInstance) {
   EXPECT_EQ(a.fetch_turn().messages(), (Texts{"start: child-1 input", "control: cancel"}));
 }
 
+// "Cancel the one that is there, and start another": in the order of the code.
+STORE_TEST(Children, AMessageBeforeTheStartDoesNotReachTheNewInstance) {
+  const Worker a = join("a");
+  Turn parent = a.begin("parent");
+  const Committed done = a.commit(
+      parent.sends("child-1", control("cancel")).starts_child("child-1").sends("child-1", control("later")));
+  EXPECT_EQ(done.dropped, std::vector<std::size_t>{0});
+  EXPECT_EQ(a.fetch_turn().messages(), (Texts{"start: child-1 input", "control: later"}));
+}
+
 }  // namespace
 }  // namespace holdfast::testing::conformance

@@ -70,11 +70,12 @@ Turn& Turn::waits_for(std::vector<Address> addresses) {
   return *this;
 }
 Turn& Turn::sends(InstanceKey to, NewMessage message) {
-  commit.messages.push_back({.key = to, .message = std::move(message)});
+  commit.messages.push_back({.key = to, .message = std::move(message), .after_starts = commit.starts.size()});
   return *this;
 }
 Turn& Turn::sends(std::string to, NewMessage message) {
-  commit.messages.push_back({.instance = std::move(to), .message = std::move(message)});
+  commit.messages.push_back(
+      {.instance = std::move(to), .message = std::move(message), .after_starts = commit.starts.size()});
   return *this;
 }
 Turn& Turn::starts_child(std::string instance) {

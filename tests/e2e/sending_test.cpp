@@ -62,6 +62,43 @@ TEST_P(SendingTest, WhatIsSentToAnIdThatDoesNotExistYetIsKeptForIt) {
             (std::vector<int>{0, 1, 2, 3}));
 }
 
+Task<void> replaces(Context& ctx) {
+  ctx.cancel("worker", "there is a newer one");
+  ctx.raise("worker", "end", {.keep_for = 0s}, 1);
+  ctx.launch("waits", {.id = "worker"});
+  co_return;
+}
+
+TEST_P(SendingTest, WhatIsSentBeforeALaunchDoesNotReachWhatIsLaunched) {
+  const auto rt = runtime([](Runtime& r) {
+    add_code(r);
+    r.orchestration("replaces", replaces);
+  });
+  rt->client().start("replaces", {.id = "r"}).wait(kSoon);
+  ASSERT_TRUE(eventually([&] {
+    const std::optional<Run> run = rt->client().find("worker");
+    return run && waits_for(run->describe(), RunWait::Kind::event, "never");
+  }));
+  const RunInfo info = rt->client().run("worker").info();
+  EXPECT_EQ(info.status, Status::running);
+  EXPECT_FALSE(info.cancel_requested_at);
+}
+
+Task<int> waits_for_a_word(Context& ctx) {
+  co_await ctx.event(Event<void>{"word"});
+  co_return 1;
+}
+
+TEST_P(SendingTest, AnEventWithoutAValueMayBeDelayedAndHaveAKey) {
+  const auto rt = runtime([](Runtime& r) { r.orchestration("waits_for_a_word", waits_for_a_word); });
+  Client client = rt->client();
+  const Run a = client.start("waits_for_a_word", {.id = "a"});
+  const Run b = client.start("waits_for_a_word", {.id = "b"});
+  client.raise("a", Event<void>{"word"}, {.delay = 1ms, .key = "once"});
+  client.raise("b", "word", {.delay = 1ms});
+  EXPECT_EQ(a.wait<int>(kSoon) + b.wait<int>(kSoon), 2);
+}
+
 TEST_P(SendingTest, ARequestToCancelReachesTheOtherAndShows) {
   const auto rt = runtime(add_code);
   const Run victim = rt->client().start("waits", {.id = "v"});

@@ -6,6 +6,7 @@
 #include <holdfast/clock.hpp>
 #include <holdfast/ids.hpp>
 #include <holdfast/options.hpp>
+#include <holdfast/status.hpp>
 #include <holdfast/store/activities.hpp>
 #include <holdfast/store/messages.hpp>
 #include <holdfast/store/sessions.hpp>
@@ -13,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,19 +24,8 @@
 
 namespace holdfast::store {
 
-enum class InstanceStatus : std::uint8_t {
-  running,
-  suspended,  ///< by request: only control messages make it ready
-  parked,     ///< its code can't go on: likewise, until it is woken
-  completed,
-  failed,
-  cancelled,
-  terminated,
-};
-std::string_view to_string(InstanceStatus status) noexcept;
-[[nodiscard]] constexpr bool has_ended(InstanceStatus status) noexcept {
-  return status >= InstanceStatus::completed;
-}
+/// Of one that is suspended or parked only control messages make it ready.
+using InstanceStatus = Status;
 
 // ---- fetching -----------------------------------------------------------------------------------
 
@@ -109,6 +100,8 @@ struct Outgoing {
   NewMessage message{};
   Duration keep_early{};  ///< of a delivery by id: how long it is kept for an instance that doesn't exist yet
   bool cancels = false;   ///< the instance shows "cancel requested" from now on
+  /// How many of the commit's `starts` come before it: what is started later is not reached by it.
+  std::size_t after_starts = std::numeric_limits<std::size_t>::max();
   friend bool operator==(const Outgoing&, const Outgoing&) = default;
 };
 

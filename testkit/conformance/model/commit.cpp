@@ -171,6 +171,7 @@ class Maker {
       out.message.body = body_of(step_, others_++);
       out.keep_early = spec.keep_early;
       out.cancels = spec.cancels;
+      if (spec.before_starts) out.after_starts = 0;
       turn_.messages.push_back(std::move(out));
     }
     for (const ChildSpec& spec : spec_->starts) {

@@ -113,7 +113,8 @@ class TurnMaker {
                {{4, MessageKind::outcome}, {2, MessageKind::control}, {3, MessageKind::delivery}}),
            .at = any_address(),
            .keep_early = dice_.pick<Duration>({0s, 5s, 24h}),
-           .cancels = dice_.chance(20)});
+           .cancels = dice_.chance(20),
+           .before_starts = dice_.chance(50)});
     }
     if (dice_.chance(35)) {
       turn_.starts.push_back({.id = choose_.any_instance(),

@@ -280,7 +280,7 @@ class Generator {
       spec.code = {dice_.pick({"flow", "flow", "loop"}), dice_.pick({"", "", "1", "2"})};
       spec.request = dice_.chance(50) ? 0 : dice_.below(6);
       spec.fingerprint = 1 + dice_.below(2);
-      spec.reuse = dice_.pick({store::Reuse::never, store::Reuse::after_failure, store::Reuse::after_end});
+      spec.reuse = dice_.pick({Reuse::never, Reuse::after_failure, Reuse::after_end});
       if (dice_.chance(15)) spec.delay = choose_.short_time();
       op.instances.push_back(std::move(spec));
     }

@@ -127,6 +127,7 @@ struct OutgoingSpec {
   At at = At::event_x;  ///< of a delivery
   Duration keep_early{};
   bool cancels = false;
+  bool before_starts = false;
   friend bool operator==(const OutgoingSpec&, const OutgoingSpec&) = default;
 };
 struct ChildSpec {
@@ -378,7 +379,7 @@ struct StartSpec {
   store::CodeVersion code{"flow", ""};
   std::uint64_t request = 0;  ///< 0 is the empty one
   std::uint64_t fingerprint = 1;
-  store::Reuse reuse = store::Reuse::never;
+  Reuse reuse = Reuse::never;
   Duration delay{};
   friend bool operator==(const StartSpec&, const StartSpec&) = default;
 };
