@@ -1,4 +1,4 @@
-// CancelReason: why something ends without an outcome of its own.
+// CancelReason: why something ends without an outcome of its own; CancelState: how far that is.
 #pragma once
 
 #include <cstdint>
@@ -35,5 +35,13 @@ enum class CancelReason : std::uint8_t {
 
 /// The name as it is written in logs, metrics and JSON: "schedule_to_start".
 std::string_view to_string(CancelReason reason) noexcept;
+
+/// What became of an activity that was cancelled while it ran.
+enum class CancelState : std::uint8_t {
+  requested,     ///< its code has not answered yet
+  acknowledged,  ///< it has ended
+  abandoned,     ///< it goes on after its grace, and nobody waits for it
+};
+std::string_view to_string(CancelState state) noexcept;
 
 }  // namespace holdfast

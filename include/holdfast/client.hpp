@@ -7,7 +7,8 @@
 #include <holdfast/orchestration.hpp>
 #include <holdfast/random.hpp>
 #include <holdfast/run.hpp>
-#include <holdfast/store.hpp>
+#include <holdfast/session_info.hpp>
+#include <holdfast/status.hpp>
 #include <holdfast/worker_info.hpp>
 
 #include <chrono>
@@ -23,8 +24,7 @@
 
 namespace holdfast {
 
-/// When an id that exists may begin a new life: never, after_failure, after_end.
-using Reuse = store::Reuse;
+class Store;
 
 /// How an instance is started. Write it inline; the texts are copied before the call returns.
 struct StartOptions {
@@ -71,25 +71,16 @@ struct DeleteOptions {
   bool force = false;  ///< also when it has not ended
 };
 
-/// Activities of one name in one queue: how many wait, run, and could be served. `workers` = 0: by nobody.
-using QueueInfo = store::QueueDepth;
-
-/// A session as it is now: holder, policy, lease and time to live, what is queued and runs in it, why it
-/// ended.
-using SessionInfo = store::SessionView;
-/// Which sessions to list: states, owner, queue; `after` and `limit` for the pages.
-using SessionFilter = store::SessionFilter;
-using SessionCounts = store::SessionCounts;
-/// What became of a request to release or move a session: asked, released, free, there.
-using SessionReleased = store::WishAnswer;
-/// One line in the story of a session: what happened, to whom, when and why.
-using SessionLogEntry = store::SessionLogEntry;
-
-/// The state of a session in a word, as operators know it: unclaimed, active, expired (its lease or its time
-/// to live is over), orphaned (its lease is over, and its worker is gone), closed, failed.
-std::string_view session_status(const SessionInfo& session) noexcept;
-/// A line of the log as a sentence: "moved from a to b (drained), generation 7, quiet for 250 ms".
-std::string to_string(const SessionLogEntry& entry);
+/// Activities of one name in one queue.
+struct QueueInfo {
+  std::string queue{};
+  std::string name{};         ///< of the activity
+  std::uint64_t ready = 0;    ///< could run now
+  std::uint64_t delayed = 0;  ///< wait for their next attempt
+  std::uint64_t running = 0;
+  Duration oldest_wait{};     ///< of those that could run now
+  std::uint32_t workers = 0;  ///< live ones that serve the queue and have the code; 0: nobody will run them
+};
 
 struct ClientOptions {
   /// How long a call tries again while the store is unavailable, before it throws ClientError.
@@ -166,8 +157,10 @@ class Client {
   }
   template <class... In>
   Run start(std::string_view orchestration, detail::BareBraces, const In&... in) const;
-  /// Starts many in one go, sharing transactions. Throws on the first that is refused; the others have been
-  /// started.
+  /// Starts many in one go, sharing transactions. When some are refused the others are started all the same,
+  /// and it throws what the first of those refused would have thrown. What can't be started at all, such as
+  /// an id that is no name, is found before anything is started; an outage of the store ends it in the
+  /// middle: repeat the call.
   std::vector<Run> start_all(std::string_view orchestration, const std::vector<StartItem>& items);
 
   /// The instance that lives under `id` now. Throws ClientError (not_found).
@@ -203,6 +196,12 @@ class Client {
     raise(id, event.name, options, value);
   }
   void raise(std::string_view id, const Event<void>& event) const { raise(id, event.name); }
+  void raise(std::string_view id, std::string_view event, MessageOptions options) const {
+    send_to(id, {Address::Kind::event, std::string(event)}, options, {kJsonEncoding, "null"});
+  }
+  void raise(std::string_view id, const Event<void>& event, MessageOptions options) const {
+    raise(id, event.name, options);
+  }
   /// Puts a message into a mailbox of an id; kept for one that doesn't exist yet in the same way.
   template <class T>
   void send(std::string_view id, std::string_view mailbox, const T& value) const {
@@ -272,6 +271,12 @@ class Client {
   [[nodiscard]] SessionCounts count_sessions() const;
   /// Throws ClientError (not_found).
   [[nodiscard]] SessionInfo describe_session(std::string_view id) const;
+  /// What its owner saved last under the name of a SessionState<T>; nothing when that never was. Throws
+  /// ClientError (not_found), DecodeError.
+  template <class T>
+  [[nodiscard]] std::optional<T> saved_state(std::string_view id, std::string_view name) const {
+    return detail::decode_optional<T>(read_saved_state(id, name));
+  }
   /// The whole story of a session, oldest first, also of one whose record is gone; of all sessions when `id`
   /// is empty.
   [[nodiscard]] std::vector<SessionLogEntry> session_log(std::string_view id) const;
@@ -301,6 +306,7 @@ class Client {
  private:
   Run start_with(std::string_view orchestration, StartOptions options, Payload input);
   Run run_of(std::string_view orchestration, std::string_view id) const;
+  [[nodiscard]] std::optional<Payload> read_saved_state(std::string_view id, std::string_view name) const;
   void send_to(std::string_view id, Address address, MessageOptions options, Payload value) const;
   void send_many(std::string_view id, Address address, std::vector<Payload> values) const;
 

@@ -157,17 +157,24 @@ Payload encode_args(const T&... values) {
   }
 }
 
-/// The inverse of encode_args.
+namespace detail {
+/// Why the arguments of a call can't be read, by whoever takes `count` of them.
+Failure wrong_arguments(Failure failure, const Payload& payload, std::size_t count);
+}  // namespace detail
+
+/// The inverse of encode_args. What takes no arguments ignores those that are given.
 template <class... T>
 Result<std::tuple<T...>> decode_args(const Payload& payload) {
   if constexpr (sizeof...(T) == 0) {
     return std::tuple<>();
   } else if constexpr (sizeof...(T) == 1) {
     Result<T...> value = decode<T...>(payload);
-    if (!value) return Unexpected(std::move(value).error());
+    if (!value) return Unexpected(detail::wrong_arguments(std::move(value).error(), payload, 1));
     return std::tuple<T...>(*std::move(value));
   } else {
-    return decode<std::tuple<T...>>(payload);
+    Result<std::tuple<T...>> values = decode<std::tuple<T...>>(payload);
+    if (!values) return Unexpected(detail::wrong_arguments(std::move(values).error(), payload, sizeof...(T)));
+    return values;
   }
 }
 

@@ -129,9 +129,7 @@ class Context {
   [[nodiscard]] CalendarTime now() const noexcept { return core_.now(); }
   /// Waits for a time that survives restarts.
   Op<void> sleep(Duration duration) { return {core_, detail::describe_sleep(duration)}; }
-  Op<void> sleep_until(CalendarTime time) {
-    return {core_, detail::describe_operation(detail::TimerStarted{time})};
-  }
+  Op<void> sleep_until(CalendarTime time) { return {core_, detail::describe_timer(time)}; }
 
   // ---- events and messages from outside ---------------------------------------------------------
 
@@ -182,6 +180,12 @@ class Context {
     raise(id, event.name, options, value);
   }
   void raise(std::string_view id, const Event<void>& event) { raise(id, event.name); }
+  void raise(std::string_view id, std::string_view event, SendOptions options) {
+    core_.send_off(detail::describe_sent_event(id, event, options, {kJsonEncoding, "null"}));
+  }
+  void raise(std::string_view id, const Event<void>& event, SendOptions options) {
+    raise(id, event.name, options);
+  }
   /// Puts a message into a mailbox of whoever lives under `id`. Messages of one turn arrive in this order.
   template <class T>
   void send(std::string_view id, std::string_view mailbox, const T& value) {
@@ -302,12 +306,10 @@ class Context {
 
   /// Opens a session; without an id it gets one from the execution's seed.
   Op<Session> open_session(SessionOptions options) {
-    return {core_, detail::describe_operation(detail::SessionOpened{detail::session_settings(options)})};
+    return {core_, detail::describe_session_opening(options)};
   }
   /// A handle for a session that exists, or that an activity will create.
-  Session session(std::string_view id) {
-    return {core_, detail::SessionSettings{.id = detail::checked_name("a session", id)}};
-  }
+  Session session(std::string_view id) { return {core_, id}; }
   /// The next event in the life of a session that this orchestration need not have opened:
   /// `co_await ctx.session_events("gpu")`. It hears of those from the first wait on.
   Op<SessionEvent> session_events(std::string_view id) { return session(id).next_event(); }

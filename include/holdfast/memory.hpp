@@ -1,8 +1,6 @@
 // The memory store: keeps everything in this process, for tests and for the simulator.
 #pragma once
 
-#include <holdfast/store.hpp>
-
 #include <memory>
 #include <string>
 
@@ -11,6 +9,7 @@ namespace holdfast {
 class Clock;
 class FaultPlan;
 class MemoryDatabase;
+class Store;
 
 struct MemoryOptions {
   std::string ns = "default";

@@ -29,27 +29,15 @@ template <class T>
 struct OutcomeReader {
   static Result<T> read(OpState& state) { return decode<T>(state.value); }
 };
-/// What may be missing: `absent` says so for a look into a mailbox, a value of another instance is sent in an
-/// optional.
+/// An optional is what may be missing; of other operations it is the type of the value itself.
 template <class T>
 struct OutcomeReader<std::optional<T>> {
   static Result<std::optional<T>> read(OpState& state) {
-    if (state.kind == kind_of_operation<MessageTried>) {
-      if (state.absent) return std::optional<T>();
-      return present(state.value);
-    }
-    if (state.kind == kind_of_operation<ValueRead>) {
-      Result<std::optional<Payload>> sent = decode<std::optional<Payload>>(state.value);
-      if (!sent) return Unexpected(std::move(sent).error());
-      if (!*sent) return std::optional<T>();
-      return present(**sent);
-    }
-    return decode<std::optional<T>>(state.value);
-  }
-
- private:
-  static Result<std::optional<T>> present(const Payload& payload) {
-    Result<T> value = decode<T>(payload);
+    if (!may_be_missing(state)) return decode<std::optional<T>>(state.value);
+    const Result<std::optional<Payload>> found = read_found(state);
+    if (!found) return Unexpected(found.error());
+    if (!*found) return std::optional<T>();
+    Result<T> value = decode<T>(**found);
     if (!value) return Unexpected(std::move(value).error());
     return std::optional<T>(*std::move(value));
   }

@@ -4,8 +4,6 @@
 //   auto store = holdfast::open("postgresql://db.example/orders", {.ns = "shop"});
 #pragma once
 
-#include <holdfast/store.hpp>
-
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,11 +11,13 @@
 namespace holdfast {
 
 class Logger;
+class Store;
 
 /// What all stores understand. For the rest there are sqlite() and postgres().
 struct OpenOptions {
   std::string ns = "default";
-  bool create = true;  ///< false: what doesn't exist yet is an error (StoreOpenError, missing)
+  bool create = true;      ///< false: what doesn't exist yet is an error (StoreOpenError, missing)
+  bool read_only = false;  ///< true: nothing is made or changed
   Logger* logger = nullptr;
 };
 

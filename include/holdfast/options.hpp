@@ -130,7 +130,7 @@ struct ContinueOptions {
 /// a few milliseconds late would lose the session.
 inline constexpr Duration kLeastSessionLease = std::chrono::milliseconds(100);
 
-/// The policy of a worker session. What is not set takes the default of the door that it is used through.
+/// The policy of a worker session. Unset members take the default of the way in which the session is created.
 struct SessionOptions {
   std::string_view id{};
   std::string_view queue{};

@@ -1,8 +1,6 @@
 // The PostgreSQL store: for programs that run on several machines. Link holdfast::postgres.
 #pragma once
 
-#include <holdfast/store.hpp>
-
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -14,6 +12,7 @@ namespace holdfast {
 class Clock;
 class FaultPlan;
 class Logger;
+class Store;
 
 struct PostgresOptions {
   std::string ns = "default";
@@ -22,6 +21,9 @@ struct PostgresOptions {
   std::string schema = "holdfast";
   /// False: a schema that doesn't exist is an error (StoreOpenError, missing).
   bool create = true;
+  /// True: nothing is made or upgraded, and calls that would change something are refused (ClientError,
+  /// invalid). A role that may only SELECT is enough.
+  bool read_only = false;
   /// Connections for calls that only read; one more writes, and one listens. A call waits for a free one.
   std::size_t readers = 4;
   /// False: `synchronous_commit=off`. A crash of the server may take the last commits, all of them from some

@@ -22,12 +22,10 @@ class Receiver {
   Receiver(detail::Core& core, std::string name) : core_(&core), name_(std::move(name)) {}
 
   /// The next message; waits for one.
-  Op<T> receive() const {
-    return {*core_, detail::readable_as<T>(detail::describe_operation(detail::MessageAwaited{name_}))};
-  }
+  Op<T> receive() const { return {*core_, detail::readable_as<T>(detail::describe_message(name_))}; }
   /// The next message, if one is there. Awaiting it never suspends.
   Op<std::optional<T>> try_receive() const {
-    return {*core_, detail::readable_as<T>(detail::describe_operation(detail::MessageTried{name_, {}}))};
+    return {*core_, detail::readable_as<T>(detail::describe_message_look(name_))};
   }
   /// All messages that are there.
   Task<std::vector<T>> drain() const { return drain_all(*this); }

@@ -15,8 +15,7 @@
 #include <holdfast/options.hpp>
 #include <holdfast/payload.hpp>
 #include <holdfast/result.hpp>
-#include <holdfast/store/activities.hpp>
-#include <holdfast/store/turns.hpp>
+#include <holdfast/status.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -38,9 +37,6 @@ std::optional<T> decode_optional(const std::optional<Payload>& payload) {
   return decode<T>(*payload).value();
 }
 }  // namespace detail
-
-/// running, suspended, parked, completed, failed, cancelled, terminated.
-using Status = store::InstanceStatus;
 
 /// An instance as it is now.
 struct RunInfo {
@@ -86,12 +82,14 @@ struct RunWait {
   Kind kind = Kind::activity;
   /// The activity's, event's, mailbox's or session's; a child's id; the orchestration's that wants a worker.
   std::string name{};
-  /// In words: "running on a, attempt 2", "no live worker serves it (queue 'gpu'), gives up in 40 s",
-  /// "session missing", "requirements not met by any live worker", "no session capacity", "session owner has
-  /// no code for it", "starts in 40 s".
+  /// In words: "running on a, attempt 2", "no live worker has it and serves queue 'gpu', attempt 1, gives up
+  /// in 40 s", "session missing", "requirements not met by any live worker", "no session capacity", "session
+  /// owner has no code for it", "starts in 40 s".
   std::string state{};
   /// Whether somebody who is alive could do it: has the code, and serves the queue.
   bool served = true;
+  /// When the code began to wait for it; of a child, when that was started.
+  std::optional<CalendarTime> since{};
   std::optional<CalendarTime> due{};  ///< of a timer
   std::vector<RunWait> waits{};       ///< of a child: what it waits for itself
 
@@ -116,14 +114,11 @@ std::string_view to_string(RunWait::Kind kind) noexcept;
 
 /// An activity that was taken away while it ran. It is shown until the lease that it had is over.
 struct RunCancel {
-  /// requested: its code has not answered yet; acknowledged: it has ended; abandoned: it goes on after its
-  /// grace, and nobody waits for it.
-  using State = store::CancelRecord::State;
   std::string name{};
   ExecutionNumber execution{};
   EventId event{};  ///< that scheduled it
   CancelReason reason = CancelReason::dropped;
-  State state = State::requested;
+  CancelState state = CancelState::requested;
   std::string running_on{};  ///< the node, if it is still registered
   Duration since{};          ///< how long ago it was taken away
 };

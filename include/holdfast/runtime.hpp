@@ -17,7 +17,6 @@
 #include <holdfast/options.hpp>
 #include <holdfast/orchestration.hpp>
 #include <holdfast/session_state.hpp>
-#include <holdfast/store.hpp>
 
 #include <chrono>
 #include <cstddef>

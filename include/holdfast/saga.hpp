@@ -1,4 +1,4 @@
-// Saga: a process whose steps are undone when it fails, times out or is cancelled.
+// Saga: a process whose steps are undone when one of them fails or times out, or the instance is cancelled.
 //
 //   Task<std::string> book(Context& ctx, Saga& saga, Trip trip) {
 //     saga.undo_with("cancel_hotel", trip);  // before the step: one that failed may have been done

@@ -32,24 +32,31 @@ struct SessionEvent {
 
 std::string_view to_string(SessionEvent::Kind kind) noexcept;
 
+namespace detail {
+template <>
+struct OutcomeReader<SessionEvent> {
+  static Result<SessionEvent> read(OpState& state);
+};
+}  // namespace detail
+
 /// A handle by id; copies mean the same session. Making one records nothing.
 class Session {
  public:
-  Session(detail::Core& core, detail::SessionSettings settings)
-      : core_(&core), settings_(std::move(settings)) {}
+  Session(detail::Core& core, std::string_view id);
+  Session(detail::Core& core, detail::SharedSessionSettings settings);
 
-  [[nodiscard]] const std::string& id() const noexcept { return settings_.id; }
+  [[nodiscard]] const std::string& id() const noexcept;
 
   /// An activity that runs on the session's owner.
   template <class R, class... In>
   Op<R> activity(std::string_view name, In&&... in) const {
     detail::check_inputs<In...>();
-    return {*core_, detail::describe_activity(name, nullptr, encode_args(in...), &settings_)};
+    return {*core_, detail::describe_activity(name, nullptr, encode_args(in...), settings_.get())};
   }
   template <class R, class... In>
   Op<R> activity(std::string_view name, ActivityOptions options, In&&... in) const {
     detail::check_inputs<In...>();
-    return {*core_, detail::describe_activity(name, &options, encode_args(in...), &settings_)};
+    return {*core_, detail::describe_activity(name, &options, encode_args(in...), settings_.get())};
   }
   template <class R, class... P, class... In>
     requires(sizeof...(In) == sizeof...(P) && (std::convertible_to<In, P> && ...))
@@ -57,7 +64,7 @@ class Session {
     detail::check_inputs<In...>();
     return {*core_, detail::describe_activity(handle.name, &handle.options,
                                               encode_args(static_cast<const P&>(std::forward<In>(in))...),
-                                              &settings_)};
+                                              settings_.get())};
   }
 
   template <class R, class... P, class... In>
@@ -67,7 +74,7 @@ class Session {
     options = detail::merged(handle.options, options);
     return {*core_, detail::describe_activity(handle.name, &options,
                                               encode_args(static_cast<const P&>(std::forward<In>(in))...),
-                                              &settings_)};
+                                              settings_.get())};
   }
   template <class R, class... In>
   Op<R> activity(std::string_view name, detail::BareBraces, In&&... in) const volatile;
@@ -75,27 +82,16 @@ class Session {
   Op<R> activity(const Activity<R(P...)>& handle, detail::BareBraces, In&&... in) const volatile;
 
   /// Ends the session. Work that has not started fails with SessionClosed. No effect when it is gone already.
-  Op<void> close() const {
-    return {*core_, detail::describe_operation(detail::SessionClosing{settings_.id})};
-  }
+  Op<void> close() const { return {*core_, detail::describe_session_closing(id())}; }
   /// The next event in the session's life, in their order: from open_session on for who opened it, else from
   /// the first wait for one. Those that come while nobody waits are kept.
-  Op<SessionEvent> next_event() const {
-    return {*core_, detail::describe_operation(detail::SessionEventAwaited{settings_.id})};
-  }
+  Op<SessionEvent> next_event() const { return {*core_, detail::describe_session_event(id())}; }
   /// Waits until the session has changed hands, or has ended: the next event that is not its first claim.
-  Task<SessionEvent> moved() const { return wait_until_moved(*this); }
+  Task<SessionEvent> moved() const;
 
  private:
-  static Task<SessionEvent> wait_until_moved(Session session) {
-    for (;;) {
-      SessionEvent event = co_await session.next_event();
-      if (event.kind != SessionEvent::Kind::claimed) co_return event;
-    }
-  }
-
   detail::Core* core_;
-  detail::SessionSettings settings_;
+  detail::SharedSessionSettings settings_;
 };
 
 namespace detail {
@@ -103,13 +99,7 @@ namespace detail {
 /// The outcome of opening a session is its id.
 template <>
 struct OutcomeReader<Session> {
-  static Result<Session> read(OpState& state) {
-    Result<std::string> id = decode<std::string>(state.value);
-    if (!id) return Unexpected(std::move(id).error());
-    SessionSettings settings;
-    settings.id = *std::move(id);
-    return Session(*state.core, std::move(settings));
-  }
+  static Result<Session> read(OpState& state);
 };
 
 }  // namespace detail

@@ -7,6 +7,8 @@
 #include <holdfast/random.hpp>
 
 #include <algorithm>
+#include <exception>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -104,17 +106,25 @@ Run Client::start_with(std::string_view orchestration, StartOptions options, Pay
 
 std::vector<Run> Client::start_all(std::string_view orchestration, const std::vector<StartItem>& items) {
   constexpr std::size_t kAtOnce = 500;  // keeps transactions short
+  std::vector<store::StartRequest> requests;
+  requests.reserve(items.size());
+  for (const StartItem& item : items)
+    requests.push_back(request_of(*core_, orchestration, {.id = item.id}, item.input));
   std::vector<Run> runs;
-  for (std::size_t begin = 0; begin < items.size(); begin += kAtOnce) {
-    std::vector<store::StartRequest> requests;
-    for (std::size_t i = begin; i < std::min(items.size(), begin + kAtOnce); ++i) {
-      requests.push_back(request_of(*core_, orchestration, {.id = items[i].id}, items[i].input));
-    }
-    auto answers = core_->store().start(requests);
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-      runs.emplace_back(core_, requests[i].instance, started(*core_, requests[i], std::move(answers[i])));
+  std::exception_ptr refused;
+  for (std::size_t begin = 0; begin < requests.size(); begin += kAtOnce) {
+    const auto batch = std::span(requests).subspan(begin, std::min(kAtOnce, requests.size() - begin));
+    auto answers = core_->store().start(batch);
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      try {
+        runs.emplace_back(core_, batch[i].instance, started(*core_, batch[i], std::move(answers[i])));
+      } catch (const ClientError& error) {
+        if (error.kind() == ClientError::Kind::unavailable) throw;
+        if (!refused) refused = std::current_exception();
+      }
     }
   }
+  if (refused) std::rethrow_exception(refused);
   return runs;
 }
 
@@ -170,10 +180,10 @@ namespace {
 
 // Nobody would ever tell the parent.
 void refuse_awaited_child(detail::ClientCore& core, const store::InstanceView& view) {
-  if (view.parent == InstanceKey{} || store::has_ended(view.status)) return;
+  if (view.parent == InstanceKey{} || has_ended(view.status)) return;
   const auto parents = core.call([&] { return core.store().look({&view.parent, 1}); });
   const std::optional<store::InstanceView>& parent = parents.front();
-  if (!parent || store::has_ended(parent->status)) return;
+  if (!parent || has_ended(parent->status)) return;
   throw ClientError(ClientError::Kind::conflict, "instance '" + view.instance + "' is a child that '" +
                                                      parent->instance +
                                                      "' waits for: terminate it, then delete it");
@@ -203,7 +213,17 @@ std::uint64_t Client::prune_executions(std::string_view id, std::uint64_t keep) 
 }
 
 std::vector<QueueInfo> Client::queues() const {
-  return core_->call([&] { return core_->store().queue_depths(); });
+  std::vector<QueueInfo> infos;
+  for (store::QueueDepth& depth : core_->call([&] { return core_->store().queue_depths(); })) {
+    infos.push_back({.queue = std::move(depth.queue),
+                     .name = std::move(depth.name),
+                     .ready = depth.ready,
+                     .delayed = depth.delayed,
+                     .running = depth.running,
+                     .oldest_wait = depth.oldest_wait,
+                     .workers = depth.workers});
+  }
+  return infos;
 }
 
 RunPage Client::list(const ListFilter& filter) const {

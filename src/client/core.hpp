@@ -20,6 +20,8 @@
 
 namespace holdfast::detail {
 
+/// What the contract says of a session, for users.
+SessionInfo to_info(store::SessionView session);
 /// What the contract says of instances, for users; the ids of their parents are looked up.
 StoreResult<std::vector<RunInfo>> to_infos(Store& store, std::span<const store::InstanceView> views);
 

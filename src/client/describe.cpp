@@ -2,6 +2,7 @@
 #include "client/bodies.hpp"
 #include "client/core.hpp"
 #include "client/seconds_text.hpp"
+#include "client/wait_times.hpp"
 
 #include <holdfast/detail/enum_names.hpp>
 #include <holdfast/run.hpp>
@@ -176,18 +177,23 @@ class Describer {
 
   std::vector<RunWait> waits_of(const store::InstanceDetail& found) {
     std::vector<RunWait> waits;
+    const auto add = [&](RunWait wait, std::optional<CalendarTime> since) {
+      wait.since = since;
+      waits.push_back(std::move(wait));
+    };
+    const client::WaitTimes times(core_.store(), found.view.key, found.view.execution);
     for (const store::ActivityView& activity : found.activities)
-      waits.push_back(to_wait(activity, obstacles_));
+      add(to_wait(activity, obstacles_), times.of(activity.id.event));
     for (const store::NewTimer& timer : found.timers)
-      waits.push_back({.kind = RunWait::Kind::timer, .state = "not due yet", .due = timer.due});
-    for (const Address& address : found.waits) waits.push_back(to_wait(address));
+      add({.kind = RunWait::Kind::timer, .state = "not due yet", .due = timer.due}, times.of(timer.event));
+    for (const Address& address : found.waits) add(to_wait(address), times.of(address));
     for (const store::InstanceView& child : found.children) waits.push_back(wait_for_child(child));
-    if (!store::has_ended(found.view.status)) add_wait_for_worker(found, waits);
+    if (!has_ended(found.view.status)) add_wait_for_worker(found, waits);
     return waits;
   }
 
   RunWait wait_for_child(const store::InstanceView& child) {
-    RunWait wait{.kind = RunWait::Kind::child, .name = child.instance};
+    RunWait wait{.kind = RunWait::Kind::child, .name = child.instance, .since = child.created_at};
     wait.state = std::string(to_string(child.status)) + ", orchestration '" + child.code.name + "'";
     wait.served = child.status != Status::parked;
     if (!child.parked_because.empty()) {

@@ -80,7 +80,7 @@ RunInfo to_info(const store::InstanceView& view) {
                .updated_at = view.updated_at,
                .cancel_requested_at = view.cancel_requested_at};
   if (view.custom_status) info.custom_status = bodies::read<Payload>(*view.custom_status);
-  if (!store::has_ended(view.status)) return info;
+  if (!has_ended(view.status)) return info;
   auto outcome = bodies::read<bodies::Outcome>(view.output);
   if (!outcome) return info;
   if (view.status == Status::completed) {
@@ -123,19 +123,19 @@ void Run::refuse_as_gone() const {
   const auto now = core_->store().find(id_);
   const std::string who = "instance '" + id_ + "'";
   if (now) {
-    throw ClientError(ClientError::Kind::not_found,
-                      who +
-                          " is gone: another one was started under its id since (Reuse::after_end), and its "
-                          "result went with it");
+    throw ClientError(
+        ClientError::Kind::not_found,
+        who +
+            " is gone: another one was started under its id since (StartOptions::reuse), and its "
+            "result went with it");
   }
   const bool deleted = now.error().kind == StoreError::Kind::not_found;
   throw ClientError(ClientError::Kind::not_found, who + (deleted ? " was deleted" : " is gone"));
 }
 
 std::optional<Run::Ended> Run::end_within(Duration timeout) const {
-  const auto view =
-      core_->watcher().wait(key_, timeout, [](const auto& v) { return store::has_ended(v.status); });
-  if (!view || !store::has_ended(view->status)) {
+  const auto view = core_->watcher().wait(key_, timeout, [](const auto& v) { return has_ended(v.status); });
+  if (!view || !has_ended(view->status)) {
     const auto now = core_->store().look({&key_, 1});  // once: the time is up, also when it doesn't answer
     if (now && !now->front()) refuse_as_gone();
     return std::nullopt;
@@ -202,7 +202,7 @@ std::optional<RunInfo> Run::wait_for_change(Duration timeout) const {
 
 std::optional<RunInfo> Run::wait_for_change(const RunInfo& since, Duration timeout) const {
   const auto changed = [&](const store::InstanceView& now) {
-    return store::has_ended(now.status) || now.custom_status_version != since.custom_status_version;
+    return has_ended(now.status) || now.custom_status_version != since.custom_status_version;
   };
   const auto view = core_->watcher().wait(key_, timeout, changed);
   if (!view) return std::nullopt;

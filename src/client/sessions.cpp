@@ -1,6 +1,7 @@
 // Sessions as clients see them.
 #include "base/check_options.hpp"
 #include "client/core.hpp"
+#include "client/saved_states.hpp"
 
 #include <holdfast/client.hpp>
 #include <holdfast/detail/enum_names.hpp>
@@ -12,9 +13,33 @@
 
 namespace holdfast {
 
+SessionInfo detail::to_info(store::SessionView session) {
+  return {.id = std::move(session.id),
+          .state = session.state,
+          .orphaned = session.orphaned,
+          .reason = session.reason,
+          .note = std::move(session.note),
+          .owner = std::move(session.owner),
+          .worker = session.worker,
+          .generation = session.generation,
+          .held_since = session.held_since,
+          .wanted = std::move(session.wanted),
+          .policy = std::move(session.policy),
+          .lease_left = session.lease_left,
+          .ttl_left = session.ttl_left,
+          .quiet_for = session.quiet_for,
+          .opened_by = std::move(session.opened_by),
+          .queued = session.queued,
+          .in_flight = session.in_flight,
+          .saved_size = session.saved_size,
+          .saved_version = session.saved_version,
+          .created_at = session.created_at,
+          .updated_at = session.updated_at};
+}
+
 std::string_view session_status(const SessionInfo& session) noexcept {
   if (session.orphaned) return "orphaned";
-  if (session.state == store::SessionState::lapsed) return "expired";
+  if (session.state == SessionStatus::lapsed) return "expired";
   return detail::enum_name(session.state);
 }
 
@@ -24,8 +49,7 @@ std::string to_string(const SessionLogEntry& entry) {
   if (!entry.previous_owner.empty())
     text += (entry.kind == Kind::moved ? " from " : ", was with ") + entry.previous_owner;
   if (!entry.owner.empty()) text += (entry.kind == Kind::moved ? " to " : " by ") + entry.owner;
-  if (entry.reason != store::SessionReason::none)
-    text += " (" + std::string(store::to_string(entry.reason)) + ")";
+  if (entry.reason != SessionReason::none) text += " (" + std::string(to_string(entry.reason)) + ")";
   const auto quiet = std::chrono::duration_cast<std::chrono::milliseconds>(entry.quiet_for).count();
   return text + ", generation " + to_string(entry.generation) + ", quiet for " + std::to_string(quiet) +
          " ms";
@@ -49,7 +73,10 @@ std::vector<SessionInfo> Client::list_sessions(const SessionFilter& filter) cons
   if (filter.owner) static_cast<void>(detail::checked_name("a node", *filter.owner));
   if (filter.queue && !filter.queue->empty())
     static_cast<void>(detail::checked_name("a queue", *filter.queue));
-  return core_->call([&] { return core_->store().sessions(filter); });
+  std::vector<SessionInfo> infos;
+  for (store::SessionView& session : core_->call([&] { return core_->store().sessions(filter); }))
+    infos.push_back(detail::to_info(std::move(session)));
+  return infos;
 }
 
 SessionCounts Client::count_sessions() const {
@@ -58,7 +85,18 @@ SessionCounts Client::count_sessions() const {
 
 SessionInfo Client::describe_session(std::string_view id) const {
   const std::string checked = detail::checked_name("a session", id);
-  return core_->call([&] { return core_->store().session(checked, store::Saved::bytes); });
+  return detail::to_info(core_->call([&] { return core_->store().session(checked, store::Saved::size); }));
+}
+
+std::optional<Payload> Client::read_saved_state(std::string_view id, std::string_view name) const {
+  const std::string checked = detail::checked_name("a session", id);
+  const store::SessionView session =
+      core_->call([&] { return core_->store().session(checked, store::Saved::bytes); });
+  if (!session.saved) return std::nullopt;
+  for (SavedStates::Part& part : read_saved_states(*session.saved).parts) {
+    if (part.name == name) return std::move(part.state);
+  }
+  return std::nullopt;
 }
 
 std::vector<SessionLogEntry> Client::session_log(std::string_view id, std::uint64_t after,
@@ -83,7 +121,7 @@ bool Client::close_session(std::string_view id) const {
   // The second time it has ended by the first, whose answer was lost.
   bool in_doubt = false;
   return core_->call([&]() -> StoreResult<bool> {
-    StoreResult<bool> closed = core_->store().close_session(checked, store::SessionReason::operated);
+    StoreResult<bool> closed = core_->store().close_session(checked, SessionReason::operated);
     if (closed) return *closed || in_doubt;
     in_doubt = true;
     return closed;

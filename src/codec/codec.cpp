@@ -3,11 +3,44 @@
 #include "base/utf8.hpp"
 
 #include <holdfast/codec.hpp>
+#include <holdfast/json.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
 
 namespace holdfast::detail {
 
 bool are_utf8(const std::vector<std::string_view>& texts) {
   return std::all_of(texts.begin(), texts.end(), is_utf8);
+}
+
+namespace {
+
+// How many arguments stand there, if the payload is what encode_args makes of none or of several.
+std::optional<std::size_t> count_arguments(const Payload& payload) {
+  if (payload.encoding != kJsonEncoding) return std::nullopt;
+  JsonReader in(payload.bytes);
+  if (in.peek() == JsonKind::null) return 0;
+  if (in.peek() != JsonKind::array) return std::nullopt;
+  std::size_t count = 0;
+  const bool read = in.array([&](std::size_t) { return ++count, in.skip(); });
+  return read ? std::optional(count) : std::nullopt;
+}
+
+std::string inputs(std::size_t count) {
+  return count == 0 ? "none" : count == 1 ? "1 input" : std::to_string(count) + " inputs";
+}
+
+}  // namespace
+
+Failure wrong_arguments(Failure failure, const Payload& payload, std::size_t count) {
+  const std::size_t given = count_arguments(payload).value_or(1);
+  if (given == count) return failure;
+  failure.message = "it takes " + inputs(count) + ", and was given " + inputs(given) +
+                    (count == 1 && given > 1 ? ", or one that is a list" : "") + ": " + failure.message;
+  return failure;
 }
 
 namespace {

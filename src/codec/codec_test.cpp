@@ -160,9 +160,21 @@ TEST(Arguments, NoneIsNullOneIsItselfSeveralAreAnArray) {
 }
 
 TEST(Arguments, OfTheWrongNumberOrTypeAreRefused) {
-  EXPECT_EQ((decode_args<int, int>(json("[1]")).error().message), "expected an array of 2, found one of 1");
+  EXPECT_EQ((decode_args<int, int>(json("[1]")).error().message),
+            "it takes 2 inputs, and was given 1 input: expected an array of 2, found one of 1");
+  EXPECT_EQ((decode_args<int, int>(json("[1,2,3]")).error().message),
+            "it takes 2 inputs, and was given 3 inputs: expected an array of 2, found one of 3");
+  EXPECT_EQ((decode_args<int, int>(json("null")).error().message),
+            "it takes 2 inputs, and was given none: expected array, found null");
+  EXPECT_EQ(decode_args<int>(json("null")).error().message,
+            "it takes 1 input, and was given none: expected integer, found null");
+  EXPECT_EQ(
+      decode_args<int>(json("[1,2]")).error().message,
+      "it takes 1 input, and was given 2 inputs, or one that is a list: expected integer, found an array");
+  EXPECT_EQ(decode_args<int>(json("true")).error().message, "expected integer, found true");
   EXPECT_EQ((decode_args<int, int>(json("[1,true]")).error().message), "[1]: expected integer, found true");
-  EXPECT_EQ((decode_args<int, int>(json("1")).error().message), "expected array, found number 1");
+  EXPECT_EQ((decode_args<int, int>(json("1")).error().message),
+            "it takes 2 inputs, and was given 1 input: expected array, found number 1");
 }
 
 TEST(Decode, RefusesAnEncodingWithoutAProperId) {

@@ -2,9 +2,10 @@
 // stand in causal order: what was revealed to the code, then what the code did, then the next reveal.
 #pragma once
 
+#include "codec/operation.hpp"
+
 #include <holdfast/cancel_reason.hpp>
 #include <holdfast/clock.hpp>
-#include <holdfast/detail/operation.hpp>
 #include <holdfast/errors.hpp>
 #include <holdfast/ids.hpp>
 #include <holdfast/payload.hpp>

@@ -43,6 +43,12 @@ void CallQueue::enqueue(GroupedCall& call) {
   call.state_.store(GroupedCall::kLeads, std::memory_order_relaxed);  // nobody waits for it yet
 }
 
+void refuse_to_write(GroupedCall& call) {
+  const StoreError error{.kind = StoreError::Kind::invalid,
+                         .message = "the store was opened with read_only, and this would change it"};
+  for (std::size_t item = 0; item < call.size(); ++item) call.fail(item, error);
+}
+
 void CallQueue::pass_on() {
   const std::lock_guard lock(mutex_);
   const auto next = std::ranges::find_if(queue_, [](const GroupedCall* call) {

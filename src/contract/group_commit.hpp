@@ -23,6 +23,10 @@ enum class Place : std::uint8_t {
   last,  ///< fetches of turns: they find what the rest of the group has made ready
 };
 
+class GroupedCall;
+/// Answers each item of it: the store was opened to be read.
+void refuse_to_write(GroupedCall& call);
+
 /// A call that waits for its transaction: one item or several. It lives on the stack of the thread that
 /// called.
 class GroupedCall {

@@ -1,9 +1,8 @@
 // What ends without an outcome, and why.
 #pragma once
 
+#include "codec/operation.hpp"
 #include "engine/turn.hpp"
-
-#include <holdfast/detail/operation.hpp>
 
 #include <cstdint>
 #include <string>

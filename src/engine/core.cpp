@@ -1,5 +1,7 @@
 #include "base/failure_text.hpp"
+#include "codec/operation.hpp"
 
+#include <holdfast/codec.hpp>
 #include <holdfast/detail/core.hpp>
 #include <holdfast/task.hpp>
 
@@ -54,6 +56,17 @@ bool await_task(std::coroutine_handle<> task, PromiseBase& promise, FrameWaiter&
   waiter.suspend(frame, parent);
   promise.awaiting = &waiter;
   return true;
+}
+
+bool may_be_missing(const OpState& state) noexcept {
+  return state.kind == kind_of_operation<MessageTried> || state.kind == kind_of_operation<ValueRead>;
+}
+
+// A look into a mailbox says it beside its value, a value of another instance is sent in an optional.
+Result<std::optional<Payload>> read_found(const OpState& state) {
+  if (state.kind == kind_of_operation<ValueRead>) return decode<std::optional<Payload>>(state.value);
+  if (state.absent) return std::optional<Payload>();
+  return std::optional<Payload>(state.value);
 }
 
 void free_state(OpState* state) noexcept {

@@ -1,4 +1,5 @@
 #include "base/check_options.hpp"
+#include "engine/description.hpp"
 
 #include <holdfast/detail/describe.hpp>
 #include <holdfast/detail/names.hpp>
@@ -46,19 +47,6 @@ ActivitySettings activity_settings(const ActivityOptions& options) {
   return settings;
 }
 
-}  // namespace
-
-SessionSettings worker_session_settings(std::string_view id, SessionOptions options) {
-  options.id = id;
-  if (!options.lease) options.lease = std::chrono::seconds(120);
-  if (!options.idle_timeout) options.idle_timeout = never;
-  if (!options.ttl) options.ttl = std::chrono::seconds(1800);
-  if (!options.max_concurrent_activities) options.max_concurrent_activities = 1;
-  SessionSettings settings = session_settings(options);
-  settings.id = checked_name("a session", id);
-  return settings;
-}
-
 SessionSettings session_settings(const SessionOptions& options) {
   check_options(whose("session", options.id), options);
   return {.id = optional_name("a session", options.id),
@@ -72,6 +60,21 @@ SessionSettings session_settings(const SessionOptions& options) {
           .create_if_missing = options.create_if_missing,
           .allow_reacquire_after_failure = options.allow_reacquire_after_failure,
           .outlives_opener = options.outlives_opener};
+}
+
+}  // namespace
+
+void FreeDescription::operator()(Description* description) const noexcept { delete description; }
+
+SharedSessionSettings worker_session_settings(std::string_view id, SessionOptions options) {
+  options.id = id;
+  if (!options.lease) options.lease = std::chrono::seconds(120);
+  if (!options.idle_timeout) options.idle_timeout = never;
+  if (!options.ttl) options.ttl = std::chrono::seconds(1800);
+  if (!options.max_concurrent_activities) options.max_concurrent_activities = 1;
+  SessionSettings settings = session_settings(options);
+  settings.id = checked_name("a session", id);
+  return std::make_shared<const SessionSettings>(std::move(settings));
 }
 
 ActivityOptions merged(const ActivityOptions& handle, const ActivityOptions& call) {
@@ -97,7 +100,7 @@ ActivityOptions merged(const ActivityOptions& handle, const ActivityOptions& cal
 
 Described describe_activity(std::string_view name, const ActivityOptions* options, Payload input,
                             const SessionSettings* session) {
-  auto described = std::make_unique<Description>();
+  Described described(new Description);
   auto& activity = described->operation.emplace<ActivityScheduled>();
   activity.name = checked_name("an activity", name);
   activity.input = std::move(input);
@@ -167,6 +170,33 @@ Described describe_sent_cancel(std::string_view instance, std::string_view reaso
 Described describe_event(std::string_view name) {
   return describe_operation(EventAwaited{checked_name("an event", name)});
 }
+
+Described describe_message(std::string_view mailbox) {
+  return describe_operation(MessageAwaited{std::string(mailbox)});
+}
+
+Described describe_message_look(std::string_view mailbox) {
+  return describe_operation(MessageTried{std::string(mailbox), {}});
+}
+
+Described readable_by(Described described, WhyUnreadable why_unreadable) {
+  described->why_unreadable = why_unreadable;
+  return described;
+}
+
+Described describe_session_opening(const SessionOptions& options) {
+  return describe_operation(SessionOpened{session_settings(options)});
+}
+
+Described describe_session_closing(std::string_view id) {
+  return describe_operation(SessionClosing{std::string(id)});
+}
+
+Described describe_session_event(std::string_view id) {
+  return describe_operation(SessionEventAwaited{std::string(id)});
+}
+
+Described describe_timer(CalendarTime due) { return describe_operation(TimerStarted{due}); }
 
 Described describe_sleep(Duration duration) {
   Described described = describe_operation(TimerStarted{});

@@ -3,6 +3,7 @@
 #include "base/check_options.hpp"
 #include "base/moments.hpp"
 #include "engine/cancels.hpp"
+#include "engine/description.hpp"
 #include "engine/keys.hpp"
 #include "engine/matching.hpp"
 

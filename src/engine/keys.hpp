@@ -4,7 +4,8 @@
 // again, and one that goes another way gives it another key.
 #pragma once
 
-#include <holdfast/detail/operation.hpp>
+#include "codec/operation.hpp"
+
 #include <holdfast/ids.hpp>
 #include <holdfast/payload.hpp>
 

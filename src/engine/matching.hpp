@@ -1,10 +1,9 @@
 // Does the code do what history shows? And in words, when it doesn't.
 #pragma once
 
+#include "codec/operation.hpp"
 #include "codec/segment.hpp"
 #include "engine/turn.hpp"
-
-#include <holdfast/detail/operation.hpp>
 
 #include <cstdint>
 #include <string>

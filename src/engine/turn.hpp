@@ -2,10 +2,10 @@
 #pragma once
 
 #include "codec/history.hpp"
+#include "codec/operation.hpp"
 
 #include <holdfast/address.hpp>
 #include <holdfast/clock.hpp>
-#include <holdfast/detail/operation.hpp>
 #include <holdfast/ids.hpp>
 #include <holdfast/payload.hpp>
 

@@ -18,6 +18,7 @@ class AbandonedCalls {
   /// Its code has ended after all. False when it was none of them.
   bool remove(const detail::ActivityCall& call);
   [[nodiscard]] bool contains(const detail::ActivityCall& call) const { return calls_.contains(&call); }
+  [[nodiscard]] const std::set<const detail::ActivityCall*>& calls() const noexcept { return calls_; }
   /// Whether the worker must not begin more, before it has no thread left for anything else.
   [[nodiscard]] bool too_many() const noexcept { return threads_ >= worker_.options.max_abandoned; }
 

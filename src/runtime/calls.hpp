@@ -3,13 +3,13 @@
 
 #include "base/moments.hpp"
 #include "client/bodies.hpp"
+#include "codec/operation.hpp"
 #include "runtime/executor.hpp"
 #include "runtime/registry.hpp"
 #include "runtime/session_stay.hpp"
 
 #include <holdfast/cancel_reason.hpp>
 #include <holdfast/detail/activity_code.hpp>
-#include <holdfast/detail/operation.hpp>
 #include <holdfast/ids.hpp>
 #include <holdfast/store/activities.hpp>
 

@@ -757,6 +757,19 @@ std::optional<BootTime> ActivityDesk::suspect_since() const {
   return since;
 }
 
+std::vector<std::string> ActivityDesk::running() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> names;
+  const auto add = [&](const detail::ActivityCall& call) {
+    names.push_back(call.locked().name + " of " + call.locked().instance);
+  };
+  for (const auto& [key, entry] : calls_) {
+    if (entry.code_runs) add(*entry.call);
+  }
+  for (const detail::ActivityCall* call : abandoned_.calls()) add(*call);
+  return names;
+}
+
 bool ActivityDesk::settling(bool store_answers) const {
   const std::lock_guard lock(mutex_);
   return std::ranges::any_of(calls_, [&](const auto& item) {

@@ -114,6 +114,8 @@ class ActivityDesk final : private detail::ActivityHost {
   [[nodiscard]] std::size_t in_hand() const;
   /// Slots in which code runs, or that are reserved.
   [[nodiscard]] std::size_t slots_in_use() const;
+  /// Activities whose code runs, given up or not: "render of video-7".
+  [[nodiscard]] std::vector<std::string> running() const;
   /// Whether something here comes to its end soon: code that can be ended, or, if the store takes it, an
   /// answer that is on its way.
   [[nodiscard]] bool settling(bool store_answers) const;

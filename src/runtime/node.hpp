@@ -59,6 +59,7 @@ class Node {
   /// Not quiet, but will be without anybody's help, as far as this one goes: see ActivityDesk.
   [[nodiscard]] bool settling() const { return desk_.settling(!worker_.store->is_shut()); }
   [[nodiscard]] std::size_t slots_in_use() const { return desk_.slots_in_use(); }
+  [[nodiscard]] std::vector<std::string> running_activities() const { return desk_.running(); }
   /// From that time on a store that does not answer is asked nothing more: see StoreGate.
   void give_up_store_at(BootTime time) { worker_.store->close_at(time); }
   /// Gives back what is still locked and leaves. For after the last step. False when the store did not take

@@ -1,3 +1,4 @@
+#include "codec/operation.hpp"
 #include "runtime/worker.hpp"
 
 #include <holdfast/detail/describe.hpp>
@@ -119,7 +120,7 @@ TEST(RuntimeOptions, QueuesAndCapabilitiesAreNames) {
 }
 
 TEST(SessionOptions, OfAWorkerSessionHaveDefaultsOfTheirOwn) {
-  const detail::SessionSettings settings = detail::worker_session_settings("gpu", {});
+  const detail::SessionSettings settings = *detail::worker_session_settings("gpu", {});
   EXPECT_EQ(settings.lease, 120s);
   EXPECT_EQ(settings.idle_timeout, never);
   EXPECT_EQ(settings.ttl, 1800s);
@@ -130,7 +131,7 @@ TEST(SessionOptions, OfAWorkerSessionHaveDefaultsOfTheirOwn) {
 TEST(SessionOptions, ThatNeverEndAreRefused) {
   const auto refused = [](const SessionOptions& options) {
     try {
-      detail::session_settings(options);
+      detail::describe_session_opening(options);
     } catch (const std::invalid_argument&) {
       return true;
     }

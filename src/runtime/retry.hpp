@@ -1,7 +1,8 @@
 // Whether and when a failed attempt is followed by another.
 #pragma once
 
-#include <holdfast/detail/operation.hpp>
+#include "codec/operation.hpp"
+
 #include <holdfast/errors.hpp>
 #include <holdfast/options.hpp>
 #include <holdfast/random.hpp>

@@ -7,13 +7,16 @@
 #include <holdfast/detail/names.hpp>
 #include <holdfast/runtime.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace holdfast {
 
@@ -152,7 +155,7 @@ void Runtime::start() {
   *node = impl.node;
   if (auto joined = impl.node->join(); !joined) {
     impl.node.reset();
-    throw ClientError(ClientError::Kind::unavailable,
+    throw ClientError(may_pass(joined.error()) ? ClientError::Kind::unavailable : ClientError::Kind::invalid,
                       "the runtime could not join: " + joined.error().message);
   }
   impl.enter(Impl::Phase::started);
@@ -166,6 +169,19 @@ bool Runtime::drain(Duration deadline) {
   }
   return impl_->ended_by_itself;
 }
+
+namespace {
+
+// "render of video-7, render of video-8 and 12 more"
+std::string some_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 5;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kShown, names.size()); ++i) text += (i == 0 ? "" : ", ") + names[i];
+  if (names.size() > kShown) text += " and " + std::to_string(names.size() - kShown) + " more";
+  return text;
+}
+
+}  // namespace
 
 bool Runtime::Impl::run_down(Duration deadline) {
   const Clock& clock = store->clock();
@@ -194,7 +210,8 @@ bool Runtime::Impl::run_down(Duration deadline) {
   const std::size_t left = pool->stop(node->slots_in_use() == 0 ? 1s : 0s);
   if (stuck + left > 0) {
     log(*node->worker().logger, LogLevel::error,
-        "code does not come to its end; its threads are left to themselves", {{"count", stuck + left}});
+        "code does not come to its end; its threads are left to themselves",
+        {{"count", stuck + left}, {"activities", some_of(node->running_activities())}});
   }
   return by_itself && gave_back && stuck + left == 0;
 }
@@ -204,7 +221,7 @@ void Runtime::stop() { drain(impl_->options.cancel_grace); }
 // ---- sessions -----------------------------------------------------------------------------------
 
 SessionAcquired Runtime::acquire_session(std::string_view id, SessionOptions options) {
-  return impl_->started_node().acquire_session(detail::worker_session_settings(id, options));
+  return impl_->started_node().acquire_session(*detail::worker_session_settings(id, options));
 }
 SessionOutcome Runtime::renew_session(std::string_view id) {
   return impl_->started_node().renew_session(detail::checked_name("a session", id));

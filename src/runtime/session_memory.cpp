@@ -1,7 +1,5 @@
 #include "runtime/session_memory.hpp"
 
-#include "client/bodies.hpp"
-
 #include <holdfast/task.hpp>
 
 #include <algorithm>
@@ -10,18 +8,6 @@
 #include <utility>
 
 namespace holdfast::runtime {
-
-std::string to_bytes(const SavedStates& saved) { return bodies::to_bytes(saved); }
-
-SavedStates read_saved_states(const std::string& bytes) {
-  auto saved = bodies::read<SavedStates>(bytes);
-  if (!saved) {
-    throw DecodeError(Failure{.category = Category::decode,
-                              .type = "state_unreadable",
-                              .message = "the bytes are not what a worker saves"});
-  }
-  return *std::move(saved);
-}
 
 namespace {
 

@@ -1,6 +1,8 @@
 // SessionMemory: the states of one session that this process has in memory.
 #pragma once
 
+#include "client/saved_states.hpp"
+
 #include <holdfast/errors.hpp>
 #include <holdfast/ids.hpp>
 #include <holdfast/payload.hpp>
@@ -19,20 +21,6 @@
 #include <vector>
 
 namespace holdfast::runtime {
-
-/// What a session's states are made from: for each name what was saved last. In a store these are bytes.
-struct SavedStates {
-  struct Part {
-    std::string name{};
-    Payload state{};
-    friend bool operator==(const Part&, const Part&) = default;
-  };
-  std::vector<Part> parts{};
-  friend bool operator==(const SavedStates&, const SavedStates&) = default;
-};
-std::string to_bytes(const SavedStates& saved);
-/// Throws DecodeError.
-SavedStates read_saved_states(const std::string& bytes);
 
 /// The store did not say what is saved. It may the next time.
 class NoAnswer final : public Error {

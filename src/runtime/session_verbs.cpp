@@ -1,4 +1,5 @@
 // The verbs by which a worker takes, keeps and ends sessions without any work for them.
+#include "client/core.hpp"
 #include "runtime/node.hpp"
 #include "runtime/outgoing.hpp"
 
@@ -53,7 +54,7 @@ SessionAcquired Node::acquire_session(const detail::SessionSettings& settings) {
     worker_.note_standing(acquired.error(), key);
     refuse("session '" + settings.id + "' could not be acquired", acquired.error());
   }
-  SessionAcquired answer{to_outcome(acquired->kind), acquired->session};
+  SessionAcquired answer{to_outcome(acquired->kind), detail::to_info(acquired->session)};
   if (answer.held()) sessions_.acquired(*acquired, asked);
   return answer;
 }

@@ -268,7 +268,7 @@ bool TurnStep::prepare(TurnBatch& batch, store::TurnCommit& commit) {
   turn.requested = std::ranges::any_of(turn.taken.messages, [](const store::Message& message) {
     return message.kind == store::MessageKind::control;
   });
-  if (store::has_ended(instance.status)) {
+  if (has_ended(instance.status)) {
     answer_after_end(turn, commit);
     return true;
   }
@@ -567,8 +567,7 @@ void TurnStep::settle(PreparedTurn& turn, store::TurnCommit& commit, StoreResult
   desk_.settle(turn.taken.done);
   if (answer->ready) want();
 
-  const bool ended =
-      std::holds_alternative<store::InstanceEnd>(commit.end) || store::has_ended(instance.status);
+  const bool ended = std::holds_alternative<store::InstanceEnd>(commit.end) || has_ended(instance.status);
   if (ended) return desk_.tell_store(cache_.drop(instance));
   if (const auto* next = std::get_if<store::NextExecution>(&commit.end)) {
     cache_.begin_execution(instance, next->version);

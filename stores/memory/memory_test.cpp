@@ -2,6 +2,7 @@
 // story from beginning to end.
 #include <holdfast/fault.hpp>
 #include <holdfast/memory.hpp>
+#include <holdfast/store.hpp>
 
 #include <gtest/gtest.h>
 

@@ -12,14 +12,18 @@ namespace holdfast {
 std::shared_ptr<Store> open(std::string_view address, OpenOptions options) {
   constexpr std::string_view kSqlite = "sqlite:";
   if (address.starts_with(kSqlite)) {
-    return sqlite(address.substr(kSqlite.size()),
-                  {.ns = std::move(options.ns), .create = options.create, .logger = options.logger});
+    return sqlite(std::string(address.substr(kSqlite.size())), {.ns = std::move(options.ns),
+                                                                .create = options.create,
+                                                                .read_only = options.read_only,
+                                                                .logger = options.logger});
   }
   // libpq knows two forms: "postgresql://host/database" and "host=... dbname=...".
   const bool is_list = address.find('=') < address.find(':');
   if (address.starts_with("postgresql://") || address.starts_with("postgres://") || is_list) {
-    return postgres(address,
-                    {.ns = std::move(options.ns), .create = options.create, .logger = options.logger});
+    return postgres(address, {.ns = std::move(options.ns),
+                              .create = options.create,
+                              .read_only = options.read_only,
+                              .logger = options.logger});
   }
   if (address == "memory:") return memory({.ns = std::move(options.ns)});
   // What is there may be an address with a password.

@@ -3,11 +3,16 @@
 
 #include <holdfast/client.hpp>
 #include <holdfast/errors.hpp>
+#include <holdfast/log.hpp>
 #include <holdfast/open.hpp>
+#include <holdfast/runtime.hpp>
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <functional>
 #include <string>
+#include <vector>
 
 namespace holdfast {
 namespace {
@@ -37,6 +42,49 @@ TEST(Open, TakesAServerByItsAddress) {
   const postgres_store::TestSchema schema;
   Client(open(schema.uri())).start("hello", {.id = "h-" + schema.name()});
   EXPECT_TRUE(Client(open(schema.uri(), {.create = false})).find("h-" + schema.name()));
+}
+
+void expect_only_readable(const std::string& address, const std::string& ns = "default") {
+  Client(open(address, {.ns = ns})).start("hello", {.id = "h"});
+  const Client reader(open(address, {.ns = ns, .read_only = true}));
+  EXPECT_EQ(reader.run("h").info().orchestration, "hello");
+  EXPECT_EQ(reader.list().runs.size(), 1U);
+  EXPECT_TRUE(reader.list_sessions().empty());
+  EXPECT_TRUE(reader.workers().empty());
+  for (const auto& change : std::vector<std::function<void()>>{
+           [&] { Client(reader).start("hello", {.id = "other"}); }, [&] { reader.raise("h", "event"); },
+           [&] { reader.terminate("h", "why not"); },
+           [&] { reader.delete_instance("h", {.force = true}); }}) {
+    try {
+      change();
+      ADD_FAILURE() << "it was changed";
+    } catch (const ClientError& error) {
+      EXPECT_EQ(error.kind(), ClientError::Kind::invalid);
+      EXPECT_NE(error.failure().message.find("read_only"), std::string::npos) << error.failure().message;
+    }
+  }
+  Runtime worker(open(address, {.ns = ns, .read_only = true}), {.logger = null_logger()});
+  try {
+    worker.start();
+    ADD_FAILURE() << "it works on what it may not change";
+  } catch (const ClientError& error) {
+    EXPECT_EQ(error.kind(), ClientError::Kind::invalid) << error.failure().message;
+  }
+  EXPECT_EQ(Client(open(address, {.ns = ns})).run("h").info().status, Status::running);
+  EXPECT_TRUE(Client(open(address, {.ns = "none", .read_only = true})).list().runs.empty());
+}
+
+TEST(Open, ForReadingChangesNothingInAFile) {
+  const sqlite_store::TemporaryFolder folder;
+  const std::string address = "sqlite:" + (folder / "app.db");
+  EXPECT_THROW(open(address, {.read_only = true}), StoreOpenError);
+  EXPECT_FALSE(std::filesystem::exists(folder / "app.db"));
+  expect_only_readable(address);
+}
+
+TEST(Open, ForReadingChangesNothingOnAServer) {
+  const postgres_store::TestSchema schema;
+  expect_only_readable(schema.uri(), schema.name());
 }
 
 TEST(Open, TakesMemory) { EXPECT_FALSE(Client(open("memory:")).find("h")); }

@@ -6,6 +6,7 @@
 
 #include <holdfast/fault.hpp>
 #include <holdfast/random.hpp>
+#include <holdfast/store.hpp>
 
 #include <gtest/gtest.h>
 

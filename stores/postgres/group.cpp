@@ -97,6 +97,7 @@ void PostgresStore::roll_back() {
 // Whoever has to wait for somebody else's lock does so here, in the thread that called, with nothing in its
 // hands: the writer goes on with the calls of others.
 void PostgresStore::run(Job& job) {
+  if (options_.read_only) return store::refuse_to_write(job);
   const auto lead_group = [this](std::span<store::GroupedCall* const> group) {
     lead(group);
     return store::CallQueue::Afterwards{};

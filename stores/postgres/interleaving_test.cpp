@@ -5,6 +5,7 @@
 
 #include <holdfast/clock.hpp>
 #include <holdfast/random.hpp>
+#include <holdfast/store.hpp>
 
 #include <gtest/gtest.h>
 

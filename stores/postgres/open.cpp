@@ -76,6 +76,18 @@ void refuse_newer(const std::string& schema, std::int32_t there, std::int32_t kn
                                        ": use a newer library");
 }
 
+void refuse_older(const std::string& schema, std::int32_t there, std::int32_t known) {
+  if (there == known) return;
+  if (there == 0) {
+    throw StoreOpenError(Why::missing, "the database has no schema '" + schema +
+                                           "', and it was not to be made; name another one, or open it "
+                                           "without read_only");
+  }
+  throw StoreOpenError(Why::read_only, "the schema '" + schema + "' is of version " + std::to_string(there) +
+                                           ", this library works with version " + std::to_string(known) +
+                                           ", and it was not to be changed; open it once without read_only");
+}
+
 /// Every transaction reads this table before it writes anything, and what it finds there stays true until its
 /// end: none is under way while the schema changes, and the next one finds the new number.
 constexpr const char* kHoldOthersOff = "LOCK TABLE deployment IN ACCESS EXCLUSIVE MODE;";
@@ -205,6 +217,12 @@ std::int32_t intern_namespace(Connection& connection, const std::string& ns) {
   return static_cast<std::int32_t>(number(connection, sql::kInternNamespace, Parameters(ns)));
 }
 
+/// For those who only look. 0, in which nothing is, when there is no such namespace.
+std::int32_t find_namespace(Connection& connection, const std::string& ns) {
+  constexpr Statement kFind{"open.namespace", "SELECT coalesce(max(id), 0) FROM namespaces WHERE name = $1"};
+  return static_cast<std::int32_t>(number(connection, kFind, Parameters(ns)));
+}
+
 std::int32_t open_schema(const ConnectionSetup& setup, const PostgresOptions& options,
                          std::span<const Migration> known) {
   try {
@@ -216,6 +234,10 @@ std::int32_t open_schema(const ConnectionSetup& setup, const PostgresOptions& op
     refuse_other_encoding(connection);
     const std::int32_t newest = newest_in(connection, setup.schema).value_or(0);
     refuse_newer(setup.schema, newest, known.back().number);
+    if (options.read_only) {
+      refuse_older(setup.schema, newest, known.back().number);
+      return find_namespace(connection, options.ns);
+    }
     if (newest < known.back().number) bring_up_to_date(connection, options, known);
     adopt_server(connection, options.logger);
     return intern_namespace(connection, options.ns);

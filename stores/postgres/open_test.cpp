@@ -5,6 +5,8 @@
 #include "server_test.hpp"
 
 #include <holdfast/errors.hpp>
+#include <holdfast/postgres.hpp>
+#include <holdfast/store.hpp>
 
 #include <gtest/gtest.h>
 
@@ -21,10 +23,12 @@ namespace {
 
 using Kind = StoreOpenError::Kind;
 
-std::shared_ptr<Store> open_as(const std::string& role, const TestSchema& schema) {
+std::shared_ptr<Store> open_as(const std::string& role, const TestSchema& schema,
+                               PostgresOptions options = {}) {
+  options.schema = schema.name();
   return postgres(
       "user=" + role + " " + schema.uri().substr(0, schema.uri().find(" user=")) + " dbname=postgres",
-      {.schema = schema.name()});
+      options);
 }
 
 Kind refusal(const std::function<void()>& open) {
@@ -165,6 +169,24 @@ TEST(PostgresOpen, ARoleThatMayNotCreateTablesRunsOnAPreparedSchema) {
   EXPECT_NE(store->listen(store::kAllWork, {}), nullptr);
 }
 
+TEST(PostgresOpen, ARoleThatMayOnlySelectReads) {
+  const TestSchema schema;
+  EXPECT_TRUE(can_start(*schema.open(), "order-1"));
+  const std::string role = "reader_of_" + schema.name();
+  schema.run("DROP ROLE IF EXISTS " + role + "; CREATE ROLE " + role + " LOGIN; GRANT USAGE ON SCHEMA " +
+             schema.name() + " TO " + role + "; GRANT SELECT ON ALL TABLES IN SCHEMA " + schema.name() +
+             " TO " + role);
+  const auto store = open_as(role, schema, {.read_only = true});
+  EXPECT_TRUE(store->find("order-1"));
+  EXPECT_TRUE(store->describe("order-1"));
+  EXPECT_EQ(store->list({})->instances.size(), 1U);
+  EXPECT_TRUE(store->queue_depths());
+  EXPECT_TRUE(store->workers());
+  EXPECT_TRUE(store->sessions({}));
+  EXPECT_NE(store->listen(store::kAllWork, {}), nullptr);
+  EXPECT_FALSE(can_start(*store, "order-2"));
+}
+
 TEST(PostgresOpen, AServerThatIsNotThereIsNamedWithoutThePassword) {
   try {
     postgres("host=/nowhere user=me password=secret", {});
@@ -267,7 +289,8 @@ TEST(PostgresOpen, ARunningProcessNoticesAMigrationAndWritesNothingMore) {
   const auto answer = store->start(std::array{start_of("order-2")}).front();
   ASSERT_FALSE(answer) << "it writes into a schema that it does not know";
   EXPECT_EQ(answer.error().kind, StoreError::Kind::unavailable);
-  EXPECT_NE(answer.error().message.find("is of version " + std::to_string(kNextNumber)), std::string::npos) << answer.error().message;
+  EXPECT_NE(answer.error().message.find("is of version " + std::to_string(kNextNumber)), std::string::npos)
+      << answer.error().message;
   EXPECT_FALSE(store->find("order-1"));
   EXPECT_EQ(schema.number("SELECT count(*) FROM instances"), 1);
   schema.run("DROP SCHEMA " + schema.name() + " CASCADE");

@@ -3,6 +3,7 @@
 #include "server_test.hpp"
 
 #include <holdfast/random.hpp>
+#include <holdfast/store.hpp>
 
 #include <gtest/gtest.h>
 
@@ -116,7 +117,7 @@ class Actor {
         .code = {"order", "1"},
         .request = {1, below(2) == 0 ? number : 100 + static_cast<std::uint64_t>(below(1000))},
         .fingerprint = token<Fingerprint>(),
-        .reuse = store::Reuse::after_end}};
+        .reuse = Reuse::after_end}};
     const auto answer = store_->start(requests).front();
     note("start", answer);
     if (answer) witness_.started(requests[0].request, *answer);

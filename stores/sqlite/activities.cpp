@@ -245,8 +245,6 @@ store::LockedActivity tell_locked(Transaction& tx, Activity activity, std::strin
 
 namespace {
 
-using CancelState = store::CancelRecord::State;
-
 /// What is told to whoever runs it, and counted in its session if that has a limit.
 void leave_record(Transaction& tx, const Activity& activity, CancelReason reason, CancelState state,
                   const std::optional<std::string>& limited) {

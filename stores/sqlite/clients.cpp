@@ -32,7 +32,7 @@ StoreResult<InstanceKey> send_anew(Transaction& tx, const store::ClientMessage& 
     return refuse(StoreError::Kind::gone, "instance '" + item.instance + "' is gone: another one has its id");
   }
   Instance* instance = load_instance(tx, *key);
-  if (store::has_ended(instance->status)) {
+  if (has_ended(instance->status)) {
     return refuse(StoreError::Kind::conflict, "instance '" + item.instance + "' has ended");
   }
   if (item.cancels) tx.run(tx.sql.request_cancel, *key, to_row(tx.calendar_now));
@@ -91,7 +91,7 @@ StoreResult<void> delete_instance(Transaction& tx, std::string_view name, bool f
   const std::optional<InstanceKey> key = key_of(tx, name);
   if (!key || (life != InstanceKey{} && *key != life)) return no_instance(name);
   const Instance* instance = load_instance(tx, *key);
-  if (!force && !store::has_ended(instance->status)) {
+  if (!force && !has_ended(instance->status)) {
     return refuse(StoreError::Kind::conflict,
                   "instance '" + std::string(name) + "' has not ended: end it first, or force it");
   }

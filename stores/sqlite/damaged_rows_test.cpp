@@ -3,6 +3,7 @@
 #include "stores/sqlite/temporary_folder_test.hpp"
 
 #include <holdfast/sqlite.hpp>
+#include <holdfast/store.hpp>
 
 #include <gtest/gtest.h>
 

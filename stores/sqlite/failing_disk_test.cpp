@@ -5,6 +5,7 @@
 #include "stores/sqlite/wal_limit.hpp"
 
 #include <holdfast/sqlite.hpp>
+#include <holdfast/store.hpp>
 
 #include <gtest/gtest.h>
 

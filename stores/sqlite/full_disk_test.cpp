@@ -9,6 +9,7 @@
 
 #include <holdfast/errors.hpp>
 #include <holdfast/sqlite.hpp>
+#include <holdfast/store.hpp>
 
 #include <gtest/gtest.h>
 

@@ -98,7 +98,7 @@ store::NewMessage read_new_message(const Cursor& row, int first_column) {
 }
 
 bool deliver(Transaction& tx, Instance& instance, const Letter& letter) {
-  if (store::has_ended(instance.status) && letter.kind != MessageKind::start) return false;
+  if (has_ended(instance.status) && letter.kind != MessageKind::start) return false;
   const MessageId id = tx.next_message();
   insert_row(tx, instance.key, id, letter);
   note(instance, id, letter);

@@ -43,7 +43,7 @@ void keep_early(Transaction& tx, std::string_view instance, const store::NewMess
 
 /// Whether a message that is no delivery makes it ready.
 [[nodiscard]] constexpr bool wakes(store::InstanceStatus status, store::MessageKind kind) noexcept {
-  if (store::has_ended(status)) return kind == store::MessageKind::start;
+  if (has_ended(status)) return kind == store::MessageKind::start;
   return status == store::InstanceStatus::running || kind == store::MessageKind::control;
 }
 

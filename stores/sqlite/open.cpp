@@ -252,6 +252,15 @@ Advice advice_for(const SqlError& error, const std::string& folder) {
   refuse(OpenKind::busy, file, refused.what());
 }
 
+void refuse_older(Connection& database, const std::string& file, const MigrationPlan& plan) {
+  const std::int64_t there = database.schema_number();
+  if (there >= plan.newest()) return;
+  refuse(OpenKind::read_only, file,
+         "it is of schema " + std::to_string(there) + ", this library works with schema " +
+             std::to_string(plan.newest()) +
+             ", and it was not to be changed; open it once without read_only");
+}
+
 // As migrate(). When its commit may have left a hole in the log, the next who opens the file is told.
 bool migrate_file(Connection& database, const MigrationPlan& plan) {
   try {
@@ -273,6 +282,7 @@ OpenedDatabase open_file(const std::string& file, bool has_content, const Sqlite
   Connection& database = opened.writer;
   if (has_content) check_header(database, file, plan);
   set_up(database, options);
+  if (options.read_only) refuse_older(database, file, plan);
   // A new file gets its schema before its write-ahead log, so that its first bytes name us whenever it has
   // any.
   const bool changed = migrate_file(database, plan);
@@ -329,7 +339,7 @@ OpenedDatabase open_database(const fs::path& path, const SqliteOptions& options,
   const std::string folder = fs::absolute(path).parent_path().string();
   check_folder(file, folder, seams);
   try {
-    const bool has_content = check_existing(file, folder, options.create);
+    const bool has_content = check_existing(file, folder, options.create && !options.read_only);
     return open_file(file, has_content, options, plan, seams);
   } catch (const SqlError& error) {
     throw_open_error(error, path);

@@ -3,6 +3,7 @@
 
 #include <holdfast/clock.hpp>
 #include <holdfast/sqlite.hpp>
+#include <holdfast/store.hpp>
 
 #include <gtest/gtest.h>
 

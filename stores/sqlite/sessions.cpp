@@ -545,7 +545,7 @@ void watch(Transaction& tx, InstanceKey key, const std::string& id) {
   const bool is_new = tx.change(tx.sql.watch, tx.ns, id, key) == 1;
   const Session* const session = is_new ? find_session(tx, id) : nullptr;
   if (session == nullptr || !session->ended) return;
-  tell(tx, key, id, store::encode_body(SessionNews(end_of(*session, session->reason))));
+  tell(tx, key, id, store::encode_body(end_of(*session, session->reason)));
 }
 
 void leave_sessions(Transaction& tx, InstanceKey key) {

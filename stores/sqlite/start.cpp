@@ -96,9 +96,9 @@ std::optional<FormerLife> former_life(Transaction& tx, std::string_view name) {
                     .fingerprint = row->token<Fingerprint>(3)};
 }
 
-bool may_begin_anew(store::InstanceStatus former, store::Reuse reuse) {
-  if (reuse == store::Reuse::never || !store::has_ended(former)) return false;
-  return reuse == store::Reuse::after_end || former != store::InstanceStatus::completed;
+bool may_begin_anew(store::InstanceStatus former, Reuse reuse) {
+  if (reuse == Reuse::never || !has_ended(former)) return false;
+  return reuse == Reuse::after_end || former != store::InstanceStatus::completed;
 }
 
 }  // namespace

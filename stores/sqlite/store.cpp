@@ -20,13 +20,14 @@ namespace {
 
 /// Also reads the lease clock once, for those who only look at it.
 std::int64_t intern_namespace(Connection& connection, LogTrust& log_trust, LeaseClock& clock,
-                              const std::string& name) {
+                              const SqliteOptions& options) {
+  const std::string& name = options.ns;
   Statements sql;
   connection.begin_immediate();
   log_trust.require();
   clock.now();
-  sql.insert_namespace.use(connection, nullptr).run(name);
-  std::int64_t number = 0;
+  if (!options.read_only) sql.insert_namespace.use(connection, nullptr).run(name);
+  std::int64_t number = 0;  // of none
   if (Cursor row(sql.namespace_id.use(connection, nullptr), name); row.next()) number = row->int64(0);
   log_trust.commit();
   return number;
@@ -49,7 +50,7 @@ SqliteStore::SqliteStore(const std::filesystem::path& path, SqliteOptions option
   wakes_ = std::make_unique<FileWakes>(database_.path, side_file_, *options_.clock);
   lease_clock_ = std::make_unique<LeaseClock>(database_.writer, *options_.clock);
   LogTrust log_trust(database_.writer, *side_file_, options_.logger);
-  ns_number_ = intern_namespace(database_.writer, log_trust, *lease_clock_, options_.ns);
+  ns_number_ = intern_namespace(database_.writer, log_trust, *lease_clock_, options_);
   link_ = std::make_unique<Link>(std::move(database_.writer), ns_number_, options_.faults);
   log_trust_ = std::make_unique<LogTrust>(link_->connection, *side_file_, options_.logger);
   wal_limit_ = std::make_unique<WalLimit>(
@@ -111,10 +112,12 @@ std::string SqliteStore::description() const {
   return "sqlite " + file + " (synchronous=" + kNames.at(static_cast<std::size_t>(options_.durability)) + ")";
 }
 
+void SqliteStore::run(Job& job) { options_.read_only ? store::refuse_to_write(job) : writer_->run(job); }
+
 template <class Answer, class Call>
 StoreResult<Answer> SqliteStore::write(Call call, Place place) {
   store::OneAnswer<Transaction, Answer, Call> job(std::move(call), place);
-  writer_->run(job);
+  run(job);
   return job.take();
 }
 
@@ -122,7 +125,7 @@ template <class Answer, class Item, class Call>
 std::vector<StoreResult<Answer>> SqliteStore::write_each(std::span<const Item> items, Place place,
                                                          Call call) {
   store::ManyAnswers<Transaction, Answer, Item, Call> job(items, std::move(call), place);
-  writer_->run(job);
+  run(job);
   return job.take();
 }
 
@@ -418,7 +421,7 @@ StoreResult<store::StoreState> SqliteStore::state() {
 
 namespace holdfast {
 
-std::shared_ptr<Store> sqlite(const std::filesystem::path& path, SqliteOptions options) {
+std::shared_ptr<Store> sqlite(const std::string& path, SqliteOptions options) {
   try {
     return std::make_shared<sqlite_store::SqliteStore>(path, std::move(options));
   } catch (const sqlite_store::SqlError& error) {

@@ -101,6 +101,7 @@ class SqliteStore final : public Store {
   /// One answer for each item, through the writer.
   template <class Answer, class Item, class Call>
   std::vector<StoreResult<Answer>> write_each(std::span<const Item> items, Place place, Call call);
+  void run(Job& job);
   /// A call that writes nothing.
   template <class Answer, class Call>
   StoreResult<Answer> read(Call call);

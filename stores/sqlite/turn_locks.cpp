@@ -38,7 +38,7 @@ StoreResult<void> release_turn(Transaction& tx, const store::TurnRelease& releas
   take_out(tx, *instance);
   const std::uint32_t delivery = delivery_of(tx, *instance);
   instance->delivery = release.counts || delivery == 0 ? delivery : delivery - 1;
-  if (release.park && !store::has_ended(instance->status)) {
+  if (release.park && !has_ended(instance->status)) {
     instance->status = store::InstanceStatus::parked;
     instance->updated_at = tx.calendar_now;
     tx.run(tx.sql.set_parked_because, release.key, *release.park);

@@ -2,6 +2,7 @@
 
 #include <holdfast/clock.hpp>
 #include <holdfast/sqlite.hpp>
+#include <holdfast/store.hpp>
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>

@@ -127,13 +127,21 @@ bool commits(const std::string& point, const Undisturbed& undisturbed) {
 
 void expect_answer(const std::string& said, const std::string& expected) { EXPECT_EQ(said, expected); }
 
+/// What the call answers, once nobody is in its way: a server on a busy machine may hold a lock for longer
+/// than calls of workers wait. Nothing happened then, and no fault was met.
+std::string answer_of(const Call& call) {
+  std::string said = call();
+  for (int i = 0; i < 100 && said.find("busy") != std::string::npos; ++i) said = call();
+  return said;
+}
+
 void fail_at(const StoreUnderTest& under_test, const Case& tried, const Undisturbed& undisturbed,
              const std::string& point, std::uint64_t passage, Fault fault) {
   World world(under_test);
   const Call call = tried.prepare(world);
   world.faults().clear();
   world.faults().inject(point, passage, fault);
-  const std::string said = call();
+  const std::string said = answer_of(call);
   EXPECT_EQ(world.faults().pending(), 0U) << "the call took another way this time";
   world.faults().clear();
   EXPECT_NE(said.find("unavailable"), std::string::npos) << "it answered " << said;
@@ -144,7 +152,7 @@ void fail_at(const StoreUnderTest& under_test, const Case& tried, const Undistur
     const bool should = fault == Fault::lose_answer && commits(point, undisturbed);
     EXPECT_EQ(now, should ? undisturbed.after : undisturbed.before);
   }
-  expect_answer(call(), happened ? tried.again : undisturbed.said);
+  expect_answer(answer_of(call), happened ? tried.again : undisturbed.said);
   if (!(happened && tried.has_effect_again)) {
     EXPECT_EQ(look_at(world), undisturbed.after);
   }

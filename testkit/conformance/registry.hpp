@@ -39,7 +39,7 @@ bool add_story(const StoryInfo& story);
   }                                                 \
   static_assert(true)
 
-/// STORE_TEST(Turns, ACommitIsAWhole) { ... }: the body is a member of a Story.
+/// STORE_TEST(TurnLocks, OneFetchLocksAllWithItsToken) { ... }: the body is a member of a Story.
 #define STORE_TEST(suite_name, test_name)                                    \
   struct suite_name##_##test_name final : Story {                            \
     using Story::Story;                                                      \

@@ -213,7 +213,7 @@ void Process::listen(const std::function<std::optional<BootTime>(const store::Wa
 
 SessionAcquired Process::acquire_session(std::string_view id, const SessionOptions& options) {
   const Mark mark(in_use_);
-  return node_.acquire_session(detail::worker_session_settings(id, options));
+  return node_.acquire_session(*detail::worker_session_settings(id, options));
 }
 
 SessionOutcome Process::renew_session(std::string_view id) {

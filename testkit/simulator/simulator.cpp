@@ -76,7 +76,7 @@ RunInfo Simulation::info(std::string_view id) const {
 
 Result<Payload> Simulation::output_of(std::string_view id) const {
   const store::InstanceView view = find(impl_.plain_store(), id);
-  if (!store::has_ended(view.status)) throw std::logic_error("'" + std::string(id) + "' has not ended");
+  if (!has_ended(view.status)) throw std::logic_error("'" + std::string(id) + "' has not ended");
   auto outcome = bodies::read<bodies::Outcome>(view.output);
   if (!outcome) throw std::logic_error("the result of '" + std::string(id) + "' can't be read");
   if (outcome->failure) return Unexpected(*std::move(outcome->failure));

@@ -370,7 +370,7 @@ void Witness::inspect(const store::StoreState& state) {
   for (const store::InstanceRow& row : state.instances) {
     Instance& instance = this->instance(row.view.key);
     const std::string who = name(row.view.key);
-    const bool ended = store::has_ended(row.view.status);
+    const bool ended = has_ended(row.view.status);
     if (!ended) running.insert(row.view.key);
     if (row.stamp != instance.stamp) broken("the store has another stamp of " + who + " than was written");
     if (ended != instance.ended)

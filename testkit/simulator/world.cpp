@@ -199,7 +199,7 @@ void World::complain_about_unfinished() {
   const auto state = plain_store_->state();
   if (!state) return fail(text + " " + state.error().message);
   for (const store::InstanceRow& row : state->instances) {
-    if (store::has_ended(row.view.status)) continue;
+    if (has_ended(row.view.status)) continue;
     text += "\n  '" + row.view.instance + "' (key " + to_string(row.view.key) + ", " + row.view.code.name +
             "), execution " + to_string(row.view.execution) + ", " + std::string(to_string(row.view.status)) +
             (row.ready ? ", ready" : "") + (row.lease_left > Duration::zero() ? ", locked" : "") + ", " +

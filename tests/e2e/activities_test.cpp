@@ -221,7 +221,7 @@ TEST_P(AheadTest, WhatIsCancelledWhileItWaitsForASlotNeverRuns) {
   EXPECT_EQ(ahead->result<int>(kSoon).error().category, Category::cancelled);
   EXPECT_TRUE(eventually([&] {  // the worker has heard of it
     const auto cancels = ahead->describe().cancels;
-    return !cancels.empty() && cancels.front().state == RunCancel::State::acknowledged;
+    return !cancels.empty() && cancels.front().state == CancelState::acknowledged;
   }));
   go_on = true;
   EXPECT_EQ(blocking->wait<int>(kSoon), 0);

@@ -230,7 +230,7 @@ TEST_P(CancellationTest, AnActivityThatEndsWithinItsGraceIsAcknowledgedWithoutAW
   EXPECT_EQ(run.result<int>(kSoon).error().category, Category::cancelled);
   EXPECT_TRUE(eventually([&] {
     const auto cancels = run.describe().cancels;
-    return cancels.size() == 1 && cancels[0].state == RunCancel::State::acknowledged;
+    return cancels.size() == 1 && cancels[0].state == CancelState::acknowledged;
   }));
   EXPECT_EQ(log->count("warn"), 0U) << log->all();
 }
@@ -248,7 +248,7 @@ TEST_P(CancellationTest, AWorkerWhoseSlotsAllIgnoreTheirStopServesNewWorkAfterTh
   for (const Run& run : runs) {
     EXPECT_TRUE(eventually([&] {
       const auto cancels = run.describe().cancels;
-      return cancels.size() == 1 && cancels[0].state == RunCancel::State::abandoned;
+      return cancels.size() == 1 && cancels[0].state == CancelState::abandoned;
     }));
   }
   stubborn.release();

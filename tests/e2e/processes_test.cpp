@@ -156,7 +156,7 @@ TEST_F(ProcessesTest, ACancelIsPushedToTheOwnerInAnotherProcess) {
   EXPECT_TRUE(eventually([this] { return board->stopped == 1; }));
   EXPECT_TRUE(eventually([&] {
     const auto cancels = run.describe().cancels;
-    return cancels.size() == 1 && cancels[0].state == RunCancel::State::acknowledged;
+    return cancels.size() == 1 && cancels[0].state == CancelState::acknowledged;
   }));
   end_engines();
 }

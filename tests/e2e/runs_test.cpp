@@ -177,13 +177,59 @@ TEST(Names, EveryPublicEnumHasAText) {
   static_assert(HasText<Category> && HasText<ClientError::Kind> && HasText<StoreOpenError::Kind> &&
                 HasText<CancelReason> && HasText<Backoff> && HasText<ParentClosePolicy> &&
                 HasText<LogLevel> && HasText<Status> && HasText<Reuse> && HasText<RunWait::Kind> &&
-                HasText<RunCancel::State> && HasText<SessionOutcome> && HasText<SessionReason> &&
+                HasText<CancelState> && HasText<SessionOutcome> && HasText<SessionReason> &&
                 HasText<SessionEvent::Kind> && HasText<SessionLogEntry::Kind> &&
                 HasText<decltype(SessionInfo::state)>);
   EXPECT_EQ(to_string(Status::parked), "parked");
   EXPECT_EQ(to_string(Reuse::after_end), "after_end");
   EXPECT_EQ(to_string(ClientError::Kind::not_found), "not_found");
   EXPECT_EQ(to_string(RunWait::Kind::mailbox), "mailbox");
+}
+
+TEST_P(RunsTest, AWaitSaysSinceWhen) {
+  const auto rt = runtime(add);
+  const CalendarTime before = real_clock().calendar_now() - 1min;
+  const Run run = rt->client().start(kParent, {.id = "parent"}, 1);
+  ASSERT_TRUE(eventually([&] {
+    const std::optional<Run> child = rt->client().find("child");
+    return child && waits_for(child->describe(), RunWait::Kind::event, "end");
+  }));
+  const RunWait child = wait_of(run.describe(), RunWait::Kind::child);
+  ASSERT_EQ(child.waits.size(), 1U);
+  for (const RunWait& wait : {child, child.waits.front()}) {
+    ASSERT_TRUE(wait.since) << to_string(wait.kind);
+    EXPECT_GT(*wait.since, before);
+    EXPECT_LT(*wait.since, real_clock().calendar_now() + 1min);
+  }
+
+  // The second wait for the same mailbox is younger than the first.
+  const Run decision = rt->client().start(kDecide, {.id = "d"}, "order", 10);
+  ASSERT_TRUE(eventually([&] { return waits_for(decision.describe(), RunWait::Kind::mailbox, "numbers"); }));
+  const auto first = wait_of(decision.describe(), RunWait::Kind::mailbox).since;
+  decision.send(kNumbers, 1);
+  EXPECT_TRUE(eventually([&] {
+    const RunDetail detail = decision.describe();
+    return waits_for(detail, RunWait::Kind::mailbox, "numbers") &&
+           wait_of(detail, RunWait::Kind::mailbox).since > first;
+  }));
+}
+
+TEST_P(RunsTest, ManyAreStartedAlsoWhenSomeAreRefused) {
+  Client client(store());
+  client.start("other", {.id = "i-1"});
+  std::vector<StartItem> items;
+  for (int i = 0; i < 1200; ++i) items.push_back(start_item("i-" + std::to_string(i), i));
+  try {
+    client.start_all("count", items);
+    FAIL() << "one id is taken";
+  } catch (const ClientError& error) {
+    EXPECT_EQ(error.kind(), ClientError::Kind::conflict);
+    EXPECT_NE(error.failure().message.find("'i-1'"), std::string::npos) << error.failure().message;
+  }
+  EXPECT_TRUE(client.find("i-1199"));
+  items.push_back(start_item("", 0));
+  items.push_back(start_item("later", 0));
+  EXPECT_THROW(client.start_all("count", items), Error);
 }
 
 }  // namespace

@@ -208,6 +208,18 @@ TEST_P(SessionStates, SavedWithEachActivitySurviveTheirWorker) {
             (Strings{"one", "two", "three"}));
 }
 
+TEST_P(SessionStates, ThatWereSavedAreReadByName) {
+  const auto rt = reciting("a", SaveState::with_each_activity, quick(log));
+  rt->client().start("recite", {.id = "r"}, "s", Strings{"x", "y"}).wait<Strings>(kSoon);
+  const auto saved = client().saved_state<Lines>("s", "lines");
+  ASSERT_TRUE(saved);
+  EXPECT_EQ(saved->lines, (Strings{"x", "y"}));
+  EXPECT_GT(client().describe_session("s").saved_size, 4U);
+  EXPECT_FALSE(client().saved_state<Lines>("s", "others"));
+  EXPECT_THROW(static_cast<void>(client().saved_state<int>("s", "lines")), DecodeError);
+  EXPECT_THROW(static_cast<void>(client().saved_state<Lines>("nobody", "lines")), ClientError);
+}
+
 TEST_P(SessionStates, SavedWithEachActivityDontKnowWhatAFailedAttemptDid) {
   const auto a = reciting("a", SaveState::with_each_activity, quick(log));
   EXPECT_EQ(a->client()

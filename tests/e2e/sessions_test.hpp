@@ -5,6 +5,7 @@
 
 #include <holdfast/fault.hpp>
 #include <holdfast/holdfast.hpp>
+#include <holdfast/store.hpp>
 
 #include <algorithm>
 #include <atomic>

@@ -1,6 +1,8 @@
 // Stopping, and what happens to a runtime whose file is taken away.
 #include "program_test.hpp"
 
+#include <holdfast/store.hpp>
+
 #include <gtest/gtest.h>
 
 #include <atomic>

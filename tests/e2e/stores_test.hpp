@@ -5,6 +5,8 @@
 #include "stores/postgres/server_test.hpp"
 #include "stores/sqlite/processes_test.hpp"
 
+#include <holdfast/store.hpp>
+
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -128,7 +128,7 @@ TEST_P(TrapsTest, StartMakesAnIdKnownAtOnce) {
   client.raise("t", "end", 3);
   client.cancel("t", "enough");
   const auto rt = runtime(add_program);
-  EXPECT_TRUE(eventually([&] { return store::has_ended(client.run("t").status()); }));
+  EXPECT_TRUE(eventually([&] { return has_ended(client.run("t").status()); }));
 }
 
 TEST_P(TrapsTest, AStartForAnIdThatExistsIsTheSameOrAConflictAndNeverRunsTheWrongCode) {

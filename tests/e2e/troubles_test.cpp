@@ -208,7 +208,7 @@ Task<std::string> parent_of_killer(Context& ctx) {
 
 bool ended(Client& client, const std::string& id) {
   const auto run = client.find(id);
-  return run && store::has_ended(run->status());
+  return run && has_ended(run->status());
 }
 
 TEST_F(PoisonTest, AnActivityThatKillsItsWorkersEndsAsAnErrorThatCodeCanCatch) {

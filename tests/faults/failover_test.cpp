@@ -86,8 +86,7 @@ TEST_F(Failover, WhatAnAsynchronousStandbyMissedIsLostAndTheRestGoesOn) {
     if (!run) continue;
     ++known;
     // The event may be among what was lost.
-    if (!store::has_ended(run->status()) && run->describe().info.orchestration == "told")
-      run->raise("end", 14);
+    if (!has_ended(run->status()) && run->describe().info.orchestration == "told") run->raise("end", 14);
     const auto result = run->result<int>(kSoon);
     ASSERT_TRUE(result) << id << ": " << result.error().message;
     EXPECT_EQ(*result, 14) << id;

@@ -7,6 +7,8 @@
 #include "stores/sqlite/processes_test.hpp"
 #include "tests/e2e/program_test.hpp"
 
+#include <holdfast/store.hpp>
+
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -30,7 +30,7 @@ void check_integrity(const Place& place, Problems& problems) {
 
 void check_instance(const store::InstanceRow& row, Problems& problems) {
   const auto wrong = [&](const std::string& what) { problems.push_back(row.view.instance + " " + what); };
-  if (!store::has_ended(row.view.status)) wrong("is " + std::string(store::to_string(row.view.status)));
+  if (!has_ended(row.view.status)) wrong("is " + std::string(to_string(row.view.status)));
   if (row.ready) wrong("is still ready");
   if (row.locked_by) wrong("is still locked");
   if (!row.messages.empty() || !row.delayed_messages.empty()) wrong("still has messages");

@@ -70,7 +70,7 @@ class Caller {
       return verdict(plan, *run, timeout, [&](int call) { return journal_.tries(plan.number, call); });
     };
     std::string wrong = judge(must_end ? kPatience : Duration(1s));
-    if (!store::has_ended(run->status())) return !must_end || complain(plan, "has not ended");
+    if (!has_ended(run->status())) return !must_end || complain(plan, "has not ended");
     if (!wrong.empty()) wrong = judge(Duration::zero());  // it may have ended when the wait was over
     if (!wrong.empty()) return complain(plan, wrong);
     journal_.ended(plan.number);
@@ -85,7 +85,7 @@ class Caller {
     std::cerr << plan.id << " " << what << "\n";
     if (const auto run = client_.find(plan.id)) {
       const RunDetail detail = run->describe();
-      std::cerr << "  it is " << store::to_string(detail.info.status) << ", in execution "
+      std::cerr << "  it is " << to_string(detail.info.status) << ", in execution "
                 << to_string(detail.info.execution) << ", held by '" << detail.running_on << "', with "
                 << detail.unread_messages << " messages, and waits for:\n";
       for (const RunWait& wait : detail.waits) std::cerr << "    " << wait.name << ": " << wait.state << "\n";

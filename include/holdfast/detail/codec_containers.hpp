@@ -5,7 +5,6 @@
 #include <holdfast/detail/codec_base.hpp>
 #include <holdfast/detail/codec_scalars.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <deque>
@@ -56,15 +55,13 @@ struct SequenceCodec {
 
 // The JSON of each element, sorted: containers that hash have no order that two processes agree on.
 template <class Container, class WriteOne>
-std::vector<std::string> sorted_texts(const Container& values, WriteOne write_one) {
-  std::vector<std::string> texts;
-  texts.reserve(values.size());
+std::multiset<std::string> sorted_texts(const Container& values, WriteOne write_one) {
+  std::multiset<std::string> texts;
   for (const auto& value : values) {
     JsonWriter out;
     write_one(out, value);
-    texts.push_back(out.take());
+    texts.insert(out.take());
   }
-  std::sort(texts.begin(), texts.end());
   return texts;
 }
 
@@ -164,17 +161,20 @@ struct MapCodec {
   }
 
   static void write_object(JsonWriter& out, const Container& values) {
-    std::vector<std::pair<std::string, const Value*>> fields;
-    fields.reserve(values.size());
-    for (const auto& [key, value] : values) fields.emplace_back(key_text(key), &value);
-    if constexpr (!kOrdered)
-      std::sort(fields.begin(), fields.end(), [](auto& a, auto& b) { return a.first < b.first; });
     out.begin_object();
-    for (const auto& [name, value] : fields) {
-      out.key(name);
-      write_value<Value>(out, *value);
+    if constexpr (kOrdered) {
+      for (const auto& [key, value] : values) write_field(out, key_text(key), value);
+    } else {
+      std::map<std::string, const Value*> sorted;
+      for (const auto& [key, value] : values) sorted.emplace(key_text(key), &value);
+      for (const auto& [name, value] : sorted) write_field(out, name, *value);
     }
     out.end_object();
+  }
+
+  static void write_field(JsonWriter& out, const std::string& name, const Value& value) {
+    out.key(name);
+    write_value<Value>(out, value);
   }
 
   static void write_pair(JsonWriter& out, const typename Container::value_type& pair) {

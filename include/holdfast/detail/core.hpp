@@ -4,24 +4,23 @@
 
 #include <holdfast/clock.hpp>
 #include <holdfast/detail/links.hpp>
-#include <holdfast/detail/operation.hpp>
 #include <holdfast/detail/rare.hpp>
 #include <holdfast/errors.hpp>
 #include <holdfast/ids.hpp>
 #include <holdfast/log.hpp>
+#include <holdfast/options.hpp>
 #include <holdfast/payload.hpp>
+#include <holdfast/result.hpp>
 
 #include <coroutine>
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 
 namespace holdfast::detail {
 
@@ -90,6 +89,11 @@ struct OpState {
   [[nodiscard]] bool ready() const noexcept { return completed_at != 0; }
 };
 
+/// Whether it looked for something that may be missing: a message in a mailbox, a value of another instance.
+[[nodiscard]] bool may_be_missing(const OpState& state) noexcept;
+/// What such an operation found, if anything.
+[[nodiscard]] Result<std::optional<Payload>> read_found(const OpState& state);
+
 /// Destroys what nobody owns or borrows any more, and the frame of a task with it.
 void free_state(OpState* state) noexcept;
 
@@ -114,24 +118,15 @@ struct Wait {
   FrameWaiter waiter{};
 };
 
-/// An operation that is described and not yet started.
-struct Description {
-  Operation operation{};
-  WhyUnreadable why_unreadable = nullptr;  // of what waits for messages
-  std::optional<Duration> delay{};         // of a timer, from the moment when it is started
-  std::function<Payload()> effect{};       // of a side effect
+/// An operation that is described and not yet started. What is in it is the engine's own.
+struct Description;
+struct FreeDescription {
+  void operator()(Description* description) const noexcept;
 };
 
 /// On the heap until it is started, null after that: an Op is moved around, and the frame that holds it may
 /// wait for long.
-using Described = std::unique_ptr<Description>;
-
-template <class T>
-Described describe_operation(T operation) {
-  auto described = std::make_unique<Description>();
-  described->operation = std::move(operation);
-  return described;
-}
+using Described = std::unique_ptr<Description, FreeDescription>;
 
 /// What an operation is started for.
 enum class StartedFor : std::uint8_t {

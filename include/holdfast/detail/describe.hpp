@@ -4,12 +4,12 @@
 #include <holdfast/clock.hpp>
 #include <holdfast/codec.hpp>
 #include <holdfast/detail/core.hpp>
-#include <holdfast/detail/operation.hpp>
 #include <holdfast/options.hpp>
 #include <holdfast/payload.hpp>
 #include <holdfast/result.hpp>
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <type_traits>
@@ -17,10 +17,12 @@
 
 namespace holdfast::detail {
 
-/// Throws std::invalid_argument when the options don't go together.
-SessionSettings session_settings(const SessionOptions& options);
-/// For the door of worker sessions: what is not set takes its defaults.
-SessionSettings worker_session_settings(std::string_view id, SessionOptions options);
+/// SessionOptions with texts of its own.
+struct SessionSettings;
+using SharedSessionSettings = std::shared_ptr<const SessionSettings>;
+/// Of a session that its first activity creates: unset members take their defaults. Throws
+/// std::invalid_argument when the options don't go together.
+SharedSessionSettings worker_session_settings(std::string_view id, SessionOptions options);
 /// What `call` sets, and for the rest what `handle` sets, member by member.
 ActivityOptions merged(const ActivityOptions& handle, const ActivityOptions& call);
 /// `session`: the policy that comes with the activity; its id may also be options.session.
@@ -35,6 +37,12 @@ Described describe_sent_message(std::string_view instance, std::string_view mail
                                 const SendOptions& options, Payload value);
 Described describe_sent_cancel(std::string_view instance, std::string_view reason);
 Described describe_event(std::string_view name);
+Described describe_message(std::string_view mailbox);
+/// A look whether there is a message.
+Described describe_message_look(std::string_view mailbox);
+Described describe_session_opening(const SessionOptions& options);
+Described describe_session_closing(std::string_view id);
+Described describe_session_event(std::string_view id);
 
 /// Why a message can't be read as a T, if it can't.
 template <class T>
@@ -43,13 +51,18 @@ std::optional<Failure> why_unreadable(const Payload& payload) {
   if (value) return std::nullopt;
   return std::move(value).error();
 }
-/// Of an operation that waits for messages: those that can't be read as a T are not for it.
+/// Of an operation that waits for messages: those that it can't read are not for it.
+Described readable_by(Described described, WhyUnreadable why_unreadable);
 template <class T>
 Described readable_as(Described described) {
-  if constexpr (!std::is_void_v<T>) described->why_unreadable = &why_unreadable<T>;
-  return described;
+  if constexpr (std::is_void_v<T>) {
+    return described;
+  } else {
+    return readable_by(std::move(described), &why_unreadable<T>);
+  }
 }
 
+Described describe_timer(CalendarTime due);
 /// A timer that counts from the moment when it is started.
 Described describe_sleep(Duration duration);
 Described describe_effect(std::function<Payload()> effect);

@@ -3,7 +3,6 @@
 
 #include <holdfast/detail/reflect.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -64,14 +63,16 @@ constexpr std::array<std::string_view, Count> split_names(std::string_view list)
   for (auto& name : names) {
     const std::size_t comma = std::min(list.find(','), list.size());
     name = list.substr(0, comma);
-    list.remove_prefix(std::min(comma + 1, list.size()));
+    list.remove_prefix(comma < list.size() ? comma + 1 : list.size());
     while (!name.empty() && name.front() == ' ') name.remove_prefix(1);
     while (!name.empty() && name.back() == ' ') name.remove_suffix(1);
   }
   return names;
 }
 constexpr std::size_t count_names(std::string_view list) {
-  return 1 + static_cast<std::size_t>(std::count(list.begin(), list.end(), ','));
+  std::size_t names = 1;
+  for (const char c : list) names += c == ',' ? 1 : 0;
+  return names;
 }
 
 template <class T>
@@ -121,21 +122,29 @@ constexpr auto list_required_names() {
 template <class T>
 inline constexpr auto required_names = list_required_names<T>();
 
-template <class T>
-constexpr bool has_field(std::string_view name) {
-  return std::find(field_names<T>.begin(), field_names<T>.end(), name) != field_names<T>.end();
+template <class Names>
+constexpr bool contains_name(const Names& names, std::string_view name) {
+  for (const std::string_view one : names) {
+    if (one == name) return true;
+  }
+  return false;
 }
 template <class T>
-inline constexpr bool has_required_names =
-    std::all_of(required_names<T>.begin(), required_names<T>.end(), has_field<T>);
+constexpr bool find_required_names() {
+  for (const std::string_view name : required_names<T>) {
+    if (!contains_name(field_names<T>, name)) return false;
+  }
+  return true;
+}
+template <class T>
+inline constexpr bool has_required_names = find_required_names<T>();
 
 /// A bit for each field that must be there: those that are listed, and those that a T can't be made without.
 template <class T>
 constexpr std::uint64_t find_required_fields() {
   std::uint64_t mask = 0;
   for (std::size_t i = 0; i < field_count<T>; ++i) {
-    const bool listed = std::find(required_names<T>.begin(), required_names<T>.end(), field_names<T>[i]) !=
-                        required_names<T>.end();
+    const bool listed = contains_name(required_names<T>, field_names<T>[i]);
     bool needed = false;
     if constexpr (!ListsFields<T>) needed = i < members_to_give<T>;
     if (listed || needed) mask |= std::uint64_t{1} << i;

@@ -140,7 +140,7 @@ struct ActivityRenewal {
 
 /// An activity that was running when it was taken away.
 struct CancelRecord {
-  enum class State : std::uint8_t { requested, acknowledged, abandoned };
+  using State = CancelState;
   ActivityId id{};
   LockToken token{};
   std::string name{};
@@ -150,7 +150,6 @@ struct CancelRecord {
   Duration age{};       ///< since the commit that took it away
   friend bool operator==(const CancelRecord&, const CancelRecord&) = default;
 };
-std::string_view to_string(CancelRecord::State state) noexcept;
 
 struct CancelAcknowledgement {
   ActivityId id{};

@@ -4,6 +4,7 @@
 #include <holdfast/clock.hpp>
 #include <holdfast/ids.hpp>
 #include <holdfast/options.hpp>
+#include <holdfast/status.hpp>
 #include <holdfast/store/activities.hpp>
 #include <holdfast/store/messages.hpp>
 #include <holdfast/store/turns.hpp>
@@ -18,14 +19,6 @@
 #include <vector>
 
 namespace holdfast::store {
-
-/// When an id that exists may begin a new life.
-enum class Reuse : std::uint8_t {
-  never,
-  after_failure,  ///< when the former life ended other than completed
-  after_end,
-};
-std::string_view to_string(Reuse reuse) noexcept;
 
 struct StartRequest {
   std::string instance{};

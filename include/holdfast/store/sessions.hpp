@@ -4,8 +4,8 @@
 #include <holdfast/clock.hpp>
 #include <holdfast/ids.hpp>
 #include <holdfast/options.hpp>
+#include <holdfast/session_info.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -15,59 +15,12 @@
 
 namespace holdfast::store {
 
-/// What may happen to a session. Fixed when the session begins.
-struct SessionPolicy {
-  enum class WhenLost : std::uint8_t {
-    reclaim,  ///< another worker may claim it
-    fail,     ///< its work fails with session_lost; nobody else may ever claim this generation
-  };
-  std::string queue{};       ///< of its activities that name none
-  std::string connection{};  ///< stored and echoed
-  std::vector<std::string> requirements{};
-  std::optional<Duration> lease{};         ///< unset: what the claimer says
-  std::optional<Duration> idle_timeout{};  ///< unset: what the claimer says; `never`: none
-  Duration ttl = never;                    ///< from its beginning, never extended
-  std::uint32_t max_concurrent = 0;        ///< activities at once; 0 = no limit
-  WhenLost when_lost = WhenLost::reclaim;
-  bool create_if_missing = true;
-  bool outlives_opener = false;
-  bool on_record = false;  ///< it was opened or given a policy: listed for a while after its end
-  friend bool operator==(const SessionPolicy&, const SessionPolicy&) = default;
-};
-std::string_view to_string(SessionPolicy::WhenLost when) noexcept;
-
-enum class SessionState : std::uint8_t {
-  unclaimed,
-  active,   ///< owned, with an unexpired lease
-  lapsed,   ///< owned, the lease is over
-  expired,  ///< its time to live passed
-  closed,
-  failed,  ///< lost under `fail`, or aborted
-};
-std::string_view to_string(SessionState state) noexcept;
-
-/// Why a session changed, in the log and in its record.
-enum class SessionReason : std::uint8_t {
-  none,
-  work,         ///< claimed for an item
-  acquired,     ///< claimed by acquire_session
-  taken_back,   ///< by a new incarnation of the same node
-  idle,         ///< released: nothing to do for its idle timeout
-  drained,      ///< released: its owner stops
-  displaced,    ///< released to make room for one that waits
-  handed_over,  ///< released: another worker has the handler that its work needs
-  operated,     ///< released or closed by a person
-  owner_lost,   ///< the lease of a `fail` session was over for too long
-  owner_restarted,
-  drain_deadline,
-  ttl,
-  closed_by_code,
-  opener_ended,
-  aborted,
-  swept,   ///< the record was removed
-  lapsed,  ///< claimed: the lease of the one who had it was over
-};
-std::string_view to_string(SessionReason reason) noexcept;
+using holdfast::SessionCounts;
+using holdfast::SessionFilter;
+using holdfast::SessionLogEntry;
+using holdfast::SessionPolicy;
+using holdfast::SessionReason;
+using SessionState = SessionStatus;
 
 /// Proves ownership: the current generation of a session.
 struct SessionHold {
@@ -121,62 +74,6 @@ struct SessionView {
   friend bool operator==(const SessionView&, const SessionView&) = default;
 };
 
-/// Which sessions to list, by id. What is not set does not filter.
-struct SessionFilter {
-  std::vector<SessionState> states{};
-  std::optional<std::string> owner{};  ///< node; of one that has ended: who held it then
-  std::optional<std::string> queue{};  ///< of its policy; "" is the default queue
-  std::string after{};                 ///< those that come after this id
-  std::size_t limit = 100;
-
-  [[nodiscard]] bool takes(SessionState state, const std::string& its_owner,
-                           const std::string& its_queue) const {
-    return (states.empty() || std::ranges::find(states, state) != states.end()) &&
-           (!owner || *owner == its_owner) && (!queue || *queue == its_queue);
-  }
-};
-
-/// How many sessions are in which state.
-struct SessionCounts {
-  std::uint64_t unclaimed = 0;
-  std::uint64_t active = 0;
-  std::uint64_t lapsed = 0;
-  std::uint64_t orphaned = 0;  ///< those of the lapsed ones whose owner is gone
-  std::uint64_t expired = 0;   ///< by their time to live
-  std::uint64_t closed = 0;
-  std::uint64_t failed = 0;
-  friend bool operator==(const SessionCounts&, const SessionCounts&) = default;
-
-  void add(SessionState state, bool is_orphaned, std::uint64_t count = 1);
-};
-
-/// One line of the append-only session log.
-struct SessionLogEntry {
-  enum class Kind : std::uint8_t {
-    claimed,
-    reclaimed,
-    released,
-    displaced,
-    moved,
-    lost,
-    closed,
-    expired,
-    aborted,
-    swept
-  };
-  std::uint64_t number = 0;  ///< grows; for paging
-  std::string session{};
-  Kind kind = Kind::claimed;
-  SessionReason reason = SessionReason::none;
-  std::string owner{};
-  std::string previous_owner{};
-  Generation generation{};
-  CalendarTime at{};
-  Duration quiet_for{};
-  friend bool operator==(const SessionLogEntry&, const SessionLogEntry&) = default;
-};
-std::string_view to_string(SessionLogEntry::Kind kind) noexcept;
-
 /// What acquire_session did.
 struct Acquired {
   enum class Kind : std::uint8_t {
@@ -205,13 +102,7 @@ struct SessionWish {
   bool force = false;   ///< it is taken from its owner at once, which saves nothing any more
 };
 /// What became of it.
-enum class WishAnswer : std::uint8_t {
-  asked,     ///< its owner was asked to save it and to give it up
-  released,  ///< nobody owns it any more
-  free,      ///< nobody owned it
-  there,     ///< the node that is to have it has it already
-};
-std::string_view to_string(WishAnswer answer) noexcept;
+using WishAnswer = SessionReleased;
 
 /// A hold to renew.
 struct SessionRenewal {

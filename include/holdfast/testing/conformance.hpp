@@ -12,8 +12,8 @@
 //   const bool registered = holdfast::testing::register_conformance_tests(
 //       {.name = "mine", .make = [] { return std::make_unique<MyDatabase>(); }});
 //
-// Link holdfast::conformance and a main() of GoogleTest. The tests are called mine/Turns.ACommitIsAWhole and
-// so on.
+// Link holdfast::conformance and a main() of GoogleTest. The tests are called
+// mine/TurnLocks.OneFetchLocksAllWithItsToken and so on.
 #pragma once
 
 #include <holdfast/clock.hpp>
