@@ -171,7 +171,6 @@ TEST_P(SessionsLate, RenewalsThatFailForLongerThanTheLeaseCostAGenerationAndNoth
                log->count("the lease of a session is over") >
            0;
   })) << log->all();
-  EXPECT_EQ(client().describe_session("s1").state, store::SessionState::lapsed);
   fails.on = false;
   const auto second = client().start("converse", {.id = "c2"}, "s1", 1).wait<std::vector<Said>>(kSoon);
   EXPECT_GT(second[0].generation, first[0].generation);
