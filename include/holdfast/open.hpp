@@ -16,8 +16,10 @@ class Store;
 /// What all stores understand. For the rest there are sqlite() and postgres().
 struct OpenOptions {
   std::string ns = "default";
-  bool create = true;      ///< false: what doesn't exist yet is an error (StoreOpenError, missing)
-  bool read_only = false;  ///< true: nothing is made or changed
+  bool create = true;  ///< false: what doesn't exist yet is an error (StoreOpenError, missing)
+  /// True: what does not exist is an error, and calls that would change something are refused (ClientError,
+  /// invalid).
+  bool read_only = false;
   Logger* logger = nullptr;
 };
 

@@ -229,10 +229,10 @@ class Runtime {
   /// drain() with the cancel grace.
   void stop();
 
-  /// Claims a session before there is any work for it; its id is the options', what they leave open is a
-  /// worker session's: a lease of 2 minutes, 30 minutes to live, one activity at a time. It is renewed from
-  /// then on. Throws std::invalid_argument for options that don't go together, ClientError when the store
-  /// can't be reached, std::logic_error when this runtime has not started.
+  /// Claims a session before there is any work for it. Its id is `id`, whatever the options say; what they
+  /// leave open is a worker session's: a lease of 2 minutes, 30 minutes to live, one activity at a time. It
+  /// is renewed from then on. Throws std::invalid_argument for options that don't go together, ClientError
+  /// when the store can't be reached, std::logic_error when this runtime has not started.
   SessionAcquired acquire_session(std::string_view id, SessionOptions options);
   SessionAcquired acquire_session(std::string_view id) { return acquire_session(id, {}); }
   /// Begins the lease of a session anew: `reused`, or why not. Only for those who can't wait: all that this

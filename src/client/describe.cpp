@@ -181,7 +181,7 @@ class Describer {
       wait.since = since;
       waits.push_back(std::move(wait));
     };
-    const client::WaitTimes times(core_.store(), found.view.key, found.view.execution);
+    client::WaitTimes times(core_.store(), found.view.key, found.view.execution);
     for (const store::ActivityView& activity : found.activities)
       add(to_wait(activity, obstacles_), times.of(activity.id.event));
     for (const store::NewTimer& timer : found.timers)

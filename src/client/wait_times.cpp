@@ -3,7 +3,6 @@
 #include "codec/segment.hpp"
 
 #include <cstddef>
-#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -25,9 +24,10 @@ std::optional<Address> address_of(const history::Body& body) {
 
 }  // namespace
 
-WaitTimes::WaitTimes(Store& store, InstanceKey instance, ExecutionNumber execution) {
+void WaitTimes::read_once() {
+  if (std::exchange(was_read_, true)) return;
   for (EventId after{};;) {
-    const auto segments = store.read_history(instance, execution, after, kBytesAtOnce);
+    const auto segments = store_.read_history(instance_, execution_, after, kBytesAtOnce);
     if (!segments || segments->empty()) return;
     for (const store::Segment& segment : *segments) {
       if (!read(segment)) return;
@@ -57,13 +57,15 @@ bool WaitTimes::read(const store::Segment& segment) {
   return true;
 }
 
-std::optional<CalendarTime> WaitTimes::of(EventId operation) const {
+std::optional<CalendarTime> WaitTimes::of(EventId operation) {
+  read_once();
   const auto found = open_.find(operation);
   if (found == open_.end()) return std::nullopt;
   return found->second.since;
 }
 
-std::optional<CalendarTime> WaitTimes::of(const Address& address) const {
+std::optional<CalendarTime> WaitTimes::of(const Address& address) {
+  read_once();
   for (const auto& [event, open] : open_) {
     if (open.address == address) return open.since;
   }

@@ -11,22 +11,29 @@
 
 namespace holdfast::client {
 
-/// Of operations that have no outcome yet. What can't be read is left out: it is for people who look.
+/// Of operations that have no outcome yet. Reads the history when it is asked first. What can't be read is
+/// left out: it is for people who look.
 class WaitTimes {
  public:
-  WaitTimes(Store& store, InstanceKey instance, ExecutionNumber execution);
+  WaitTimes(Store& store, InstanceKey instance, ExecutionNumber execution)
+      : store_(store), instance_(instance), execution_(execution) {}
 
-  [[nodiscard]] std::optional<CalendarTime> of(EventId operation) const;
+  [[nodiscard]] std::optional<CalendarTime> of(EventId operation);
   /// The longest wait for an event, a message or the news of a session.
-  [[nodiscard]] std::optional<CalendarTime> of(const Address& address) const;
+  [[nodiscard]] std::optional<CalendarTime> of(const Address& address);
 
  private:
+  void read_once();
   bool read(const store::Segment& segment);
 
   struct Open {
     CalendarTime since{};
     std::optional<Address> address{};
   };
+  Store& store_;
+  const InstanceKey instance_;
+  const ExecutionNumber execution_;
+  bool was_read_ = false;
   CalendarTime turn_{};
   std::map<EventId, Open> open_;
 };

@@ -821,6 +821,10 @@ inline constexpr Statement kNextOverdue{
     " ELSE least(until + start_within, total_until) END)) FROM activities"
     " WHERE ns = $1 AND locked AND (session_over IS NOT NULL OR start_within IS NOT NULL"
     " OR total_until IS NOT NULL)"};
+/// Until when a session was of use: to its owner, or, of one that nobody owns, to the node that it is kept
+/// for.
+#define HOLDFAST_LEFT_AT(of) \
+  "(CASE WHEN " of "worker <> 0 THEN " of "lease_until ELSE greatest(" of "changed, " of "lease_until) END)"
 /// $2: now, $3 and $4: what was left or has ended since is kept, with saved state and on record. $6: workers
 /// that stay registered, and with them what they own. What has items stays.
 inline constexpr Statement kDueSessions{
@@ -831,9 +835,9 @@ inline constexpr Statement kDueSessions{
     " OR ((CASE WHEN s.ended IS NOT NULL THEN s.changed <= $4 WHEN s.worker = ANY($6::bigint[]) THEN false"
     " WHEN s.on_record THEN (s.worker <> 0 OR (s.ttl_until = 9223372036854775807 AND NOT EXISTS (SELECT 1"
     " FROM instances AS i WHERE i.key = s.opener AND i.status < 3)))"
-    " AND (CASE WHEN s.worker <> 0 THEN s.lease_until ELSE greatest(s.changed, s.lease_until) END)"
+    " AND " HOLDFAST_LEFT_AT("s.")
     " <= (CASE WHEN s.saved IS NOT NULL THEN least($3::bigint, $4::bigint) ELSE $4::bigint END)"
-    " ELSE (CASE WHEN s.worker <> 0 THEN s.lease_until ELSE greatest(s.changed, s.lease_until) END)"
+    " ELSE " HOLDFAST_LEFT_AT("s.")
     " <= (CASE WHEN s.saved IS NOT NULL THEN $3::bigint ELSE $2::bigint END) END)"
     " AND NOT EXISTS (SELECT 1 FROM activities AS a WHERE a.ns = $1 AND a.session = s.id)))"
     " ORDER BY s.id LIMIT $5"};
@@ -844,16 +848,16 @@ inline constexpr Statement kNextSession{
     " min(lease_until) FILTER (WHERE ended IS NULL AND worker <> 0 AND lease_until > $2),"
     " min(greatest(changed, lease_until)) FILTER (WHERE ended IS NULL AND worker = 0 AND NOT on_record"
     " AND saved IS NULL AND greatest(changed, lease_until) > $2),"
-    " min(CASE WHEN worker <> 0 THEN lease_until ELSE greatest(changed, lease_until) END)"
+    " min" HOLDFAST_LEFT_AT("")
     " FILTER (WHERE ended IS NULL AND NOT on_record AND saved IS NOT NULL"
-    " AND (CASE WHEN worker <> 0 THEN lease_until ELSE greatest(changed, lease_until) END) > $3),"
+    " AND " HOLDFAST_LEFT_AT("") " > $3),"
     " min(changed) FILTER (WHERE ended IS NOT NULL AND changed > $4),"
-    " min(CASE WHEN worker <> 0 THEN lease_until ELSE greatest(changed, lease_until) END)"
+    " min" HOLDFAST_LEFT_AT("")
     " FILTER (WHERE ended IS NULL AND on_record AND saved IS NULL"
-    " AND (CASE WHEN worker <> 0 THEN lease_until ELSE greatest(changed, lease_until) END) > $4),"
-    " min(CASE WHEN worker <> 0 THEN lease_until ELSE greatest(changed, lease_until) END)"
+    " AND " HOLDFAST_LEFT_AT("") " > $4),"
+    " min" HOLDFAST_LEFT_AT("")
     " FILTER (WHERE ended IS NULL AND on_record AND saved IS NOT NULL"
-    " AND (CASE WHEN worker <> 0 THEN lease_until ELSE greatest(changed, lease_until) END) > least($3, $4))"
+    " AND " HOLDFAST_LEFT_AT("") " > least($3, $4))"
     " FROM sessions WHERE ns = $1"};
 inline constexpr Statement kTrimLog{
     "postgres.trim_log",

@@ -1,6 +1,7 @@
 // A turn is committed: checked first, then applied step by step, in the order that the contract gives.
 #include "activities.hpp"
 #include "calls.hpp"
+#include "contract/code_order.hpp"
 #include "instances.hpp"
 #include "messages.hpp"
 #include "placing.hpp"
@@ -134,16 +135,12 @@ class Turn {
     for (const std::string& id : commit_.watch_sessions) watch(tx_, instance_, id);
   }
 
-  // In the order of the code.
   void start_and_send() {
-    auto next = commit_.starts.begin();
-    const auto started = [&] { return static_cast<std::size_t>(next - commit_.starts.begin()); };
-    for (std::size_t i = 0; i < commit_.messages.size(); ++i) {
-      const Outgoing& outgoing = commit_.messages[i];
-      while (next != commit_.starts.end() && started() < outgoing.after_starts) start(*next++);
-      if (!send(outgoing)) committed_.dropped.push_back(i);
-    }
-    while (next != commit_.starts.end()) start(*next++);
+    store::in_code_order(
+        commit_, [this](const NewInstance& item) { start(item); },
+        [this](std::size_t i, const Outgoing& outgoing) {
+          if (!send(outgoing)) committed_.dropped.push_back(i);
+        });
   }
 
   // False when it goes nowhere.

@@ -1,5 +1,6 @@
 #include "activities.hpp"
 #include "clients.hpp"
+#include "contract/code_order.hpp"
 #include "contract/rows.hpp"
 #include "pack.hpp"
 #include "sessions.hpp"
@@ -314,16 +315,12 @@ class Commit {
     sqlite_store::watch(tx_, commit_.key, session);
   }
 
-  // In the order of the code.
   void start_and_send() {
-    auto next = commit_.starts.begin();
-    const auto started = [&] { return static_cast<std::size_t>(next - commit_.starts.begin()); };
-    for (std::size_t i = 0; i < commit_.messages.size(); ++i) {
-      const store::Outgoing& outgoing = commit_.messages[i];
-      while (next != commit_.starts.end() && started() < outgoing.after_starts) start_child(*next++);
-      if (!send(outgoing)) out_.dropped.push_back(i);
-    }
-    while (next != commit_.starts.end()) start_child(*next++);
+    store::in_code_order(
+        commit_, [this](const store::NewInstance& start) { start_child(start); },
+        [this](std::size_t i, const store::Outgoing& outgoing) {
+          if (!send(outgoing)) out_.dropped.push_back(i);
+        });
   }
 
   // False when it goes nowhere.
