@@ -2,10 +2,11 @@
 //
 // Parts are started in the order in which they are written. What is passed as an rvalue is owned, and
 // cancelled when it is no longer needed; an lvalue Future is borrowed and lives on. Void parts count as
-// std::monostate.
+// std::monostate. Sagas in what is cancelled are undone first, and an undo that fails is thrown.
 #pragma once
 
 #include <holdfast/detail/describe.hpp>
+#include <holdfast/detail/undoing.hpp>
 #include <holdfast/op.hpp>
 #include <holdfast/options.hpp>
 #include <holdfast/task.hpp>
@@ -58,6 +59,14 @@ class Join {
   };
   Awaiter operator co_await() noexcept { return {*this}; }
 
+  /// When it is decided: drops the owned tasks that go on, and gives the sagas that are undone because of it.
+  [[nodiscard]] std::vector<Undoing*> drop_rest() const;
+  /// Whether this part has failed.
+  [[nodiscard]] bool failed(std::size_t part) const noexcept { return parts_[part].state->failed; }
+  /// Throws what the part failed with that decided, if it did; that a saga could not be undone is its last
+  /// cause.
+  [[noreturn]] void throw_not_undone(const Failure& why) const;
+
  private:
   struct Arm : Waiter {
     Join* join = nullptr;
@@ -82,6 +91,27 @@ class Join {
   bool interrupted_ = false;
   std::unique_ptr<Arm[]> arms_;
   FrameWaiter waiter_;
+};
+
+/// The parts that a decided wait no longer needs: dropped, and awaited until the sagas among them are undone.
+/// Throws when one of those could not be.
+class DroppedRest {
+ public:
+  using HoldfastAwaitable = void;
+  DroppedRest(Core& core, const Join& join) : join_(join), undone_(core, join.drop_rest()) {}
+
+  struct Awaiter : Undone::Awaiter {
+    const Join& join;
+    void await_resume() {
+      if (const Result<void> undone = Undone::Awaiter::await_resume(); !undone)
+        join.throw_not_undone(undone.error());
+    }
+  };
+  Awaiter operator co_await() noexcept { return {{undone_}, join_}; }
+
+ private:
+  const Join& join_;
+  Undone undone_;
 };
 
 /// The core of the frame that awaits it.
@@ -211,6 +241,8 @@ Task<std::tuple<Lifted<typename A::value_type>...>> when_all_parts(A... parts) {
   auto running = start_parts(core, parts...);
   Join join(parts_of(running), JoinUntil::all_or_failure);
   const std::optional<std::size_t> failed = co_await join;
+  DroppedRest rest(core, join);
+  co_await rest;
   if (failed) {
     const auto throw_failed = [&]<std::size_t... I>(std::index_sequence<I...>) {
       ((I == *failed ? void(std::get<I>(running).take()) : void()), ...);
@@ -230,6 +262,8 @@ Task<std::vector<Lifted<typename A::value_type>>> when_all_list(std::vector<A> p
   auto running = start_parts(core, parts);
   Join join(parts_of(running), JoinUntil::all_or_failure);
   const std::optional<std::size_t> failed = co_await join;
+  DroppedRest rest(core, join);
+  co_await rest;
   if (failed) running[*failed].take();
   std::vector<Lifted<typename A::value_type>> values;
   values.reserve(running.size());
@@ -268,6 +302,8 @@ Task<std::variant<Lifted<typename A::value_type>...>> race_parts(A... parts) {
   auto running = start_parts(core, parts...);
   Join join(parts_of(running), JoinUntil::any);
   const std::optional<std::size_t> winner = co_await join;
+  DroppedRest rest(core, join);
+  co_await rest;
   using Winner = std::variant<Lifted<typename A::value_type>...>;
   std::optional<Winner> value;
   const auto take_winner = [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -296,6 +332,8 @@ Task<Winner<Lifted<typename A::value_type>>> race_list(std::vector<A> parts) {
   auto running = start_parts(core, parts);
   Join join(parts_of(running), JoinUntil::any);
   const std::optional<std::size_t> winner = co_await join;
+  DroppedRest rest(core, join);
+  co_await rest;
   Winner<Lifted<typename A::value_type>> result{*winner, running[*winner].take()};
   co_return result;
 }
@@ -310,6 +348,8 @@ Task<std::optional<Lifted<typename A::value_type>>> timeout_part(A part, Duratio
   parts.push_back(timer.part());
   Join join(std::move(parts), JoinUntil::any);
   const std::optional<std::size_t> winner = co_await join;
+  DroppedRest rest(core, join);
+  co_await rest;
   std::optional<Lifted<typename A::value_type>> value;
   if (*winner == 0) {
     value.emplace(running.take());

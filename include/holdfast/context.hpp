@@ -35,26 +35,32 @@ namespace holdfast {
 
 namespace detail {
 
-/// Ends the execution; whoever awaits it is never resumed.
+/// Ends the execution, when what is being undone is undone; whoever awaits it is never resumed.
 class Continuation {
  public:
   using HoldfastAwaitable = void;
   Continuation(Core& core, std::string_view version, Payload input)
       : core_(core), version_(version), input_(std::move(input)) {}
 
-  struct Awaiter {
+  struct Awaiter : Waiter {
+    explicit Awaiter(Continuation& of) noexcept : next(of) {}
     Continuation& next;
     bool await_ready() const noexcept { return false; }
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> frame) {
       if (next.core_.interrupts(frame.promise())) return next.core_.stopped();
-      next.core_.continue_as_new(next.version_, std::move(next.input_));
+      next.core_.refuse_in_saga("continue_as_new");
+      resume = [](Waiter& self) {
+        Continuation& next = static_cast<Awaiter&>(self).next;
+        next.core_.continue_as_new(next.version_, std::move(next.input_));
+      };
+      next.core_.when_undone(*this);
       return true;
     }
     // Resumed only to be cancelled; saying so spares the code after it, and no compiler asks for a co_return.
     [[noreturn]] void await_resume() const { throw Cancelled(*next.core_.cancel_request()); }
   };
-  Awaiter operator co_await() && noexcept { return {*this}; }
+  Awaiter operator co_await() && noexcept { return Awaiter(*this); }
 
  private:
   Core& core_;
@@ -386,7 +392,8 @@ class Context {
     return shield(detail::shielded_op(std::move(op)));
   }
 
-  /// Ends this execution and starts the next one of the same instance with this input. Never resumes.
+  /// Ends this execution and starts the next one of the same instance with this input. Never resumes. Throws
+  /// std::logic_error inside of a saga, which could not be undone any more.
   template <class... In>
     requires detail::PlainInputs<In...>
   detail::Continuation continue_as_new(In&&... in) {
@@ -432,6 +439,7 @@ class Context {
   [[nodiscard]] bool replaying() const noexcept { return core_.replaying(); }
 
  private:
+  friend class Saga;
   detail::Core& core_;
 };
 

@@ -119,6 +119,10 @@ Task<std::vector<Given>> work_through(Source source, FanOut limit, JoinUntil unt
     given.resize(window.started());
     Join join = window.next(until);
     const std::optional<std::size_t> ended = co_await join;
+    if (until == JoinUntil::any && join.failed(*ended)) {
+      DroppedRest rest(core, join);
+      co_await rest;
+    }
     window.take(*ended, [&](std::size_t place, Running<T>& part) { given[place].emplace(take(part)); });
   }
   std::vector<Given> all;

@@ -15,7 +15,6 @@
 
 #include <concepts>
 #include <exception>
-#include <optional>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -23,10 +22,13 @@
 
 namespace holdfast {
 
-/// The activities that undo the steps of one run. It lives in the frame of the orchestration.
+/// The activities that undo the steps of one run. It lives in the frame of the orchestration. When that frame
+/// is dropped, since it lost a race or took too long, they run all the same: race, with_timeout and when_all
+/// wait for them, and so does the end of the execution.
 class Saga {
  public:
-  explicit Saga(Context& ctx) noexcept : ctx_(ctx) {}
+  explicit Saga(Context& ctx) noexcept : ctx_(ctx), core_(ctx.core_) {}
+  ~Saga();
   Saga(const Saga&) = delete;
   Saga& operator=(const Saga&) = delete;
 
@@ -36,45 +38,38 @@ class Saga {
   template <class... In>
     requires detail::PlainInputs<In...>
   void undo_with(std::string_view name, In&&... in) {
-    steps_.push_back(ctx_.activity<void>(name, std::forward<In>(in)...));
+    add(ctx_.activity<void>(name, std::forward<In>(in)...));
   }
   template <class... In>
   void undo_with(std::string_view name, ActivityOptions options, In&&... in) {
-    steps_.push_back(ctx_.activity<void>(name, options, std::forward<In>(in)...));
+    add(ctx_.activity<void>(name, options, std::forward<In>(in)...));
   }
   template <class R, class... P, class... In>
     requires(sizeof...(In) == sizeof...(P) && (std::convertible_to<In, P> && ...))
   void undo_with(const Activity<R(P...)>& handle, In&&... in) {
-    steps_.push_back(ctx_.activity(handle, std::forward<In>(in)...).discard());
+    add(ctx_.activity(handle, std::forward<In>(in)...).discard());
   }
   template <class R, class... P, class... In>
     requires(sizeof...(In) == sizeof...(P) && (std::convertible_to<In, P> && ...))
   void undo_with(const Activity<R(P...)>& handle, ActivityOptions options, In&&... in) {
-    steps_.push_back(ctx_.activity(handle, options, std::forward<In>(in)...).discard());
+    add(ctx_.activity(handle, options, std::forward<In>(in)...).discard());
   }
 
   template <class Name, class... In>
   void undo_with(const Name& name, detail::BareBraces, In&&... in) const;
 
-  /// Undoes all steps, the last one first, also when the instance is being cancelled. Every step is tried; if
-  /// some fail, the first failure is thrown at the end. run_saga() calls it.
-  Task<void> compensate() { return ctx_.shield(run(std::exchange(steps_, {}))); }
+  /// Undoes all steps, the last one first, also when the instance is being cancelled or the frame that waits
+  /// for it is dropped. Every step is tried; if some fail, the first failure is thrown at the end. run_saga()
+  /// calls it.
+  Task<void> compensate();
 
   [[nodiscard]] bool empty() const noexcept { return steps_.empty(); }
 
  private:
-  static Task<void> run(std::vector<Op<void>> steps) {
-    std::optional<Failure> first;
-    while (!steps.empty()) {
-      Op<void> step = std::move(steps.back());
-      steps.pop_back();
-      const Result<void> outcome = co_await std::move(step).settled();
-      if (!outcome && !first) first = outcome.error();
-    }
-    if (first) throw_failure(std::move(*first));
-  }
+  void add(Op<void> step);
 
   Context& ctx_;
+  detail::Core& core_;
   std::vector<Op<void>> steps_;
 };
 

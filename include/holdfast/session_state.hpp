@@ -18,7 +18,7 @@
 #include <holdfast/codec.hpp>
 #include <holdfast/ids.hpp>
 #include <holdfast/payload.hpp>
-#include <holdfast/store/sessions.hpp>
+#include <holdfast/session_info.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -30,9 +30,6 @@
 #include <utility>
 
 namespace holdfast {
-
-/// Why a session changed: claimed for work, idle, displaced, drained, lost, ...
-using SessionReason = store::SessionReason;
 
 /// When the state of a session is saved.
 enum class SaveState : std::uint8_t {

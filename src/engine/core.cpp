@@ -32,7 +32,7 @@ void FinalAwaiter::finished(PromiseBase& promise) noexcept {
   } else if (promise.awaiting != nullptr) {
     promise.core->make_ready(*promise.awaiting);
   } else if (promise.root) {
-    promise.core->stop();
+    promise.core->root_ended();
   }
 }
 
@@ -222,6 +222,10 @@ void Core::refuse_in_effect(std::string_view call) const {
       "holdfast: " + std::string(call) +
       " inside the function of a side effect, which is not called again on replay, so that "
       "the code would go another way then; do it before, and pass the value in");
+}
+
+void Core::root_ended() noexcept {
+  if (!undoing() && sagas_ == 0) stop();
 }
 
 void Core::run_ready() {

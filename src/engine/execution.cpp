@@ -7,6 +7,8 @@
 #include "engine/keys.hpp"
 #include "engine/matching.hpp"
 
+#include <holdfast/detail/undoing.hpp>
+
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
@@ -61,6 +63,7 @@ Execution::~Execution() {
     detached_tasks_.pop_back();
     release(task);
   }
+  forget_undoings();
   for (const OpState* state : open_.list()) delete state;  // only detached ones are left
 }
 
@@ -243,7 +246,7 @@ void Execution::release(OpState* state) noexcept {
   if (open && !teardown_ && (stopped() || state->on_close == ParentClosePolicy::abandon)) {
     return detach(state);
   }
-  if (state->task && !state->ready()) std::exchange(state->task, nullptr).destroy();
+  if (state->task && !state->ready()) drop_frame(*state);
   if (open) {
     remove_open(*state);
     if (!teardown_) cancel(*state, history::CancelReason::dropped);
@@ -410,29 +413,41 @@ bool Execution::free_finished_tasks() {
   return !finished.empty();
 }
 
+// When the code has returned and a saga is open, it is in a detached task. The end drops those, while there
+// is still time to undo it.
+bool Execution::drop_left_tasks() {
+  if (!root_.frame || !root_.frame.done() || detached_tasks_.empty()) return false;
+  for (OpState* task : std::exchange(detached_tasks_, {})) release(task);
+  return true;
+}
+
 // Resumes what is ready until the code waits, and notes its end.
 void Execution::run_code() {
   do {
     run_ready();
-  } while (!stopped() && free_finished_tasks());
-  if (end_ || !root_.frame || !root_.frame.done()) return;
-  if (!root_.promise->error) {
-    try {
-      Payload output = root_.output(*root_.promise);
-      if (auto refused = over_payload_limit("the result", output.bytes.size()))
-        throw LimitError(*std::move(refused));
-      end_ = history::ExecutionCompleted{std::move(output)};
-    } catch (...) {
-      end_ = history::ExecutionFailed{failure_thrown(std::current_exception())};
-    }
-    return;
-  }
+  } while (!stopped() && (free_finished_tasks() || drop_left_tasks() || end_undoing()));
+  if (end_ || !root_.frame || !root_.frame.done() || undoing()) return;
+  stop();
+  end_ = end_of_code();
+}
+
+End Execution::end_of_code() {
+  const std::optional<Failure> not_undone = untold_failure();
+  const auto thrown = [&] {
+    Failure failure = failure_thrown(std::current_exception());
+    return not_undone ? detail::with_last_cause(std::move(failure), *not_undone) : failure;
+  };
   try {
-    std::rethrow_exception(root_.promise->error);
+    if (root_.promise->error) std::rethrow_exception(root_.promise->error);
+    if (not_undone) return history::ExecutionFailed{*not_undone};
+    Payload output = root_.output(*root_.promise);
+    if (auto refused = over_payload_limit("the result", output.bytes.size()))
+      throw LimitError(*std::move(refused));
+    return history::ExecutionCompleted{std::move(output)};
   } catch (const Cancelled&) {
-    end_ = history::ExecutionCancelled{failure_thrown(root_.promise->error)};
+    return history::ExecutionCancelled{thrown()};
   } catch (...) {
-    end_ = history::ExecutionFailed{failure_thrown(root_.promise->error)};
+    return history::ExecutionFailed{thrown()};
   }
 }
 

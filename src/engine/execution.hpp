@@ -135,6 +135,8 @@ class Execution final : private detail::Core {
   void reveal_cancel_request(const std::string& reason);
   void run_code();
   bool free_finished_tasks();
+  bool drop_left_tasks();
+  [[nodiscard]] End end_of_code();
   void close_turn();
   void remove_open(detail::OpState& state) noexcept;
   void cancel(const detail::OpState& state, history::CancelReason reason);

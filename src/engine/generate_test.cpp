@@ -82,6 +82,7 @@ constexpr Weighted<K> kStructures[] = {{K::block, 3},
                                        {K::try_cancelled, 3},
                                        {K::try_all, 3},
                                        {K::task_result, 2},
+                                       {K::saga, 4},
                                        {K::start_task, 5},
                                        {K::detach_task, 3},
                                        {K::when_all, 4},
@@ -94,20 +95,23 @@ constexpr Weighted<K> kStructures[] = {{K::block, 3},
                                        {K::race_of_kinds, 3},
                                        {K::timeout_of_task, 2}};
 
-constexpr Weighted<K> kCancelling[] = {{K::shield, 5},      {K::try_cancelled, 5},   {K::try_all, 4},
-                                       {K::shielded_op, 4}, {K::undo_with, 4},       {K::compensate, 3},
-                                       {K::stubborn, 2},    {K::await, 6},           {K::task_result, 3},
-                                       {K::share, 4},       {K::await_shared, 5},    {K::join_shared, 3},
-                                       {K::detach_task, 3}, {K::start_and_detach, 3}};
+constexpr Weighted<K> kCancelling[] = {{K::shield, 5},       {K::try_cancelled, 5},
+                                       {K::try_all, 4},      {K::shielded_op, 4},
+                                       {K::undo_with, 4},    {K::compensate, 3},
+                                       {K::stubborn, 2},     {K::await, 6},
+                                       {K::task_result, 3},  {K::share, 4},
+                                       {K::await_shared, 5}, {K::join_shared, 3},
+                                       {K::detach_task, 3},  {K::start_and_detach, 3},
+                                       {K::saga, 4}};
 constexpr Weighted<K> kReceiving[] = {{K::await, 6},       {K::race_of_kinds, 3},  {K::race_borrowed, 4},
                                       {K::try_receive, 5}, {K::drain, 4},          {K::timeout, 4},
                                       {K::race, 4},        {K::continue_as_new, 2}};
-constexpr Weighted<K> kTasks[] = {{K::start_task, 8},    {K::detach_task, 5},    {K::when_all, 5},
-                                  {K::race, 5},          {K::await_slot, 5},     {K::drop_slot, 5},
-                                  {K::guard, 4},         {K::start, 6},          {K::all_borrowed, 3},
-                                  {K::race_borrowed, 3}, {K::share, 5},          {K::share_task, 3},
-                                  {K::await_shared, 6},  {K::join_shared, 4},    {K::drop_shared, 2},
-                                  {K::detach_shared, 3}, {K::guard_parameter, 3}};
+constexpr Weighted<K> kTasks[] = {{K::start_task, 8},    {K::detach_task, 5},     {K::when_all, 5},
+                                  {K::race, 5},          {K::await_slot, 5},      {K::drop_slot, 5},
+                                  {K::guard, 4},         {K::start, 6},           {K::all_borrowed, 3},
+                                  {K::race_borrowed, 3}, {K::share, 5},           {K::share_task, 3},
+                                  {K::await_shared, 6},  {K::join_shared, 4},     {K::drop_shared, 2},
+                                  {K::detach_shared, 3}, {K::guard_parameter, 3}, {K::saga, 5}};
 
 constexpr Weighted<What> kSteps[] = {{What::complete, 30},  {What::fail, 8},
                                      {What::raise, 5},      {What::send, 6},
@@ -243,6 +247,9 @@ class Generator {
       case K::if_last:
         node.parts.push_back(block(depth));
         node.parts.push_back(block(depth));
+        return;
+      case K::saga:
+        node.parts.push_back(risky_block(depth));
         return;
       case K::try_error:
       case K::try_cancelled:

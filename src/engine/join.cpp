@@ -84,6 +84,25 @@ void Join::part_ended(const Arm& arm) {
   if (satisfied()) state.core->make_ready(waiter_);
 }
 
+std::vector<Undoing*> Join::drop_rest() const {
+  if (open_ == 0 || core_->stopped()) return {};
+  const Dropping dropping(*parts_.front().state->core);
+  for (const JoinPart& part : parts_) {
+    OpState& state = *part.state;
+    const bool goes_on = state.task && !state.ready();
+    if (part.owned && goes_on && !state.core->runs_inside(state)) state.core->drop_frame(state);
+  }
+  return dropping.left();
+}
+
+void Join::throw_not_undone(const Failure& why) const {
+  const std::optional<std::size_t> part = decided();
+  if (!part || !failed(*part)) throw_failure(not_undone(why));
+  const OpState& state = *parts_[*part].state;
+  Failure first = state.task ? failure_of(state.task_promise->error) : *state.failure;
+  throw_failure(with_last_cause(std::move(first), not_undone(why)));
+}
+
 std::optional<std::size_t> Join::decided() const {
   // What failed in a list of outcomes may have failed by the request: nobody is to count that as a failure.
   const bool gives_outcomes = until_ == JoinUntil::all || until_ == JoinUntil::next;

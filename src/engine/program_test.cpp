@@ -321,6 +321,7 @@ Task<std::string> stubborn(Scope s, const Node& node) {
       co_return co_await std::move(op);
     } catch (const Cancelled&) {
       if (i < 3) s.env->note("  stubborn");
+      s.env->trace.stubborn = i >= 3;
     }
   }
   s.env->broken("the limit of interruptions did not end the turn");
@@ -336,6 +337,19 @@ Task<std::string> undo_with(Scope s, const Node& node) {
 Task<std::string> compensate(Scope s, const Node&) {
   co_await s.frame->saga.compensate();
   co_return s.frame->saga.empty() ? "undone" : "not all undone";
+}
+
+Task<std::string> saga_steps(Context&, Saga& saga, Scope s, const Node* steps) {
+  const std::size_t number = s.env->trace.sagas.size();
+  s.env->trace.sagas.push_back(false);
+  saga.undo_with(kUndo, number);
+  std::string value = co_await run(s, *steps);
+  s.env->trace.sagas[number] = true;
+  co_return value;
+}
+
+Task<std::string> saga(Scope s, const Node& node) {
+  return run_saga(*s.ctx, saga_steps, s, &node.parts.at(0));
 }
 
 Duration length(const Node& node) { return 1s * node.b; }
@@ -956,6 +970,7 @@ Run code_of(NodeKind kind) {
     case K::task_result: return &task_result;
     case K::throw_error: return &throw_error;
     case K::compensate: return &compensate;
+    case K::saga: return &saga;
     case K::guard: return &guard;
     case K::guard_parameter: return &guard_parameter;
     case K::greedy_effect: return &greedy_effect;

@@ -92,6 +92,7 @@ enum class NodeKind : std::uint8_t {
   task_result,
   throw_error,
   compensate,
+  saga,             // whose undo is named after its place in the trace
   guard,            // an object whose destructor does something
   guard_parameter,  // the same in a parameter of a detached task
   greedy_effect,    // a side effect whose function uses the context
@@ -118,10 +119,12 @@ constexpr bool is_operation(NodeKind kind) { return kind <= NodeKind::detached; 
 
 /// What one run of a program saw so far.
 struct Trace {
-  std::string text{};    ///< each value and exception, in the order of the code
-  std::string broken{};  ///< what code must never see; empty when all is well
-  int open_waits = 0;    ///< awaits of operations that a request to cancel has to end
-  bool shared = false;   ///< code in a shield waited for what may have been started outside of it
+  std::string text{};         ///< each value and exception, in the order of the code
+  std::string broken{};       ///< what code must never see; empty when all is well
+  int open_waits = 0;         ///< awaits of operations that a request to cancel has to end
+  bool shared = false;        ///< code in a shield waited for what may have been started outside of it
+  bool stubborn = false;      ///< code caught so many cancellations that the engine ends it where it stands
+  std::vector<bool> sagas{};  ///< by their numbers, whether their steps came to their end
 };
 
 /// The interpreter. Its result is the text of its trace.
@@ -129,6 +132,9 @@ Task<std::string> interpret(Context& ctx, Program program);
 
 /// The trace of the execution that began last. Programs run on one thread.
 std::shared_ptr<const Trace> latest_trace();
+
+/// What undoes a saga; its input is the saga's number.
+inline constexpr const char* kUndo = "revert_saga";
 
 /// How many objects live in the frames of programs.
 int objects_in_frames();

@@ -1,26 +1,64 @@
+#include <holdfast/detail/undoing.hpp>
 #include <holdfast/saga.hpp>
 
 #include <memory>
+#include <optional>
 #include <utility>
 
-namespace holdfast::detail {
+namespace holdfast {
 
 namespace {
 
-Failure with_last_cause(Failure failure, Failure last) {
-  if (failure.cause) last = with_last_cause(*failure.cause, std::move(last));
-  failure.cause = std::make_shared<const Failure>(std::move(last));
-  return failure;
+// Every step is tried, the last one first.
+Task<void> undo_all(std::vector<Op<void>> steps) {
+  std::optional<Failure> first;
+  while (!steps.empty()) {
+    Op<void> step = std::move(steps.back());
+    steps.pop_back();
+    const Result<void> outcome = co_await std::move(step).settled();
+    if (!outcome && !first) first = outcome.error();
+  }
+  if (first) throw_failure(std::move(*first));
+}
+
+detail::Undoing& begin_to_undo(detail::Core& core, std::vector<Op<void>> steps) {
+  const auto frame = undo_all(std::move(steps)).release();
+  return core.undo(frame, frame.promise());
+}
+
+Task<void> undo_and_wait(detail::Core& core, std::vector<Op<void>> steps) {
+  const std::vector<detail::Undoing*> begun(1, &begin_to_undo(core, std::move(steps)));
+  detail::Undone undone(core, begun);
+  const Result<void> outcome = co_await undone;
+  if (!outcome) throw_failure(outcome.error());
 }
 
 }  // namespace
 
-void rethrow_after_undoing(const std::exception_ptr& error, const Result<void>& undone) {
-  if (undone) std::rethrow_exception(error);
-  throw_failure(
-      with_last_cause(failure_of(error), {.type = "not_undone",
-                                          .message = "a step of the saga could not be undone",
-                                          .cause = std::make_shared<const Failure>(undone.error())}));
+Saga::~Saga() {
+  if (steps_.empty()) return;
+  core_.saga_closes();
+  if (detail::Dropping* const dropping = core_.dropping())
+    dropping->leaves(begin_to_undo(core_, std::move(steps_)));
 }
 
-}  // namespace holdfast::detail
+void Saga::add(Op<void> step) {
+  if (steps_.empty()) core_.saga_opens();
+  steps_.push_back(std::move(step));
+}
+
+Task<void> Saga::compensate() {
+  if (!steps_.empty()) core_.saga_closes();
+  return undo_and_wait(core_, std::exchange(steps_, {}));
+}
+
+namespace detail {
+
+void rethrow_after_undoing(const std::exception_ptr& error, const Result<void>& undone) {
+  if (undone) std::rethrow_exception(error);
+  throw_failure(with_last_cause(failure_of(error), not_undone(undone.error())));
+}
+
+}  // namespace detail
+
+}  // namespace holdfast

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -233,6 +234,7 @@ class World {
       record.trace = trace->text.substr(trace_size_);
       trace_size_ = trace->text.size();
       check_code(outcome, *trace);
+      check_sagas(outcome, *trace);
     }
     records_.push_back(std::move(record));
     for (std::string& problem : execution_->problems) run_.problems.push_back(std::move(problem));
@@ -249,6 +251,25 @@ class World {
     run_.executions.push_back(std::exchange(records_, {}));
     begin(next.input, next.version, former->books().values(), former->books().cancel_request());
     execution_->inherit(former->books().unread());
+  }
+
+  // When code has come to its end, the sagas that did not come to theirs were undone, each of them once.
+  void check_sagas(const Outcome& outcome, const Trace& trace) {
+    const auto& end = execution_->books().end();
+    if (trace.stubborn || (end && std::holds_alternative<history::ExecutionTerminated>(*end))) return;
+    for (const Cancel& cancel : outcome.cancels) {
+      expect(cancel.label != kUndo, "the undoing of a saga was cancelled");
+    }
+    if (!end) return;
+    std::map<std::string, int> undone;
+    for (const auto& [id, entry] : execution_->books().operations()) {
+      const auto* const activity = std::get_if<detail::ActivityScheduled>(&entry.operation);
+      if (activity == nullptr || activity->name != kUndo) continue;
+      expect(++undone[activity->input.bytes] == 1, "a saga was undone twice");
+    }
+    for (std::size_t i = 0; i < trace.sagas.size(); ++i) {
+      expect(trace.sagas[i] || undone.contains(encode(i).bytes), "a saga was dropped and not undone");
+    }
   }
 
   // What is promised about a request to cancel.

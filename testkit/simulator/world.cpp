@@ -107,7 +107,7 @@ void World::at(Duration when, std::string what, std::function<void(Client&)> act
 }
 
 void World::at_worker(Duration when, std::string what, std::function<void(testing::SimulatedWorker&)> act) {
-  worker_actions_.push_back({ManualClock::kBootStart + when, std::move(what), std::move(act)});
+  worker_actions_.push_back({began_ + when, std::move(what), std::move(act)});
 }
 
 void World::fail(std::string what) {

@@ -684,8 +684,9 @@ TEST_F(RenewalTest, AStoreThatDoesNotAnswerRenewalsForAWhileCancelsNothing) {
 }
 
 TEST_F(RenewalTest, ALeaseThatCouldNotBeKeptIsToldAndTheResultCountsWhenNobodyElseHasTheActivity) {
+  // With its one slot in use the worker doesn't take the activity itself when the lease is over.
   Deaf deaf("memory.renew_activities");
-  const auto rt = start(deaf, {.activity_lease = 200ms}, [&](ActivityContext& ctx) {
+  const auto rt = start(deaf, {.activity_slots = 1, .activity_lease = 200ms}, [&](ActivityContext& ctx) {
     seen.begin();
     wait_for_stop(ctx.stop_token());
     seen.stopped(ctx.instance(), ctx.cancel_reason());

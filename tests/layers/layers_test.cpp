@@ -6,8 +6,11 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace holdfast::layers {
 namespace {
@@ -74,6 +77,27 @@ TEST(Layers, ThisTreeKeepsToThem) {
       << "the working folder is not the root of the tree";
   ASSERT_TRUE(tree.contains("tests/layers/layers_test.cpp"));
   EXPECT_EQ(violations(tree), "");
+}
+
+/// The public headers that one of them brings along, itself included.
+std::set<std::string> brought_along_by(const std::string& header) {
+  std::set<std::string> headers;
+  std::vector<std::string> left = {header};
+  while (!left.empty()) {
+    const std::string next = left.back();
+    left.pop_back();
+    if (!headers.insert(next).second) continue;
+    for (const Include& include : take_apart(read("include/" + next)).includes) {
+      if (include.name.starts_with("holdfast/")) left.push_back(include.name);
+    }
+  }
+  return headers;
+}
+
+TEST(Layers, ProgramsDoNotSeeTheContractOfStores) {
+  const std::set<std::string> headers = brought_along_by("holdfast/holdfast.hpp");
+  EXPECT_TRUE(headers.contains("holdfast/session_state.hpp"));
+  for (const std::string& header : headers) EXPECT_FALSE(header.starts_with("holdfast/store/")) << header;
 }
 
 // ---- who may include whom -----------------------------------------------------------------------

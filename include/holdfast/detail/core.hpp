@@ -25,8 +25,10 @@
 namespace holdfast::detail {
 
 class Core;
+class Dropping;
 class Resumed;
 struct OpState;
+struct Undoing;
 
 /// Why a message can't be read as the type that the code waits for; nothing when it can. Null: any can.
 using WhyUnreadable = std::optional<Failure> (*)(const Payload& payload);
@@ -152,6 +154,8 @@ class Core {
   virtual void release(OpState* state) noexcept = 0;
   /// The owner no longer wants it, but it goes on until the execution ends.
   virtual void detach(OpState* state) noexcept = 0;
+  /// Destroys the frame of a started task that has not ended and is not running; its state stays.
+  void drop_frame(OpState& task) noexcept;
 
   /// Suspends a frame until `wait.state` has an outcome. False: it need not be suspended.
   bool wait(struct Wait& wait, std::coroutine_handle<> frame, PromiseBase& promise);
@@ -166,6 +170,20 @@ class Core {
   virtual std::string send_off(Described described) = 0;
 
   virtual void continue_as_new(std::string_view version, Payload input) = 0;
+
+  // ---- sagas ------------------------------------------------------------------------------------
+
+  /// Undoes a saga in a task of the execution's own, which takes over the frame and runs in its turn.
+  Undoing& undo(std::coroutine_handle<> steps, PromiseBase& promise);
+  /// Whoever is dropping frames now; null while none are, or they are torn down.
+  [[nodiscard]] Dropping* dropping() const noexcept { return dropping_; }
+  /// A saga has steps that would have to be undone, or no longer has.
+  void saga_opens() noexcept { ++sagas_; }
+  void saga_closes() noexcept { --sagas_; }
+  /// Resumes it when nothing is being undone and no saga is open: at once, or later.
+  void when_undone(Waiter& waiter);
+  /// Throws std::logic_error when a saga is open.
+  void refuse_in_saga(std::string_view call) const;
 
   // ---- what orchestrations ask without waiting --------------------------------------------------
 
@@ -191,6 +209,8 @@ class Core {
   /// Marks `state` as having an outcome and puts what waits for it into the queue.
   void complete(OpState& state) noexcept;
   void make_ready(Waiter& waiter) noexcept { ready_.push_back(waiter); }
+  /// The code has returned. What it dropped on its way may have to be undone before this is the end.
+  void root_ended() noexcept;
   /// Nothing is resumed any more. This is no exception, so user code can't catch it.
   void stop() noexcept { stopped_ = true; }
   [[nodiscard]] bool stopped() const noexcept { return stopped_; }
@@ -206,14 +226,22 @@ class Core {
   void set_shield(bool on) noexcept { shield_ = on; }
 
  protected:
-  Core() = default;
-  virtual ~Core() = default;
+  Core();
+  virtual ~Core();
 
   /// Resumes what is ready until nothing is, or the execution stopped.
   void run_ready();
   /// A request to cancel reaches those who wait for `state` outside of a shield, and the others go on
   /// waiting.
   void interrupt_waiters(OpState& state) noexcept;
+  /// Whether a saga is being undone.
+  [[nodiscard]] bool undoing() const noexcept;
+  /// Forgets what was undone, and resumes who waited for it. False when there was nobody.
+  bool end_undoing();
+  /// Destroys the frames that undo.
+  void forget_undoings() noexcept;
+  /// Why a saga could not be undone, where nobody was told.
+  [[nodiscard]] std::optional<Failure> untold_failure() const;
   /// Throws std::logic_error while the function of a side effect runs: it does not run again on replay.
   void refuse_in_effect(std::string_view call) const;
   /// More interruptions than any sane code meets: it catches everything in a loop.
@@ -227,9 +255,14 @@ class Core {
 
  private:
   friend struct FrameWaiter;
+  friend class Dropping;
   friend class Resumed;
+  struct Undoings;
   LinkList<Waiter> ready_;
   const Resumed* resumed_ = nullptr;
+  Dropping* dropping_ = nullptr;
+  std::unique_ptr<Undoings> undoings_;  // null while there are none
+  std::uint32_t sagas_ = 0;             // that are open
   bool stopped_ = false;
   bool shield_ = false;
 };
