@@ -18,17 +18,17 @@ namespace holdfast {
 
 namespace detail {
 
-/// Values that may go from one process to another: owned, and not pointers into this one.
+/// Types that own their value, so that it can go to another process: no references, pointers or views.
 template <class T>
 concept OwnsItsValue =
     !std::is_reference_v<T> && !std::is_pointer_v<T> && !std::is_same_v<T, std::string_view>;
 
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
-/// g++ 12 destroys such a temporary twice when it stands in an expression with co_await.
+/// g++ 12 destroys a temporary aggregate twice when it shares an expression with co_await.
 template <class T>
 concept SafeInput = std::is_lvalue_reference_v<T> || !std::is_aggregate_v<std::remove_cvref_t<T>> ||
                     std::is_trivially_destructible_v<std::remove_cvref_t<T>>;
-/// The same of a lambda.
+/// The same for lambdas whose captures have a destructor.
 template <class T>
 concept SafeFunction = std::is_lvalue_reference_v<T> || std::is_trivially_destructible_v<T>;
 #else
@@ -59,9 +59,9 @@ template <class... In, class... P>
   requires(sizeof...(In) == sizeof...(P))
 inline constexpr bool fits<Types<In...>, Types<P...>> = (std::convertible_to<In, P> && ...);
 
-/// What an input in bare braces converts to, to say why there is no such input. Only braces do. The functions
-/// that take it are more const than those that take options: g++ 12 converts `{.id = "a", .version = "b"}` to
-/// both, and so prefers options.
+/// Only an input in bare braces converts to it: overloads that take it give the error message for that
+/// mistake. They are more const than those that take options, since g++ 12 converts
+/// `{.id = "a", .version = "b"}` to both, and has to prefer options.
 struct BareBraces {
   template <class T>
   BareBraces(std::initializer_list<T>) {

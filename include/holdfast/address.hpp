@@ -1,4 +1,4 @@
-// Address: what a message is meant for inside an instance.
+// Address: the event, mailbox or session inside an instance that a message is for.
 #pragma once
 
 #include <compare>
@@ -7,8 +7,8 @@
 
 namespace holdfast {
 
-/// An event by name, a mailbox, or the news of a session. Messages for an address wait until code receives
-/// them.
+/// An event by name, a mailbox by name, or the events of a session by its id. Messages for an address are
+/// kept until code receives them.
 struct Address {
   enum class Kind : std::uint8_t { event, mailbox, session };
   Kind kind = Kind::event;

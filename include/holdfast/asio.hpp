@@ -1,12 +1,12 @@
-// Activities that are coroutines of Asio: thousands may wait at once, and none of them holds a thread.
+// Activities that are Asio coroutines: thousands may wait at once, and none of them holds a thread.
 //
 //   rt.activity("fetch", [](ActivityContext& ctx, std::string url) -> asio::awaitable<std::string> {
 //     Connection connection = co_await connect(url);
 //     co_return co_await connection.read();
 //   });
 //
-// They run in one thread, which all of them share: code in it must not block. To have them run elsewhere, say
-// where: rt.activity("fetch", asio_activity(io_context, fetch)).
+// They all run in one thread that they share, so their code must not block. To run one on an executor of your
+// own: rt.activity("fetch", asio_activity(io_context, fetch)).
 //
 // A request to stop is seen by `co_await ctx.cancelled()` and by ctx.stop_token(). Code that has not ended
 // when the grace is over gets terminal cancellation through its cancellation slot: what it waits for ends
@@ -60,7 +60,7 @@ namespace holdfast {
 
 namespace detail {
 
-/// The thread of all coroutine activities of this process that were given no executor. It is there as long as
+/// The thread of all coroutine activities of this process that were given no executor. It lives as long as
 /// some worker has such an activity.
 class AsioThread {
  public:
@@ -77,7 +77,7 @@ class AsioThread {
       : context_(std::make_shared<asio::io_context>(1)),
         work_(context_->get_executor()),
         thread_([context = context_] { context->run(); }) {}
-  /// The last to know it may be code that was abandoned and ends here at last.
+  /// The last owner may be abandoned code that ends in this very thread.
   ~AsioThread() {
     work_.reset();
     context_->stop();
@@ -98,13 +98,12 @@ class AsioThread {
   std::thread thread_;
 };
 
-/// One attempt that runs as a coroutine. All but begin() is for its strand. Its frames are destroyed before
-/// it.
+/// One attempt that runs as a coroutine. All but begin() is called in its strand. It outlives its frames.
 class CoroutineAttempt : public std::enable_shared_from_this<CoroutineAttempt> {
  public:
   CoroutineAttempt(const ActivityTask& task, Completion completion, const asio::any_io_executor& executor)
       : task_(task), completion_(std::move(completion)), strand_(asio::make_strand(executor)) {}
-  /// Its coroutine was destroyed while it waited, with the context that it ran in.
+  /// If it was not completed, its coroutine was destroyed while it waited, with the context that it ran in.
   ~CoroutineAttempt() {
     if (!completion_) return;
     (*completion_)(
@@ -251,7 +250,7 @@ struct StateAwait<InCoroutine> {
 
 }  // namespace detail
 
-/// A coroutine that runs on an executor of the user's. Made by asio_activity().
+/// A coroutine with the executor that it runs on. Made by asio_activity().
 template <class F>
 class AsioActivity {
  public:
@@ -274,9 +273,8 @@ class AsioActivity {
   F function_;
 };
 
-/// For Runtime::activity: the coroutine runs on this executor, or on that of this context. Somebody has to
-/// run the context for as long as the runtime works, in as many threads as they like; it outlives the
-/// runtime.
+/// For Runtime::activity(): the coroutine runs on this executor, or on that of this context. You run the
+/// context for as long as the runtime works, in as many threads as you like, and it outlives the runtime.
 template <class F>
 AsioActivity<F> asio_activity(asio::any_io_executor executor, F function) {
   return AsioActivity<F>(std::move(executor), std::move(function));

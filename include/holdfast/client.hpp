@@ -33,7 +33,7 @@ struct StartOptions {
   std::optional<std::string_view> id{};
   std::string_view version{};  ///< empty: the newest that the worker of the first turn has
   Reuse reuse = Reuse::never;
-  Duration delay{};  ///< it begins so much later
+  Duration delay{};  ///< it begins this much later
 };
 
 namespace detail {
@@ -42,12 +42,12 @@ template <class... In>
 concept PlainStartInputs = (!std::is_same_v<In, StartOptions> && ...);
 }  // namespace detail
 
-/// One of many to start: client.start_all("resize", {...}).
+/// One instance for Client::start_all().
 struct StartItem {
   std::string id{};
   Payload input{};
 };
-/// With its input encoded: `start_item("img-1", url, 200)`.
+/// Encodes the inputs: `start_item("img-1", url, 200)`.
 template <class... In>
 StartItem start_item(std::string id, const In&... in) {
   return {std::move(id), encode_args(in...)};
@@ -58,10 +58,10 @@ struct MessageOptions {
   [[no_unique_address]] detail::ByName by_name = detail::ByName();
   /// How long it is kept for an id that doesn't exist yet; 0: not at all, the call throws not_found.
   Duration keep_for = kKeepEarly;
-  Duration delay{};  ///< it arrives so much later
-  /// Of messages to one id with the same key the first counts, and the others are dropped, for as long as
-  /// RuntimeOptions::request_retention. Without one, each call is a message of its own; inside the function
-  /// of an activity, all attempts together are one caller.
+  Duration delay{};  ///< it arrives this much later
+  /// Deduplication: of all messages to an id with the same key the first one counts, and later ones are
+  /// dropped, for RuntimeOptions::request_retention. Without a key, each call sends a message; but inside the
+  /// function of an activity, a call that a later attempt repeats sends none.
   std::string_view key{};
 };
 
@@ -75,21 +75,21 @@ struct DeleteOptions {
 struct QueueInfo {
   std::string queue{};
   std::string name{};         ///< of the activity
-  std::uint64_t ready = 0;    ///< could run now
-  std::uint64_t delayed = 0;  ///< wait for their next attempt
+  std::uint64_t ready = 0;    ///< that wait for a worker
+  std::uint64_t delayed = 0;  ///< that wait for their next attempt
   std::uint64_t running = 0;
-  Duration oldest_wait{};     ///< of those that could run now
-  std::uint32_t workers = 0;  ///< live ones that serve the queue and have the code; 0: nobody will run them
+  Duration oldest_wait{};     ///< of the ready ones
+  std::uint32_t workers = 0;  ///< live ones that serve the queue and have the code; 0: the work waits for one
 };
 
 struct ClientOptions {
-  /// How long a call tries again while the store is unavailable, before it throws ClientError.
+  /// How long a call is repeated while the store is unavailable, before it throws ClientError.
   Duration retry_for = std::chrono::seconds(10);
   /// Where request ids and seeds come from; empty: system_random(). Outlives the client.
   Random* random = nullptr;
-  /// An input, event or message that is larger is refused: ClientError (invalid).
+  /// Larger inputs, events and messages are refused with ClientError (invalid); 0: no limit.
   std::uint64_t max_payload_bytes = Limits{}.payload_bytes;
-  /// What passes the time before a call tries again; empty: the thread sleeps.
+  /// How to wait before a call is repeated, for tests; empty: the thread sleeps.
   std::function<void(Duration)> pause{};
 };
 
@@ -106,35 +106,35 @@ struct ListFilter {
   std::size_t limit = 100;
 };
 
-/// A page is full, or it is the last.
+/// A page with fewer than `limit` instances is the last one.
 struct RunPage {
   std::vector<RunInfo> runs{};        ///< newest first
-  std::optional<InstanceKey> next{};  ///< there is more
+  std::optional<InstanceKey> next{};  ///< set if there is more: ListFilter::after of the next page
 };
 
 /// How a session is released.
 struct ReleaseOptions {
   [[no_unique_address]] detail::ByName by_name = detail::ByName();
-  /// It is taken from its worker at once, which does not save it any more: for a worker that hangs.
+  /// It is taken from its worker at once, and not saved: for a worker that hangs.
   bool force = false;
 };
 /// How a session is moved.
 struct MoveOptions {
   [[no_unique_address]] detail::ByName by_name = detail::ByName();
   bool force = false;  ///< as in ReleaseOptions
-  /// How long it is kept for its new worker once the one before has given it up; then anybody may claim it.
+  /// How long only the new node may claim it once the old one has released it; then any worker may.
   Duration keep_for = std::chrono::minutes(5);
 };
 
 /// Needs a store and no Runtime: the work may be done in another process. Copyable; copies share their state.
-/// Thread-safe. A thread of its own begins with the first call that waits.
+/// Thread-safe. It has no thread of its own until the first call that waits.
 class Client {
  public:
   explicit Client(std::shared_ptr<Store> store, ClientOptions options = {});
 
-  /// Starts an orchestration. It exists, and survives a crash, when the call returns. The same call again
-  /// with the same id gives the same instance; another orchestration or input under an id that is taken
-  /// throws ClientError (conflict). Without an id each call starts another one.
+  /// Starts an orchestration. The instance exists, and survives a crash, when the call returns. The same call
+  /// again with the same id gives the same instance; another orchestration, version or input under an id that
+  /// is taken throws ClientError (conflict). Without an id each call starts another one.
   template <class... In>
     requires detail::PlainStartInputs<In...>
   Run start(std::string_view orchestration, const In&... in) {
@@ -144,7 +144,7 @@ class Client {
   Run start(std::string_view orchestration, StartOptions options, const In&... in) {
     return start_with(orchestration, options, encode_args(in...));
   }
-  /// The same by a typed name; the inputs are checked when this is compiled, and so is the result.
+  /// The same by a typed name: inputs and result are checked at compile time.
   template <class R, class... P, class... In>
     requires(detail::fits<detail::Types<const In&...>, detail::Types<P...>>)
   TypedRun<R> start(const Orchestration<R(P...)>& orchestration, const In&... in) {
@@ -157,13 +157,12 @@ class Client {
   }
   template <class... In>
   Run start(std::string_view orchestration, detail::BareBraces, const In&... in) const;
-  /// Starts many in one go, sharing transactions. When some are refused the others are started all the same,
-  /// and it throws what the first of those refused would have thrown. What can't be started at all, such as
-  /// an id that is no name, is found before anything is started; an outage of the store ends it in the
-  /// middle: repeat the call.
+  /// Starts many instances, which share transactions. If some are refused, the others are started all the
+  /// same, and the call throws for the first one that was refused. Invalid ids and inputs that are too large
+  /// are found before anything is started. An outage of the store ends the call in the middle: repeat it.
   std::vector<Run> start_all(std::string_view orchestration, const std::vector<StartItem>& items);
 
-  /// The instance that lives under `id` now. Throws ClientError (not_found).
+  /// The instance that has this id now. Throws ClientError (not_found).
   [[nodiscard]] Run run(std::string_view id) const;
   /// The same, or nothing.
   [[nodiscard]] std::optional<Run> find(std::string_view id) const;
@@ -220,7 +219,7 @@ class Client {
             const std::type_identity_t<T>& value) const {
     send(id, mailbox.name, options, value);
   }
-  /// Many in one go, sharing transactions, in this order.
+  /// Sends many messages, which share transactions, in this order.
   template <class T>
   void send_all(std::string_view id, std::string_view mailbox, const std::vector<T>& values) const {
     std::vector<Payload> payloads;
@@ -238,29 +237,29 @@ class Client {
   }
   void terminate(std::string_view id, std::string_view reason) const { run(id).terminate(reason); }
 
-  /// Removes an instance that has ended, and all that belongs to it; its id is free again. With `force` also
-  /// one that runs: its code is not asked, and its activities are cancelled. Its children live on. Throws
-  /// ClientError: not_found; conflict for one that has not ended without `force`, and for a child whose
-  /// parent waits for it: terminate that.
+  /// Removes an instance that has ended, with its history, values and status; its id is free again. With
+  /// `force` also one that runs: none of its code runs any more, its activities are cancelled, its children
+  /// go on. Throws ClientError: not_found; conflict for one that has not ended, without `force`, and for a
+  /// child that its parent waits for: terminate that child first, so that the parent is told.
   void delete_instance(std::string_view id) const { delete_instance(id, {}); }
   void delete_instance(std::string_view id, DeleteOptions options) const;
-  /// Removes the history of an execution that is over; false when there was none any more. Throws
-  /// ClientError: not_found; conflict for the current one.
+  /// Removes the history of an execution that is over; false when there was none. Throws ClientError:
+  /// not_found; conflict for the current execution.
   bool prune_execution(std::string_view id, ExecutionNumber execution) const;
-  /// The same for all executions before the last `keep`, which count the current one; answers how many.
+  /// The same for all executions before the last `keep`, the current one included; returns how many.
   std::uint64_t prune_executions(std::string_view id, std::uint64_t keep) const;
 
-  /// Instances, the newest first. By status and by parent they are found in an index; other filters are
-  /// tried on one instance after the other until the page is full.
+  /// Instances, the newest first. An index finds those of a status or parent; other filters are applied to
+  /// one instance after the other until the page is full.
   [[nodiscard]] RunPage list(const ListFilter& filter = {}) const;
   [[nodiscard]] RunDetail describe(std::string_view id) const { return run(id).describe(); }
   /// All activities that wait or run, by queue and name.
   [[nodiscard]] std::vector<QueueInfo> queues() const;
-  /// All workers that are registered, in the order of their starts: also those that died lately.
+  /// All registered workers in the order of their starts, including those that died lately.
   [[nodiscard]] std::vector<WorkerInfo> workers() const;
 
   // ---- sessions
-  // All of these throw Error (invalid_name) for what can't be the id of a session.
+  // All of these throw Error (invalid_name) for an invalid session id.
 
   /// By id, up to `limit` after `after`.
   [[nodiscard]] std::vector<SessionInfo> list_sessions(std::string_view after = {},
@@ -271,36 +270,37 @@ class Client {
   [[nodiscard]] SessionCounts count_sessions() const;
   /// Throws ClientError (not_found).
   [[nodiscard]] SessionInfo describe_session(std::string_view id) const;
-  /// What its owner saved last under the name of a SessionState<T>; nothing when that never was. Throws
+  /// What its owner saved last under the name of a SessionState<T>; nothing if nothing was saved. Throws
   /// ClientError (not_found), DecodeError.
   template <class T>
   [[nodiscard]] std::optional<T> saved_state(std::string_view id, std::string_view name) const {
     return detail::decode_optional<T>(read_saved_state(id, name));
   }
-  /// The whole story of a session, oldest first, also of one whose record is gone; of all sessions when `id`
+  /// All log entries of a session, oldest first, also of one whose record is gone; of all sessions when `id`
   /// is empty.
   [[nodiscard]] std::vector<SessionLogEntry> session_log(std::string_view id) const;
   /// A part of it: up to `limit` entries after the one with number `after`.
   [[nodiscard]] std::vector<SessionLogEntry> session_log(std::string_view id, std::uint64_t after,
                                                          std::size_t limit) const;
-  /// Ends a session: what is queued in it fails with SessionClosed, what runs may finish. One that was only
-  /// named by activities begins anew with the next of them; one that was opened or given a policy stays
-  /// closed. False when it had ended already. Throws ClientError (not_found).
+  /// Ends a session: its queued activities fail with SessionClosed, running ones may finish. An implicit
+  /// session begins anew with its next activity; one that was opened or given a policy stays closed. False
+  /// when it had ended already. Throws ClientError (not_found).
   bool close_session(std::string_view id) const;
-  /// Has the worker that holds a session save it and give it up, as soon as nothing of it runs there:
-  /// `asked`. It lives on, and whoever needs it next claims it. `released`: its worker was gone, or it was
-  /// forced; `free`: nobody held it. Throws ClientError: not_found; conflict when it has ended, or may not
-  /// leave.
+  /// Asks the worker that holds a session to save and release it as soon as none of its activities runs
+  /// there: `asked`. The session goes on: the next worker that needs it claims it. `released`: its worker was
+  /// gone, or `force` was set; `free`: it had no owner. Throws ClientError: not_found; conflict when it has
+  /// ended, or can't be handed over.
   SessionReleased release_session(std::string_view id) const { return release_session(id, {}); }
   SessionReleased release_session(std::string_view id, ReleaseOptions options) const;
-  /// The same, and it is kept for a worker of this node, which claims it with its next activity. `there`:
-  /// that one holds it already. Throws ClientError (conflict) also when no worker of the node is at work.
+  /// The same, and then only a worker of `node` may claim it, which it does with the session's next activity.
+  /// `there`: that node holds it already. Throws ClientError (conflict) also when no worker of the node is at
+  /// work.
   SessionReleased move_session(std::string_view id, std::string_view node) const {
     return move_session(id, node, {});
   }
   SessionReleased move_session(std::string_view id, std::string_view node, MoveOptions options) const;
-  /// Forgets what was saved in a session, such as a state that no code can read any more. What its worker has
-  /// in memory stays. False when nothing was saved. Throws ClientError (not_found).
+  /// Deletes the saved state of a session, such as one that no code can read any more. The state in the
+  /// memory of its worker stays. False when nothing was saved. Throws ClientError (not_found).
   bool discard_session_state(std::string_view id) const;
 
  private:

@@ -1,4 +1,5 @@
-// The seam for time. Holdfast reads no clock but through it, so that tests and the simulator own time.
+// The interface for clocks. Holdfast reads time only through it, so that tests and the simulator control
+// time.
 #pragma once
 
 #include <atomic>
@@ -6,7 +7,7 @@
 
 namespace holdfast {
 
-/// The time on the wall, in UTC: for timers, schedules and logs. It may step, forwards and backwards.
+/// Wall-clock time in UTC, for timers and logs. It may step, forwards and backwards.
 using CalendarTime = std::chrono::sys_time<std::chrono::microseconds>;
 
 /// Names the clock that BootTime belongs to. It has no `now()`: ask a Clock.
@@ -22,7 +23,7 @@ struct BootClock {
 /// suspended. It means nothing on another machine or after a reboot, so it is neither stored nor sent.
 using BootTime = BootClock::time_point;
 
-/// Tells both times. Any thread may ask at any time.
+/// Tells both times. Thread-safe.
 class Clock {
  public:
   virtual ~Clock() = default;
@@ -36,7 +37,7 @@ const Clock& real_clock() noexcept;
 /// A clock that stands still until it is told to move. Thread-safe; moving it wakes nobody.
 class ManualClock final : public Clock {
  public:
-  /// Where both times stand unless a test says otherwise: neither is zero, the usual word for "no time".
+  /// Where both times begin by default. Neither is zero, which often stands for "no time".
   static constexpr CalendarTime kCalendarStart =
       std::chrono::sys_days{std::chrono::year{2030} / std::chrono::January / 1};
   static constexpr BootTime kBootStart{std::chrono::hours{1}};
@@ -50,9 +51,9 @@ class ManualClock final : public Clock {
   void advance(std::chrono::microseconds by);
   /// Only boot time passes. Throws std::invalid_argument when `by` is negative: boot time never steps.
   void advance_boot(std::chrono::microseconds by);
-  /// Somebody sets the wall clock: it steps by `by`, backwards when negative.
+  /// Steps the wall clock by `by`, backwards when negative.
   void step_calendar(std::chrono::microseconds by) noexcept;
-  /// Somebody sets the wall clock to `to`.
+  /// Sets the wall clock.
   void set_calendar(CalendarTime to) noexcept;
 
  private:

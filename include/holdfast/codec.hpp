@@ -1,4 +1,5 @@
-// Values to payloads and back. Aggregates need nothing: their members are found by reflection.
+// Encodes values as payloads and decodes them. Aggregates need no declaration: reflection finds their
+// members.
 //
 //   struct Item { std::string sku; int qty = 1; };
 //   struct Order { std::string id; std::vector<Item> items; std::optional<std::string> note; };
@@ -73,7 +74,7 @@ Failure decode_failure(std::string message);
 Failure decode_failure(const std::exception& error);
 Failure wrong_encoding(const Payload& payload, std::string_view wanted);
 
-// Runs `make`, a function that may note a failure in `in` or throw; user codecs may do either.
+// Runs `make`, which returns a failure or throws; codecs of users may do either.
 template <class T, class Make>
 Result<T> decode_with(Make make) {
   try {
@@ -97,8 +98,8 @@ Result<T> decode_json(std::string_view text) {
 
 }  // namespace detail
 
-/// The payload of `value`. JSON, but for buffers (std::vector<std::byte> or of unsigned char: their bytes),
-/// types with a bytes codec of their own, and a Payload, which stays as it is.
+/// Encodes `value`: as JSON, except for buffers (std::vector of std::byte or unsigned char: their bytes),
+/// types whose codec makes bytes, and a Payload, which stays as it is.
 template <class T>
 Payload encode(const T& value) {
   using Value = std::decay_t<const T>;
@@ -141,7 +142,7 @@ Result<T> decode(const Payload& payload) {
   }
 }
 
-/// The payload of a call's arguments: none as null, one as itself, several as a JSON array.
+/// Encodes the arguments of a call: none as null, one as itself, several as a JSON array.
 template <class... T>
 Payload encode_args(const T&... values) {
   if constexpr (sizeof...(T) == 0) {
@@ -158,11 +159,11 @@ Payload encode_args(const T&... values) {
 }
 
 namespace detail {
-/// Why the arguments of a call can't be read, by whoever takes `count` of them.
+/// Why the arguments of a call can't be read by a function that takes `count` of them.
 Failure wrong_arguments(Failure failure, const Payload& payload, std::size_t count);
 }  // namespace detail
 
-/// The inverse of encode_args. What takes no arguments ignores those that are given.
+/// The inverse of encode_args. A function without parameters ignores what it is given.
 template <class... T>
 Result<std::tuple<T...>> decode_args(const Payload& payload) {
   if constexpr (sizeof...(T) == 0) {

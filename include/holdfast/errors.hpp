@@ -17,10 +17,10 @@ namespace holdfast {
 enum class Category : std::uint8_t {
   application,     ///< user code failed: an activity or orchestration threw
   timeout,         ///< a deadline passed
-  cancelled,       ///< somebody asked for it to stop
-  terminated,      ///< it was stopped without being asked
+  cancelled,       ///< it was asked to stop
+  terminated,      ///< it was ended without running its code
   session,         ///< its worker session was lost, closed, expired or aborted
-  poison,          ///< it kept killing the process that ran it
+  poison,          ///< it crashed every worker that ran it
   limit,           ///< a size or count was over its limit
   decode,          ///< bytes could not be read as the type that was asked for
   nondeterminism,  ///< the code no longer matches its history
@@ -30,11 +30,12 @@ enum class Category : std::uint8_t {
 /// The name of a category as it is written in JSON, logs and metrics.
 std::string_view to_string(Category category) noexcept;
 
-/// What went wrong, as data: it crosses processes, is kept in history and can be inspected by code.
-/// Every member has an initialiser, so that designated ones may be left out without a warning.
+/// What went wrong, as data: it goes from process to process, is kept in history, and can be inspected by
+/// code. Every member has an initialiser, so that designated initialisers may leave members out without a
+/// warning.
 struct Failure {
   Category category = Category::application;
-  std::string type{};  ///< the user's error type, matched by `non_retryable`; or ours, such as `session_lost`
+  std::string type{};  ///< matched by `non_retryable`: the user's, or one of Holdfast such as `session_lost`
   std::string message{};  ///< one sentence for a person
   std::string source{};   ///< what failed, as "<kind> <name>": "activity charge", "orchestration order-7"
   EventId event{};        ///< the history event of the operation that failed; 0 when there is none
@@ -49,7 +50,7 @@ struct Failure {
 /// The failure and its chain of causes in one line, for logs and for `what()`.
 std::string describe(const Failure& failure);
 
-/// Base of all errors that Holdfast throws at user code. Copies share the failure and don't throw.
+/// Base of all errors that Holdfast throws at user code. Copies share the failure; copying doesn't throw.
 class Error : public std::exception {
  public:
   explicit Error(Failure failure);
@@ -89,7 +90,7 @@ class SessionClosed : public Error {
  public:
   using Error::Error;
 };
-/// The session's time to live ran out before the activity could run.
+/// The session's time to live (TTL) was over before the activity could run.
 class SessionExpired : public Error {
  public:
   using Error::Error;
@@ -110,7 +111,7 @@ class LimitError : public Error {
   using Error::Error;
 };
 
-/// What Run::wait() throws when there is no result.
+/// Base of what Run::wait() throws when there is no result.
 class RunError : public Error {
  public:
   using Error::Error;
@@ -120,12 +121,12 @@ class RunFailed : public RunError {
  public:
   using RunError::RunError;
 };
-/// The instance was cancelled or terminated, which the category of the failure says.
+/// The instance was cancelled or terminated: the category of the failure says which.
 class RunCancelled : public RunError {
  public:
   using RunError::RunError;
 };
-/// The instance has not ended within the time that the caller would wait. It goes on.
+/// The instance has not ended within the timeout of the call. It goes on.
 class RunTimedOut : public RunError {
  public:
   using RunError::RunError;
@@ -154,20 +155,20 @@ std::string_view to_string(ClientError::Kind kind) noexcept;
 class StoreOpenError : public Error {
  public:
   enum class Kind : std::uint8_t {
-    missing,        ///< there is none, and it was not to be made
+    missing,        ///< there is none, and the options say not to create it
     not_a_store,    ///< another program's database, or no database at all
     newer,          ///< written by a newer version of Holdfast
     corrupt,        ///< the file is damaged
     read_only,      ///< it can't be written
-    invalid,        ///< what names the store can't be understood: a malformed URI, an impossible schema
+    invalid,        ///< the address or the options are wrong: a malformed URI, an invalid schema name
     no_database,    ///< the server has no database of that name
-    no_access,      ///< the role doesn't exist, its password is wrong, or the server doesn't let it in
-    no_schema,      ///< the schema doesn't exist, and the role may not make it
+    no_access,      ///< the server refuses the role: unknown, a wrong password, or a right is missing
+    no_schema,      ///< the schema doesn't exist, and the role may not create it
     no_directory,   ///< the folder doesn't exist
     network_mount,  ///< locks and shared memory don't work there
     disk_full,
     busy,        ///< another process keeps it locked
-    unavailable  ///< anything else that may pass
+    unavailable  ///< any other temporary condition
   };
   StoreOpenError(Kind kind, std::string message);
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
@@ -190,8 +191,8 @@ class Cancelled {
   Error error_;
 };
 
-/// What an activity throws to fail with a type of its own. Any other exception works too, with its C++ type
-/// as the type of the failure.
+/// What an activity throws to fail with an error type of its own. Other exceptions work too: the type of
+/// their failure is their C++ type.
 class ActivityFailure : public std::runtime_error {
  public:
   /// `type` is matched by `RetryPolicy::non_retryable`; `retryable = false` ends the retries at once.
@@ -208,9 +209,9 @@ class ActivityFailure : public std::runtime_error {
   bool retryable_;
 };
 
-/// Throws `failure` as the exception that stands for it: Cancelled (when it has no source: a child that was
-/// cancelled is a ChildError), TimeoutError, SessionLost, ...; for the other categories ChildError when its
-/// source is an orchestration, ActivityError when it is an activity.
+/// Throws the exception of a failure: Cancelled (if it has no source: a child that was cancelled is a
+/// ChildError), TimeoutError, SessionLost, ...; for the other categories ChildError when its source is an
+/// orchestration, ActivityError when it is an activity.
 [[noreturn]] void throw_failure(Failure failure);
 
 }  // namespace holdfast

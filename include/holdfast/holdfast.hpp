@@ -1,5 +1,5 @@
-// All of Holdfast that a program needs which runs orchestrations in its own process: authoring, runtime,
-// client, and the stores that come with the library.
+// Everything that most programs need: the authoring API, the runtime, the client, and the SQLite and memory
+// stores. The PostgreSQL store is in holdfast/postgres.hpp, coroutine activities are in holdfast/asio.hpp.
 #pragma once
 
 #include <holdfast/activity.hpp>

@@ -1,4 +1,4 @@
-// Strong types for the numbers and tokens that name things. They can't be mixed up, and cost nothing.
+// Strong types for numbers and tokens: they can't be mixed up, and cost nothing.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace holdfast {
 
-/// A number with a meaning. Two of different meaning neither compare nor convert.
+/// A number of one kind. Numbers of different kinds neither compare nor convert.
 template <class Tag>
 struct Number {
   std::uint64_t value = 0;
@@ -26,14 +26,14 @@ using InstanceKey = Number<struct InstanceKeyTag>;
 using EventId = Number<struct EventIdTag>;
 /// The n-th execution of an instance, from 1; one more at each continue-as-new.
 using ExecutionNumber = Number<struct ExecutionNumberTag>;
-/// The fencing token of a session: changes whenever the session changes hands.
+/// The fencing token of a session: grows with each claim.
 using Generation = Number<struct GenerationTag>;
-/// One message of an instance; given by the store, growing.
+/// One message of an instance, numbered by the store in growing order.
 using MessageId = Number<struct MessageIdTag>;
-/// One started runtime as a store knows it, growing with every join: the incarnation of its node.
+/// One started runtime, numbered by the store in the order of starts: the incarnation of its node.
 using WorkerKey = Number<struct WorkerKeyTag>;
 
-/// 128 bits that nobody can guess and nobody else has.
+/// 128 unguessable, unique bits.
 template <class Tag>
 struct Token {
   std::uint64_t high = 0;
@@ -51,11 +51,11 @@ using TurnStamp = Token<struct TurnStampTag>;
 using RequestId = Token<struct RequestIdTag>;
 /// A hash of what a client asked for: equal requests have equal ones.
 using Fingerprint = Token<struct FingerprintTag>;
-/// Names what an execution asked of others, in all the world: the idempotency key of an activity.
+/// A globally unique name for an operation of an execution: the idempotency key of an activity.
 using OperationKey = Token<struct OperationKeyTag>;
-/// What everything random in an execution follows from.
+/// The seed of all randomness in an execution.
 using Seed = Token<struct SeedTag>;
-/// Names a worker process that was given no name by its user.
+/// The random name of a worker without a node id.
 using NodeToken = Token<struct NodeTokenTag>;
 
 namespace detail {

@@ -1,5 +1,5 @@
-// JsonWriter and JsonReader: what a Codec<T> is written with. No document in between: values go straight to
-// text and back.
+// JsonWriter and JsonReader: what a Codec<T> uses. Values are written to text and read from it without a
+// document in between.
 #pragma once
 
 #include <array>
@@ -12,11 +12,11 @@
 
 namespace holdfast {
 
-/// How deep objects and arrays may nest. What a JsonWriter writes, a JsonReader reads.
+/// How deep objects and arrays may nest, when written and when read.
 inline constexpr int kMaxJsonDepth = 500;
 
-/// Writes one JSON value. Commas and colons are its business, and whatever bytes it is given, the text is
-/// valid JSON. One thread at a time. Throws LimitError when values nest deeper than kMaxJsonDepth.
+/// Writes one JSON value. It adds commas and colons itself, and the text is valid JSON for any bytes that it
+/// is given. One thread at a time. Throws LimitError when values nest deeper than kMaxJsonDepth.
 class JsonWriter {
  public:
   JsonWriter() noexcept { start_over(); }
@@ -27,8 +27,8 @@ class JsonWriter {
   void boolean(bool value) { literal(value ? "true" : "false"); }
   void integer(std::int64_t value);
   void integer(std::uint64_t value);
-  /// Shortest text that reads back as the same value; NaN and infinities as the strings "NaN", "Infinity" and
-  /// "-Infinity", which JSON numbers can't hold.
+  /// The shortest text that reads back as the same value. JSON numbers have no NaN and no infinities: these
+  /// become the strings "NaN", "Infinity" and "-Infinity".
   void number(double value);
   void number(float value);
   void number(long double value);
@@ -81,7 +81,7 @@ class JsonWriter {
     std::memcpy(at_, text.data(), text.size());
     at_ += text.size();
   }
-  // What stands before a value decides about the comma: nothing, an opening bracket and a colon need none.
+  // A value needs a comma unless it is the first, or follows an opening bracket or a colon.
   void separate() {
     if (at_ == begin()) return;
     const char last = at_[-1];

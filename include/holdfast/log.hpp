@@ -17,13 +17,13 @@
 
 namespace holdfast {
 
-/// From chatty to grave. `off` is a minimum that lets nothing through; no record has it.
+/// In growing severity. `off` is only a minimum, which lets nothing through; no record has it.
 enum class LogLevel : std::uint8_t { debug, info, warn, error, off };
 
 /// The name of a level as it is written in logs and settings.
 std::string_view to_string(LogLevel level) noexcept;
 
-/// The value of a field: text, a number or a truth. Text is not copied, see LogRecord.
+/// The value of a field: text, a number or a boolean. Text is not copied, see LogRecord.
 class LogValue {
  public:
   using Variant = std::variant<std::string_view, std::int64_t, std::uint64_t, double, bool>;
@@ -33,7 +33,7 @@ class LogValue {
   constexpr LogValue(const T& text) : value_(std::in_place_type<std::string_view>, text) {}
   template <std::same_as<bool> T>
   constexpr LogValue(T truth) noexcept : value_(std::in_place_type<bool>, truth) {}
-  /// Of any width and sign, but no bool, and no char, which might be meant as text.
+  /// Integers of any width and sign. Not char, which might be meant as text.
   template <std::integral T>
     requires(!std::same_as<T, bool> && !std::same_as<T, char> && sizeof(T) <= sizeof(std::uint64_t))
   constexpr LogValue(T number) noexcept
@@ -53,7 +53,7 @@ struct LogField {
   LogValue value{};
 };
 
-/// One thing that happened. It owns nothing: a logger copies what it keeps beyond the call of write().
+/// One log entry. It owns nothing: a logger copies what it keeps beyond the call of write().
 struct LogRecord {
   LogLevel level = LogLevel::info;
   CalendarTime time{};
@@ -61,15 +61,15 @@ struct LogRecord {
   std::span<const LogField> fields{};
 };
 
-/// Where records go. Both functions are called from any thread, several at once, and don't throw: a record
-/// that can't be written is lost.
+/// Where records go. Several threads call both functions at once. They don't throw: a record that can't be
+/// written is lost.
 class Logger {
  public:
   virtual ~Logger() = default;
   Logger(const Logger&) = delete;
   Logger& operator=(const Logger&) = delete;
 
-  /// Whether records of this level are wanted. Called often, so it is to be cheap; never true for `off`.
+  /// Whether records of this level are written. Called often, so it should be cheap; never true for `off`.
   [[nodiscard]] virtual bool enabled(LogLevel level) const noexcept = 0;
   virtual void write(const LogRecord& record) noexcept = 0;
 
@@ -88,19 +88,19 @@ class Logger {
 /// `clock` outlives the logger.
 std::shared_ptr<Logger> stderr_logger(LogLevel minimum = LogLevel::info, const Clock& clock = real_clock());
 
-/// Wants nothing and writes nothing.
+/// Writes nothing.
 std::shared_ptr<Logger> null_logger();
 
 /// A record as one line of text, without a newline at its end:
 ///
 ///     2026-11-15T04:36:02.123Z info  turn committed instance=order-7 events=3 note="second try"
 ///
-/// Whatever the record holds, the line is valid UTF-8 without control characters: what isn't is escaped as
-/// `\n`, `\t`, `\r` or `\xNN`, and so are backslashes. A value is quoted when it is empty or has something to
-/// escape, a space, a quote or a `=`. What can't stand in a key becomes `_`.
+/// The line is always valid UTF-8 without control characters: other bytes are escaped as `\n`, `\t`, `\r` or
+/// `\xNN`, and so are backslashes. A value is quoted when it is empty, or contains an escape, a space, a
+/// quote or a `=`. Characters that a key can't have become `_`.
 std::string format_line(const LogRecord& record);
 
-/// Writes a record if its level is enabled, and does next to nothing if not:
+/// Writes a record if its level is enabled; nearly free if not:
 ///
 ///     log(logger, LogLevel::info, "turn committed", {{"instance", id}, {"events", count}});
 inline void log(Logger& logger, LogLevel level, std::string_view message,

@@ -13,14 +13,15 @@ class Store;
 
 struct MemoryOptions {
   std::string ns = "default";
-  /// What several stores share, as if it were one file; a new one when empty.
+  /// The database that several stores share, as several processes share a file; empty: a new one.
   std::shared_ptr<MemoryDatabase> database{};
   const Clock* clock = nullptr;  ///< real_clock() when empty
   FaultPlan* faults = nullptr;
 };
 
+/// A new, empty database for MemoryOptions::database.
 std::shared_ptr<MemoryDatabase> memory_database();
-/// Nothing survives the process. Everything else is as in the contract.
+/// Opens a store in memory. Nothing survives the process; otherwise it keeps the store contract.
 std::shared_ptr<Store> memory(MemoryOptions options = {});
 
 }  // namespace holdfast

@@ -1,5 +1,5 @@
-// Event<T> and Mailbox<T>: typed names for what instances are told, shared by who sends it and the code that
-// waits for it.
+// Event<T> and Mailbox<T>: typed names for messages to an instance, shared by the senders and the code that
+// waits for them.
 //
 //   inline constexpr Event<Decision> decision{"decision"};
 //   inline constexpr Mailbox<Order> orders{"orders"};
@@ -14,7 +14,7 @@
 
 namespace holdfast {
 
-/// Something that happens to an instance. `Event<void>` has no value.
+/// A named value that is raised for an instance (a signal). `Event<void>` has no value.
 template <class T>
 struct Event {
   static_assert(
@@ -24,7 +24,7 @@ struct Event {
   std::string_view name{};
 };
 
-/// Messages of one name, in the order in which they are sent.
+/// A queue of messages, received in the order in which they were sent.
 template <class T>
 struct Mailbox {
   static_assert(

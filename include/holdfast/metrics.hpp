@@ -1,4 +1,4 @@
-// Metrics: counters, gauges and histograms that any thread may update, and their text for Prometheus.
+// Metrics: counters, gauges and histograms that any thread may update, and their text in Prometheus' format.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace holdfast {
 
-/// How often something happened: only grows. Updates are lock-free, from any thread.
+/// A number that only grows. Updates are lock-free, from any thread.
 class Counter {
  public:
   void add(std::uint64_t by = 1) noexcept { value_.fetch_add(by, std::memory_order_relaxed); }
@@ -21,7 +21,7 @@ class Counter {
   std::atomic<std::uint64_t> value_{0};
 };
 
-/// How much there is of something now. Updates are lock-free, from any thread.
+/// A number that goes up and down. Updates are lock-free, from any thread.
 class Gauge {
  public:
   void set(double to) noexcept { value_.store(to, std::memory_order_relaxed); }
@@ -33,19 +33,19 @@ class Gauge {
   std::atomic<double> value_{0};
 };
 
-/// How values are spread: counts them by the bucket they fall into. Updates are lock-free, from any thread.
+/// Counts values by the bucket that they fall into. Updates are lock-free, from any thread.
 class Histogram {
  public:
-  /// `buckets` are upper bounds, which belong to their bucket: one or more, finite, each above the one
-  /// before. What is above the last is counted too. Throws std::invalid_argument on others.
+  /// `buckets` are inclusive upper bounds: one or more, finite, each above the one before, or it throws
+  /// std::invalid_argument. Values above the last bound are counted in a bucket of their own.
   explicit Histogram(std::vector<double> buckets);
 
-  /// A NaN is dropped, since it would spoil the sum for ever.
+  /// A NaN is dropped, since the sum would be NaN from then on.
   void observe(double value) noexcept;
 
   [[nodiscard]] const std::vector<double>& buckets() const noexcept { return buckets_; }
   /// How many values fell into each bucket; the last is for those above all bounds. While other threads
-  /// observe, the numbers, and the sum, may be of slightly different moments.
+  /// observe values, the counts and the sum may be of slightly different moments.
   [[nodiscard]] std::vector<std::uint64_t> counts() const;
   [[nodiscard]] double sum() const noexcept { return sum_.load(std::memory_order_relaxed); }
 
@@ -58,11 +58,11 @@ class Histogram {
 /// Buckets for durations in seconds: 50 microseconds to one minute, each about twice the one before.
 std::vector<double> latency_buckets();
 
-/// Names and values that tell the members of one metric apart. The order doesn't matter.
+/// The labels of a metric, names and values. The order doesn't matter.
 using MetricLabels = std::vector<std::pair<std::string, std::string>>;
 
-/// A registry of metrics. Thread-safe. What it hands out is valid as long as the registry: look a metric up
-/// once, keep the reference, and update it without a lock.
+/// A registry of metrics. Thread-safe. References that it returns are valid as long as the registry: look a
+/// metric up once, keep the reference, and update it without a lock.
 ///
 /// The same name and labels give the same object. The first registration of a name settles its kind, help
 /// and buckets. All of these throw std::invalid_argument: another kind, other help or other buckets for a

@@ -1,4 +1,4 @@
-// For types that already have to_json and from_json for nlohmann's library: they need no other codec.
+// A codec for types that already have to_json and from_json for nlohmann's JSON library.
 //
 //   template <> struct holdfast::Codec<Shape> : holdfast::NlohmannCodec<Shape> {};
 //

@@ -29,7 +29,7 @@ template <class T>
 struct OutcomeReader {
   static Result<T> read(OpState& state) { return decode<T>(state.value); }
 };
-/// An optional is what may be missing; of other operations it is the type of the value itself.
+/// For operations whose value may be missing; for others, std::optional is the type of the value itself.
 template <class T>
 struct OutcomeReader<std::optional<T>> {
   static Result<std::optional<T>> read(OpState& state) {
@@ -69,7 +69,7 @@ T take_value(OpState& state) {
   return OutcomeReader<T>::read(state).value();
 }
 
-/// What a wait gave.
+/// The outcome of a wait.
 template <class T, Awaits kAs>
 auto outcome_of(const Wait& wait, const Core& core) {
   if constexpr (kAs == Awaits::settled) {
@@ -84,7 +84,7 @@ auto outcome_of(const Wait& wait, const Core& core) {
   }
 }
 
-/// Waits for an operation that somebody else owns.
+/// Waits for an operation that a Future owns.
 template <class T, Awaits kAs>
 class FutureAwaiter {
  public:
@@ -102,7 +102,7 @@ class FutureAwaiter {
   Wait wait_;
 };
 
-/// Starts an operation, waits for it, and drops it when the frame is destroyed before.
+/// Starts an operation and waits for it; drops it if the frame is destroyed first.
 template <class T, Awaits kAs>
 class OpAwaiter {
  public:
@@ -126,7 +126,7 @@ class OpAwaiter {
   Wait wait_;
 };
 
-/// What `.result()` and `.settled()` of an operation give; refers to the operation.
+/// What `.result()` and `.settled()` of an operation return; refers to the operation.
 template <class T, Awaits kAs>
 struct OpResult {
   using HoldfastAwaitable = void;
@@ -150,7 +150,7 @@ class FutureResult {
 }  // namespace detail
 
 /// A durable operation that is described, and not yet started: nothing is recorded until it is awaited,
-/// started or given to a combinator. So the order in which a compiler evaluates arguments can't reach
+/// started or given to a combinator. So the order in which a compiler evaluates arguments can't affect
 /// history.
 template <class T>
 class [[nodiscard("an Op does nothing until it is awaited or started")]] Op {
@@ -169,8 +169,8 @@ class [[nodiscard("an Op does nothing until it is awaited or started")]] Op {
   /// Awaiting this gives a Result<T> in every case: a request to cancel is a failure of category cancelled.
   detail::OpResult<T, detail::Awaits::settled> settled() && noexcept { return {*core_, described_}; }
   /// Starts it now, to be awaited later. After a request to cancel, outside of a shield, the Future is
-  /// cancelled at once; only what a request takes back from nobody is started all the same: detached
-  /// orchestrations, children that are abandoned, the opening and closing of sessions.
+  /// cancelled at once. Operations that a request does not cancel are started all the same: detached
+  /// orchestrations, children with ParentClosePolicy::abandon, the opening and closing of sessions.
   Future<T> start() &&;
   /// The same operation for callers who don't want its value.
   Op<void> discard() && { return {*core_, std::move(described_)}; }
@@ -183,9 +183,9 @@ class [[nodiscard("an Op does nothing until it is awaited or started")]] Op {
   detail::Described described_;
 };
 
-/// A started operation or task. Dropping it cancels what has no outcome yet; detach() lets it go on, and so
-/// does a task that drops its own Future. Other tasks may wait for it meanwhile: after detach() they go on
-/// waiting, after a drop their await fails.
+/// A started operation or task. Dropping it before it has an outcome cancels it; after detach() it goes on,
+/// and so does a task that drops its own Future. Several tasks may wait for one Future: after detach() they
+/// go on waiting, after a drop their await fails.
 template <class T>
 class [[nodiscard("dropping a Future cancels it; detach() lets it run")]] Future {
  public:
@@ -202,7 +202,7 @@ class [[nodiscard("dropping a Future cancels it; detach() lets it run")]] Future
     if (state_ != nullptr) state_->core->release(state_);
   }
 
-  /// Its value, or its failure thrown. The value of a started task is moved out: await that one once.
+  /// Gives its value; a failure is thrown. The value of a started task is moved out: await that one once.
   detail::FutureAwaiter<T, detail::Awaits::value> operator co_await() const {
     return detail::FutureAwaiter<T, detail::Awaits::value>(state());
   }
@@ -218,14 +218,14 @@ class [[nodiscard("dropping a Future cancels it; detach() lets it run")]] Future
 
   /// Whether it has an outcome, so that awaiting it doesn't wait.
   [[nodiscard]] bool ready() const { return state()->ready(); }
-  /// Gives it up without cancelling it. The end of the execution still does.
+  /// Gives up the Future without cancelling the operation, which goes on until the execution ends at most.
   void detach() && {
     detail::OpState* const given_up = state();
     state_ = nullptr;
     given_up->core->detach(given_up);
   }
 
-  /// For the engine. This and everything above throws std::logic_error when the Future was moved away.
+  /// For the engine. This and all calls above throw std::logic_error when the Future was moved away.
   [[nodiscard]] detail::OpState* state() const {
     if (state_ == nullptr) throw std::logic_error("holdfast: this Future was moved away or detached");
     return state_;

@@ -1,4 +1,4 @@
-// open(): a store by its address, as it stands in a configuration file. Link holdfast::postgres.
+// open(): opens a store by its address, such as one from a configuration file. Link holdfast::postgres.
 //
 //   auto store = holdfast::open("sqlite:app.db");
 //   auto store = holdfast::open("postgresql://db.example/orders", {.ns = "shop"});
@@ -13,18 +13,19 @@ namespace holdfast {
 class Logger;
 class Store;
 
-/// What all stores understand. For the rest there are sqlite() and postgres().
+/// The options that all stores have. sqlite() and postgres() have more.
 struct OpenOptions {
   std::string ns = "default";
-  bool create = true;  ///< false: what doesn't exist yet is an error (StoreOpenError, missing)
-  /// True: what does not exist is an error, and calls that would change something are refused (ClientError,
+  bool create = true;  ///< false: a store that doesn't exist is an error (StoreOpenError, missing)
+  /// True: nothing is created or upgraded, and calls that would change something are refused (ClientError,
   /// invalid).
   bool read_only = false;
   Logger* logger = nullptr;
 };
 
-/// "sqlite:path", "postgresql://..." or "host=... dbname=..." with all that libpq understands, "memory:".
-/// Throws StoreOpenError: invalid when it is none of these, else as sqlite() and postgres() do.
+/// `address` is "sqlite:path", "memory:", or a connection string of libpq ("postgresql://...", "host=...
+/// dbname=..."). Throws StoreOpenError: invalid when it is none of these, otherwise as sqlite() and
+/// postgres() do.
 std::shared_ptr<Store> open(std::string_view address, OpenOptions options = {});
 
 }  // namespace holdfast

@@ -26,7 +26,7 @@ using Duration = std::chrono::microseconds;
 inline constexpr Duration never = Duration::max();
 
 /// A list of up to eight names: `{"gpu:l4", "nvme"}`, or from a std::vector<std::string>. It refers to the
-/// texts, so write it inline. It is no initializer_list, which g++ 12 can't have next to co_await.
+/// texts, so write it inline. It is no initializer_list, since g++ 12 rejects those beside co_await.
 class Names {
  public:
   static constexpr std::size_t kMaxSize = 8;
@@ -56,14 +56,15 @@ class Names {
 enum class Backoff : std::uint8_t { fixed, linear, exponential };
 std::string_view to_string(Backoff backoff) noexcept;
 
-/// When a failed attempt is followed by another. What is not set takes the runtime's default.
+/// When a failed attempt is followed by another. Unset members take those of RuntimeOptions::retry, whose
+/// defaults are noted here.
 struct RetryPolicy {
-  std::optional<int> max_attempts{};         ///< 1 = no retry
+  std::optional<int> max_attempts{};         ///< 3; 1 = no retry
   std::optional<Backoff> backoff{};          ///< exponential
   std::optional<Duration> first_delay{};     ///< 100 ms
   std::optional<double> factor{};            ///< 2, for exponential back-off
   std::optional<Duration> max_delay{};       ///< 30 s
-  std::optional<double> jitter{};            ///< part of a delay that is random, 0 to 1
+  std::optional<double> jitter{};            ///< 0.2; the random part of a delay, 0 to 1
   std::optional<Duration> total_deadline{};  ///< no attempt starts later than this after scheduling
   Names non_retryable{};                     ///< types of failures that end the retries at once
 };
@@ -77,15 +78,15 @@ class ByName {
 };
 }  // namespace detail
 
-/// Options of an activity. In a call by a typed handle, what is not set here is as the handle says.
+/// Options of an activity. In a call by a typed handle, unset members take those of the handle.
 struct ActivityOptions {
   [[no_unique_address]] detail::ByName by_name = detail::ByName();
   std::optional<std::string_view> session{};  ///< the id of its session; not set: none
-  std::string_view queue{};                   ///< who may run it; empty = the default queue, or the session's
+  std::string_view queue{};                   ///< empty = the session's queue, or the default one
   /// A text for its code, such as the name of a device or an account: ctx.connection(). Empty: the session's.
   std::string_view connection{};
-  std::optional<Duration> timeout{};            ///< of one attempt; retried like any failure
-  std::optional<Duration> schedule_to_start{};  ///< how long it may wait for a worker
+  std::optional<Duration> timeout{};            ///< of one attempt; a timeout is retried like any failure
+  std::optional<Duration> schedule_to_start{};  ///< how long each wait for a worker may take
   RetryPolicy retry{};
   std::optional<int> priority{};  ///< higher goes first; 0 when it is not set
 };
@@ -98,13 +99,13 @@ std::string_view to_string(ParentClosePolicy policy) noexcept;
 struct ChildOptions {
   [[no_unique_address]] detail::ByName by_name = detail::ByName();
   std::string_view id{};       ///< empty = 128 bits from the execution's seed
-  std::string_view version{};  ///< empty = the newest that is registered
+  std::string_view version{};  ///< empty = the newest that the worker of its first turn has
   ParentClosePolicy on_parent_close = ParentClosePolicy::cancel;
-  /// One that failed begins anew, as its next execution under the same id. Not unless max_attempts says so.
+  /// A child that failed is retried as its next execution, under the same id; only if max_attempts is set.
   RetryPolicy retry{};
 };
 
-/// Options of an orchestration that nobody waits for.
+/// Options of a detached orchestration. Empty members are as in ChildOptions.
 struct DetachedOptions {
   [[no_unique_address]] detail::ByName by_name = detail::ByName();
   std::string_view id{};
@@ -126,22 +127,24 @@ struct ContinueOptions {
   std::string_view version{};  ///< empty = the version that runs now
 };
 
-/// The shortest lease of a session. A lease is renewed every third of it: of a shorter one, a worker that is
-/// a few milliseconds late would lose the session.
+/// The shortest lease of a session. A lease is renewed every third of it: with a shorter one, a worker that
+/// is a few milliseconds late would lose the session.
 inline constexpr Duration kLeastSessionLease = std::chrono::milliseconds(100);
 
-/// The policy of a worker session. Unset members take the default of the way in which the session is created.
+/// The policy of a session. Unset members take the default of the way in which the session is created;
+/// docs/sessions-reference.md has all of them in one table.
 struct SessionOptions {
   std::string_view id{};
-  std::string_view queue{};
-  std::string_view connection{};
-  Names requirements{};
-  std::optional<Duration> lease{};  ///< kLeastSessionLease or more
-  std::optional<Duration> idle_timeout{};
-  std::optional<Duration> ttl{};
-  std::optional<int> max_concurrent_activities{};
-  std::optional<bool> create_if_missing{};
-  std::optional<bool> allow_reacquire_after_failure{};
+  std::string_view queue{};                        ///< of its activities that name none
+  std::string_view connection{};                   ///< a text for its activities: ctx.connection()
+  Names requirements{};                            ///< all must be among the worker's capabilities
+  std::optional<Duration> lease{};                 ///< kLeastSessionLease or more
+  std::optional<Duration> idle_timeout{};          ///< released after this long without an activity
+  std::optional<Duration> ttl{};                   ///< time to live, from its beginning; never extended
+  std::optional<int> max_concurrent_activities{};  ///< 0 = no limit
+  std::optional<bool> create_if_missing{};         ///< false: its activities wait until a worker acquires it
+  std::optional<bool> allow_reacquire_after_failure{};  ///< whether another worker may follow a lost one
+  /// Not closed when the instance that opened it ends; needs a TTL or an idle timeout.
   bool outlives_opener = false;
 };
 

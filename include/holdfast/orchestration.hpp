@@ -1,5 +1,5 @@
-// Orchestration<R(P...)>: a typed name for an orchestration, shared by who starts it and the worker that has
-// its code.
+// Orchestration<R(P...)>: a typed name for an orchestration, shared by the code that starts it and the worker
+// that runs it.
 //
 //   inline constexpr Orchestration<Receipt(Order)> sell{"sell"};
 //

@@ -1,4 +1,4 @@
-// Payload: the bytes of a value on its way between orchestrations, activities and clients.
+// Payload: the encoded bytes of a value that goes between orchestrations, activities and clients.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace holdfast {
 
-/// Says how the bytes of a payload are to be read: `json`, `bytes`, or the id of a user's codec.
+/// How the bytes of a payload are encoded: `json`, `bytes`, or the id of a user's codec.
 /// 1 to 15 printable ASCII characters, kept in place: an Encoding never allocates.
 class Encoding {
  public:

@@ -16,23 +16,23 @@ class Store;
 
 struct PostgresOptions {
   std::string ns = "default";
-  /// Where the tables are. It is made if it doesn't exist, and brought up to date if it is older than this
-  /// library, as far as the role may do so; see docs/postgres.md for one that may not.
+  /// The schema that holds the tables. It is created if it doesn't exist, and upgraded if it is older than
+  /// this library, if the role has the rights; see docs/postgres.md for a role that has not.
   std::string schema = "holdfast";
   /// False: a schema that doesn't exist is an error (StoreOpenError, missing).
   bool create = true;
-  /// True: nothing is made or upgraded, and calls that would change something are refused (ClientError,
+  /// True: nothing is created or upgraded, and calls that would change something are refused (ClientError,
   /// invalid). A role that may only SELECT is enough.
   bool read_only = false;
   /// Connections for calls that only read; one more writes, and one listens. A call waits for a free one.
   std::size_t readers = 4;
-  /// False: `synchronous_commit=off`. A crash of the server may take the last commits, all of them from some
-  /// moment on; a crash of this process alone loses nothing.
+  /// False: `synchronous_commit=off`. A crash of the server may lose the last commits, all from some moment
+  /// on; a crash of this process alone loses nothing.
   bool wait_for_disk = true;
   /// How long a statement may take, how long a call waits for a free connection, and (with a second more) how
   /// long the server may be silent, before a call answers `unavailable`.
   std::chrono::milliseconds timeout{30'000};
-  /// For tests: tells both times instead of the server's clock.
+  /// For tests: replaces the server's clock.
   const Clock* clock = nullptr;
   FaultPlan* faults = nullptr;
   Logger* logger = nullptr;

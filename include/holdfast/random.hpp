@@ -1,5 +1,5 @@
-// The seam for randomness. Holdfast draws no random bits but through it, so that one seed repeats a whole
-// run.
+// The interface for randomness. Holdfast draws random bits only through it, so that one seed repeats a whole
+// run of the simulator.
 #pragma once
 
 #include <holdfast/ids.hpp>
@@ -9,7 +9,7 @@
 
 namespace holdfast {
 
-/// A source of random bits. Whether threads may share one is said by each source.
+/// A source of random bits. Each source says whether threads may share it.
 class Random {
  public:
   virtual ~Random() = default;
@@ -17,17 +17,17 @@ class Random {
   virtual std::uint64_t next() = 0;
 };
 
-/// The kernel's randomness, which nobody can guess: what tokens are made of. Thread-safe; a child that fork()
-/// made draws other bits than its parent. Valid for the life of the process, also in destructors of statics.
-/// `next()` throws std::system_error when the kernel gives none.
+/// Unguessable randomness of the kernel, for tokens. Thread-safe; after fork() the child draws other bits
+/// than its parent. Valid for the life of the process, also in destructors of statics. `next()` throws
+/// std::system_error when the kernel gives none.
 Random& system_random();
 
-/// Bits that follow from the seed alone, the same on every compiler and platform: for tests and replay, not
-/// for secrets. For one thread at a time.
+/// Bits that depend on the seed alone, the same on every compiler and platform: for tests and replay, not for
+/// secrets. For one thread at a time.
 class SeededRandom final : public Random {
  public:
   explicit SeededRandom(std::uint64_t seed) noexcept;
-  /// The same bits as those of its lower half alone, when that is all there is.
+  /// A seed whose high half is 0 gives the same bits as its low half alone.
   explicit SeededRandom(Seed seed) noexcept;
   std::uint64_t next() noexcept override;
 

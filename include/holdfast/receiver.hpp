@@ -1,4 +1,4 @@
-// Receiver<T>: the code's side of a mailbox. Messages wait until the code receives them, also across
+// Receiver<T>: receives the messages of a mailbox. They are kept until the code receives them, also across
 // continue-as-new.
 #pragma once
 
@@ -14,8 +14,8 @@
 
 namespace holdfast {
 
-/// A handle; copies mean the same mailbox. A message that can't be read as a T is never received: it is set
-/// aside, and the log says so. `Receiver<Order> orders = ctx.mailbox<Order>("orders");`
+/// A handle; copies refer to the same mailbox. A message that can't be read as a T is never received: it is
+/// set aside, and the log says so. `Receiver<Order> orders = ctx.mailbox<Order>("orders");`
 template <class T>
 class Receiver {
  public:
@@ -27,7 +27,7 @@ class Receiver {
   Op<std::optional<T>> try_receive() const {
     return {*core_, detail::readable_as<T>(detail::describe_message_look(name_))};
   }
-  /// All messages that are there.
+  /// All messages that are there now, perhaps none. Awaiting it never suspends.
   Task<std::vector<T>> drain() const { return drain_all(*this); }
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }

@@ -1,5 +1,5 @@
-// Result<T, E>: a value, or the reason why there is none. For outcomes that are expected; what should never
-// happen is thrown.
+// Result<T, E>: a value, or the reason why there is none, like std::expected. For errors that are expected;
+// those that should never happen are thrown.
 #pragma once
 
 #include <holdfast/errors.hpp>
@@ -25,8 +25,9 @@ class BadResultAccess : public std::logic_error {
   BadResultAccess() : std::logic_error("value() of a holdfast::Result that holds an error") {}
 };
 
-/// Holds a T or an E, never neither. T may be void. Using the wrong half through `*`, `->` or `error()` is a
-/// programming error; `value()` throws instead: the exception of the failure where E is Failure.
+/// Holds a T or an E. T may be void. `*` and `->` without a value, and error() with one, are undefined
+/// behaviour. value() throws when there is none: the exception of the failure if E is Failure, otherwise
+/// BadResultAccess.
 template <class T, class E = Failure>
 class [[nodiscard]] Result {
   using Stored = std::conditional_t<std::is_void_v<T>, std::monostate, T>;

@@ -1,4 +1,4 @@
-// Run: an instance in the hands of whoever started it, or looks for it by its id.
+// Run: a handle for an instance, from Client::start() or by its id from Client::run().
 //
 //   Run run = client.start("approve", {.id = "order-7"}, order);
 //   run.raise("decision", Decision{.approved = true});
@@ -76,17 +76,16 @@ struct RunWait {
     mailbox,
     session,
     child,
-    worker,  ///< one that runs the instance itself: it is parked or delayed, or none has taken it or has its
-             ///< code
+    worker,  ///< for the instance itself: it is parked or delayed, or no worker has taken it, or has its code
   };
   Kind kind = Kind::activity;
-  /// The activity's, event's, mailbox's or session's; a child's id; the orchestration's that wants a worker.
+  /// Of the activity, event, mailbox or session; the id of a child; of `worker`, the orchestration.
   std::string name{};
   /// In words: "running on a, attempt 2", "no live worker has it and serves queue 'gpu', attempt 1, gives up
   /// in 40 s", "session missing", "requirements not met by any live worker", "no session capacity", "session
   /// owner has no code for it", "starts in 40 s".
   std::string state{};
-  /// Whether somebody who is alive could do it: has the code, and serves the queue.
+  /// Whether a live worker has the code, and serves the queue.
   bool served = true;
   /// When the code began to wait for it; of a child, when that was started.
   std::optional<CalendarTime> since{};
@@ -98,10 +97,10 @@ struct RunWait {
   std::string running_on{};  ///< the node, when it runs
   int attempt = 0;
   int delivery = 0;                       ///< 0: not yet handed out in this attempt
-  std::optional<Duration> gives_up_in{};  ///< until it fails because nobody took it
+  std::optional<Duration> gives_up_in{};  ///< until it fails because no worker took it
   std::optional<Failure> last_failure{};  ///< of the attempt before
   std::optional<Payload>
-      last_heartbeat{};  ///< as ActivityContext::heartbeat() said, also in earlier attempts
+      last_heartbeat{};  ///< details given to ActivityContext::heartbeat(), also by earlier attempts
 
   /// The details of the last heartbeat as a T; throws DecodeError.
   template <class T>
@@ -112,7 +111,7 @@ struct RunWait {
 
 std::string_view to_string(RunWait::Kind kind) noexcept;
 
-/// An activity that was taken away while it ran. It is shown until the lease that it had is over.
+/// An activity that was cancelled while it ran. It is shown until the lease that it had is over.
 struct RunCancel {
   std::string name{};
   ExecutionNumber execution{};
@@ -120,27 +119,28 @@ struct RunCancel {
   CancelReason reason = CancelReason::dropped;
   CancelState state = CancelState::requested;
   std::string running_on{};  ///< the node, if it is still registered
-  Duration since{};          ///< how long ago it was taken away
+  Duration since{};          ///< how long ago it was cancelled
 };
 
-/// What it waits for and where.
+/// An instance as it is now, what it waits for, and where it runs.
 struct RunDetail {
   RunInfo info{};
-  std::string running_on{};  ///< the node that has it in its hands now, if any
+  std::string running_on{};  ///< the node that has it locked now, if any
   std::vector<RunWait> waits{};
   std::vector<RunCancel> cancels{};
   std::uint64_t unread_messages = 0;
 };
 
-/// How a request to cancel is meant.
+/// Options of a request to cancel.
 struct CancelOptions {
   [[no_unique_address]] detail::ByName by_name = detail::ByName();
-  std::optional<Duration> terminate_after{};  ///< ends it without asking if it still runs by then
+  std::optional<Duration> terminate_after{};  ///< terminates it if it has not ended by then
 };
 
-/// A handle: copies mean the same instance, and dropping one does nothing to it. It means this life of the
-/// id: when another has it since, calls throw ClientError (not_found). Thread-safe. Calls throw ClientError
-/// when the store refuses them; while it is unavailable, they try again for ClientOptions::retry_for.
+/// A handle: copies refer to the same instance, and dropping one does nothing to it. It refers to this life
+/// of the id: when the instance was deleted, or another one has its id since, calls throw ClientError
+/// (not_found). Thread-safe. Calls throw ClientError when the store refuses them; while the store is
+/// unavailable, they are repeated for ClientOptions::retry_for.
 class Run {
  public:
   Run(std::shared_ptr<detail::ClientCore> core, std::string id, InstanceKey key)
@@ -150,15 +150,16 @@ class Run {
   /// This life of the id.
   [[nodiscard]] InstanceKey key() const noexcept { return key_; }
 
-  /// Waits for its end and gives its result. Throws RunFailed when it failed, RunCancelled when it was
-  /// cancelled or terminated, RunTimedOut when it has not ended within `timeout`, and goes on; DecodeError
-  /// when its result is no T.
+  /// Waits for its end and returns its result. Throws RunFailed when it failed; RunCancelled when it was
+  /// cancelled or terminated; RunTimedOut when it has not ended within `timeout`, and goes on; DecodeError
+  /// when its result can't be read as a T.
   template <class T = void>
   T wait(Duration timeout = never) const {
     const Payload output = output_or_throw(timeout);
     if constexpr (!std::is_void_v<T>) return decode<T>(output).value();
   }
-  /// The same, with failures as values; of one that goes on, category `timeout` and type `wait_timeout`.
+  /// The same with failures as values. An instance that has not ended by then is a failure of category
+  /// `timeout` and type `wait_timeout`.
   template <class T = void>
   [[nodiscard]] Result<T> result(Duration timeout = never) const {
     Result<Payload> output = wait_for_output(timeout);
@@ -178,10 +179,10 @@ class Run {
   [[nodiscard]] std::optional<T> custom_status() const {
     return info().status_as<T>();
   }
-  /// Waits until the custom status is another than when the call began, or the run ends; nothing when
-  /// `timeout` passed before.
+  /// Waits until the custom status differs from what it was when the call began, or the run ends; nothing
+  /// when `timeout` passed before.
   [[nodiscard]] std::optional<RunInfo> wait_for_change(Duration timeout = never) const;
-  /// The same, another than in `since`: a change between two calls is not missed.
+  /// The same, compared with `since`: no change between two calls is missed.
   [[nodiscard]] std::optional<RunInfo> wait_for_change(const RunInfo& since, Duration timeout = never) const;
   /// A value that the code set: ctx.set_value().
   template <class T>
@@ -195,7 +196,7 @@ class Run {
     return detail::decode_optional<T>(read_input());
   }
 
-  /// Raises an event: kept until the code waits for it.
+  /// Raises an event, which is kept until the code waits for it.
   template <class T>
   void raise(std::string_view event, const T& value) const {
     send_to({Address::Kind::event, std::string(event)}, encode(value));
@@ -208,7 +209,7 @@ class Run {
     raise(event.name, value);
   }
   void raise(const Event<void>& event) const { raise(event.name); }
-  /// Puts a message into a mailbox: received in the order in which they were sent.
+  /// Puts a message into a mailbox. The code receives messages in the order in which they were sent.
   template <class T>
   void send(std::string_view mailbox, const T& value) const {
     send_to({Address::Kind::mailbox, std::string(mailbox)}, encode(value));
@@ -218,10 +219,10 @@ class Run {
     send(mailbox.name, value);
   }
 
-  /// Asks it to stop: its awaits throw Cancelled, and its code may tidy up.
+  /// Asks it to stop: its awaits throw Cancelled, and its code may clean up.
   void cancel(std::string_view reason) const { cancel(CancelOptions{}, reason); }
   void cancel(CancelOptions options, std::string_view reason) const;
-  /// Ends it without asking its code.
+  /// Ends it without running its code.
   void terminate(std::string_view reason) const;
 
  private:
@@ -244,7 +245,7 @@ class Run {
   InstanceKey key_;
 };
 
-/// A Run that knows what it gives.
+/// A Run that knows the type of its result.
 template <class R>
 class TypedRun : public Run {
  public:

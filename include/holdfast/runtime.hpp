@@ -30,9 +30,9 @@
 
 namespace holdfast {
 
-/// Settings of a worker. They are checked by Runtime::start(), which names the values that don't go together.
+/// Settings of a worker. Runtime::start() checks them, and names values that contradict each other.
 struct RuntimeOptions {
-  /// The name of this worker, stable over restarts; empty: 128 random bits for each start.
+  /// The name of this worker, stable over restarts; empty: a random name of 128 bits for each start.
   std::string node_id{};
   /// Grows with each deployment. An instance is not run by an older build than the one that ran it last.
   std::uint64_t build = 0;
@@ -41,34 +41,35 @@ struct RuntimeOptions {
   std::vector<std::string> queues{""};
   /// What it offers to sessions that have requirements.
   std::vector<std::string> capabilities{};
-  /// Activities at once; 0: as many as the machine has threads, at least 4. Slots cost nothing, threads are
-  /// made for blocking code when it runs: a worker of coroutines may have thousands.
+  /// Activities that run at once; 0: the number of hardware threads, at least 4. A slot costs nothing until a
+  /// blocking function runs in it, which takes a thread: a worker that runs coroutines may have thousands.
   std::size_t activity_slots = 0;
+  /// Threads that run turns: one computes while the other commits.
   std::size_t turn_threads = 2;
 
-  /// How long an activity is held without a sign of life before another worker may run it; kept by renewals
-  /// every third of it.
+  /// How long this worker holds an activity without renewing its lock; then another worker may run it. Locks
+  /// are renewed every third of it.
   Duration activity_lease = std::chrono::seconds(30);
-  /// The same for an instance while its turn is run.
+  /// The same for an instance during a turn.
   Duration instance_lease = std::chrono::seconds(5);
   /// How long an instance stays locked between turns while its activities run here.
   Duration hold_instances = std::chrono::milliseconds(100);
-  /// After a request to stop, how long an activity has before its slot is given to others.
+  /// How long an activity may go on after its stop token has fired, before its slot is given to others.
   Duration cancel_grace = std::chrono::seconds(10);
-  /// Activities that may go on after their grace, each in a thread of its own. With so many this worker
-  /// begins no more, and says so, until some of them end. The same number of threads may be stuck in turns
-  /// before they are no longer replaced.
+  /// How many activities may go on after their grace, each in a thread of its own. At this number the worker
+  /// begins no more activities, and logs an error, until some of them have ended. It is also the number of
+  /// threads stuck in turns that are replaced by new ones.
   std::size_t max_abandoned = 64;
   /// A turn that takes longer is reported, its instance is parked, and its thread is replaced.
   Duration turn_time_limit = std::chrono::seconds(10);
-  /// Other workers take it for gone when it gave no sign of life for this long, and they have seen that for
-  /// half as long. Its sessions are free then, whatever is left of their leases.
+  /// A worker that gave no sign of life for this long is shown as dead. Other workers remove it when they
+  /// have seen that for half as long again; its sessions are free then, whatever is left of their leases.
   Duration worker_stale_after = std::chrono::seconds(60);
 
-  /// Work that was handed out so often without an answer fails as poison. From half of it on it is run by
-  /// itself, so that it takes nothing else along.
+  /// An activity or instance that was handed out this often without an answer fails as poison. From half of
+  /// it on it is a suspect, and run by itself, so that a crash takes no other work with it.
   std::uint32_t poison_after = 10;
-  /// What an activity's own policy leaves open.
+  /// For members that the retry policy of an activity leaves unset.
   RetryPolicy retry{.max_attempts = 3,
                     .backoff = Backoff::exponential,
                     .first_delay = std::chrono::milliseconds(100),
@@ -79,33 +80,33 @@ struct RuntimeOptions {
   /// Instances whose frames are kept in memory between turns, and for how long without a turn.
   std::size_t cached_instances = 10'000;
   Duration cache_idle = std::chrono::minutes(10);
-  /// After so many events ctx.should_continue_as_new() is true.
+  /// The length of a history, in events, from which on ctx.should_continue_as_new() is true.
   std::uint64_t history_budget = 10'000;
-  /// What one instance may take.
+  /// Sizes and counts of one instance.
   Limits limits{};
 
-  /// Sessions that it owns at once, how long one is held without a sign of life, and when an unused one is
-  /// given back.
+  /// Sessions that it owns at once; how long it holds one without renewing it; after how long an unused one
+  /// is released.
   std::uint32_t session_limit = 10;
   Duration session_lease = std::chrono::seconds(30);
   Duration session_idle_timeout = std::chrono::minutes(5);
   /// When it is started again under the same `node_id`, how long its former sessions are kept for it while
   /// others wait for them; never longer than their leases would have lasted.
   Duration session_take_back = std::chrono::seconds(5);
-  /// How long the saved state of a session is kept that nobody holds; and how long the record of one that was
-  /// opened, or given a policy, after its end, or, when it has no time to live and nobody who opened it
-  /// lives, after somebody held it last.
+  /// How long the saved state of a session without an owner is kept.
   Duration session_state_retention = std::chrono::hours(24);
+  /// How long the record of a session that was opened or given a policy is kept after its end; if it has no
+  /// TTL, also after a worker held it last, unless the instance that opened it still runs.
   Duration session_record_retention = std::chrono::hours(24);
   /// How long a line of the session log is kept.
   Duration session_log_retention = std::chrono::hours(7 * 24);
-  /// How long the id of a client's request is known after it took effect, or after the instance that it
-  /// started is gone: repeated within it, the request answers the same and does nothing.
+  /// How long the id of a client's request is remembered after it took effect, or after the instance that it
+  /// started was deleted. A request that is repeated within this time gets the same answer and does nothing.
   Duration request_retention = std::chrono::hours(24);
 
-  /// Where it writes what happens; empty: stderr, from `info` on.
+  /// Where it logs; empty: stderr, from level `info` on.
   std::shared_ptr<Logger> logger{};
-  /// Where it counts; empty: its own, see Runtime::metrics().
+  /// The registry for its metrics; empty: one of its own, see Runtime::metrics().
   std::shared_ptr<Metrics> metrics{};
 };
 
@@ -113,26 +114,26 @@ struct RuntimeOptions {
 enum class RuntimeState : std::uint8_t {
   made,     ///< not started
   working,  ///< also while its store does not answer
-  /// Another process has started under its node id: it takes nothing new, has asked what it ran to stop, and
-  /// has let go of its sessions. It does not come back; stop it, or end the process.
+  /// Another process has started under its node id: it takes no new work, has cancelled its activities and
+  /// given up its sessions. This is final: stop it, or end the process.
   superseded,
   stopping,  ///< drain() or stop() is under way
   stopped,
 };
 std::string_view to_string(RuntimeState state) noexcept;
 
-/// What became of a wish about a session.
+/// The outcome of acquiring, renewing or closing a session.
 enum class SessionOutcome : std::uint8_t {
   created,     ///< it began now, and is this worker's
   reused,      ///< it was this worker's already; its lease begins anew
-  reacquired,  ///< nobody held it any more; it is this worker's now
-  closed,      ///< by this call; or, of one that was to be acquired or renewed, before: it has ended
+  reacquired,  ///< it had no owner any more; it is this worker's now
+  closed,      ///< by this call; or it had ended before it could be acquired or renewed
   already_closed,
-  missing,  ///< there is none; or, of one that was to be renewed, nobody holds it: acquire it
-  owned_by_another,
+  missing,                ///< there is none; or, of one that was to be renewed, it has no owner: acquire it
+  owned_by_another,       ///< or it is kept for the worker that held it, which was started again
   requirements_not_met,   ///< this worker lacks a capability
   limit_exceeded,         ///< this worker holds as many as RuntimeOptions::session_limit allows
-  reacquire_not_allowed,  ///< its owner was lost, and its policy says that nobody may follow
+  reacquire_not_allowed,  ///< its owner was lost, and its policy lets no other worker take over
 };
 std::string_view to_string(SessionOutcome outcome) noexcept;
 
@@ -164,8 +165,8 @@ class Runtime {
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
-  /// Code with side effects: R f(ActivityContext&, Inputs...). Called by several threads at once. With
-  /// holdfast/asio.hpp it may be a coroutine, which waits without a thread.
+  /// Registers code with side effects: R f(ActivityContext&, Inputs...). Several threads call it at once.
+  /// With holdfast/asio.hpp it may be a coroutine, which holds no thread while it waits.
   template <class F>
   Runtime& activity(std::string_view name, F function) {
     return add_activity(name, detail::make_activity(std::move(function)));
@@ -177,7 +178,7 @@ class Runtime {
                   "holdfast: this function doesn't fit the signature of the activity's handle");
     return add_activity(handle.name, detail::make_activity(std::move(function)));
   }
-  /// Code that decides: Task<R> f(Context&, Inputs...).
+  /// Registers a coroutine that decides what happens: Task<R> f(Context&, Inputs...).
   template <class F>
   Runtime& orchestration(std::string_view name, F function) {
     return add_orchestration(name, {}, detail::make_orchestration(function));
@@ -198,53 +199,53 @@ class Runtime {
     return add_orchestration(name.name, options, detail::make_orchestration(function));
   }
 
-  /// What activities keep in memory for their session, see holdfast/session_state.hpp. `name` tells states
-  /// apart, and must be the same on all workers: it finds what was saved.
+  /// Registers an object that this worker keeps in memory for each session, see holdfast/session_state.hpp.
+  /// The saved state is stored under `name`, so it must be the same on all workers.
   template <class T>
   SessionState<T> session_state(std::string_view name, SessionStateOptions<T> options = {}) {
     auto code = detail::make_session_state<T>(name, std::move(options));
     add_session_state(code);
     return SessionState<T>(std::move(code));
   }
-  /// Told of each session that comes to this worker, or leaves it. Sessions work without.
+  /// Called for each session that this worker claims, or that leaves it. Optional.
   Runtime& on_session_acquired(SessionHook hook);
   Runtime& on_session_released(SessionHook hook);
-  /// Told once when this runtime is superseded, see RuntimeState, after its sessions have left. Called by a
-  /// thread that runs activities; what it throws is logged. It tells the program to end; drain() and stop()
-  /// are for another thread, since they wait for this one.
+  /// Called once when this runtime is superseded, see RuntimeState, after its sessions have left, by a thread
+  /// that runs activities; what it throws is logged. Let it tell the program to end. It must not call drain()
+  /// or stop(), which would wait for the thread that they are called from.
   Runtime& on_superseded(std::function<void()> hook);
 
   /// Checks the options, registers with the store and begins to work. Throws std::invalid_argument for
-  /// options that don't go together, ClientError when the store can't be reached.
+  /// options that are out of range or contradict each other, ClientError when the store can't be reached.
   void start();
-  /// Takes nothing new, lets what runs finish until `deadline` has passed, then asks it to stop; gives back
-  /// all locks. True when everything had finished by itself, all of it was given back, and no thread is left
-  /// behind: code that ignores its stop token, or a turn that does not end, goes on in one.
+  /// Takes no new work, lets activities finish until `deadline` has passed, then fires their stop tokens;
+  /// releases all locks. True when everything finished by itself, everything was released, and no thread is
+  /// left behind. (Code that ignores its stop token, and a turn that does not end, keep their thread.)
   ///
-  /// Once the deadline and the cancel grace have passed, calls to the store that are under way are waited
-  /// for, and a store that does not answer them is asked nothing more. What it was not told is left to its
-  /// leases, which is said in the log, and the answer is false. Called again, also by another thread while
-  /// the first call is under way, it returns when that one has, with the same answer.
+  /// Once the deadline and the cancel grace have passed, it waits only for calls to the store that are under
+  /// way. If the store does not answer them, no more are made: locks that could not be released end with
+  /// their leases, the log says so, and the answer is false. A second call, also from another thread while
+  /// the first is under way, returns when the first one has, with the same answer.
   bool drain(Duration deadline);
   /// drain() with the cancel grace.
   void stop();
 
-  /// Claims a session before there is any work for it. Its id is `id`, whatever the options say; what they
-  /// leave open is a worker session's: a lease of 2 minutes, 30 minutes to live, one activity at a time. It
-  /// is renewed from then on. Throws std::invalid_argument for options that don't go together, ClientError
-  /// when the store can't be reached, std::logic_error when this runtime has not started.
+  /// Claims a session before there is any work for it, and renews it from then on. Its id is `id`; an id in
+  /// the options is ignored. Unset options take the defaults of a worker session: a lease of 2 minutes, a TTL
+  /// of 30 minutes, one activity at a time. Throws std::invalid_argument for options that contradict each
+  /// other, ClientError when the store can't be reached, std::logic_error when this runtime has not started.
   SessionAcquired acquire_session(std::string_view id, SessionOptions options);
   SessionAcquired acquire_session(std::string_view id) { return acquire_session(id, {}); }
-  /// Begins the lease of a session anew: `reused`, or why not. Only for those who can't wait: all that this
-  /// runtime holds is renewed without being asked.
+  /// Renews the lease of a session now: `reused`, or why not. Rarely needed, since the runtime renews all
+  /// sessions that it holds.
   SessionOutcome renew_session(std::string_view id);
-  /// Ends a session, whoever holds it: `closed`, `already_closed` or `missing`. What is queued in it fails
-  /// with SessionClosed, what runs may finish.
+  /// Ends a session, whichever worker holds it: `closed`, `already_closed` or `missing`. Its queued
+  /// activities fail with SessionClosed, running ones may finish.
   SessionOutcome close_session(std::string_view id);
 
   [[nodiscard]] RuntimeState state() const noexcept;
   [[nodiscard]] Client client() const;
-  /// The name that it has, given or made.
+  /// RuntimeOptions::node_id, or the random name that was made for it.
   [[nodiscard]] const std::string& node_id() const noexcept;
   [[nodiscard]] Metrics& metrics() noexcept;
 

@@ -20,13 +20,20 @@
 
 namespace holdfast {
 
-/// What happened to a session.
+/// A change of a session, for orchestrations that wait for it.
 struct SessionEvent {
-  enum class Kind : std::uint8_t { claimed, moved, lost, restored, closed, expired };
+  enum class Kind : std::uint8_t {
+    claimed,   ///< for the first time
+    moved,     ///< to another worker, with its saved state or by plan
+    lost,      ///< its owner is gone, and no other worker may take over; or an activity aborted it
+    restored,  ///< claimed again after its owner was lost, with nothing saved; or by the same owner
+    closed,    ///< by code, by a client, or because its opener has ended
+    expired,   ///< its TTL is over; or its record was removed since it was not used any more
+  };
   Kind kind = Kind::claimed;
-  std::string from{};  ///< the owner before, if any
-  std::string to{};    ///< the owner from now on, if any
-  std::string reason{};
+  std::string from{};    ///< the node that held it before, if any
+  std::string to{};      ///< the node that holds it now, if any
+  std::string reason{};  ///< a SessionReason, as text
   std::uint64_t generation = 0;
 };
 
@@ -39,7 +46,7 @@ struct OutcomeReader<SessionEvent> {
 };
 }  // namespace detail
 
-/// A handle by id; copies mean the same session. Making one records nothing.
+/// A handle by id; copies refer to the same session. Making one records nothing.
 class Session {
  public:
   Session(detail::Core& core, std::string_view id);
@@ -81,10 +88,10 @@ class Session {
   template <class R, class... P, class... In>
   Op<R> activity(const Activity<R(P...)>& handle, detail::BareBraces, In&&... in) const volatile;
 
-  /// Ends the session. Work that has not started fails with SessionClosed. No effect when it is gone already.
+  /// Ends the session. Its queued activities fail with SessionClosed. No effect when it has ended already.
   Op<void> close() const { return {*core_, detail::describe_session_closing(id())}; }
-  /// The next event in the session's life, in their order: from open_session on for who opened it, else from
-  /// the first wait for one. Those that come while nobody waits are kept.
+  /// The next event of the session, in order. Events are recorded for this instance from open_session() on if
+  /// it opened the session, otherwise from its first wait for one, and are kept until the code waits.
   Op<SessionEvent> next_event() const { return {*core_, detail::describe_session_event(id())}; }
   /// Waits until the session has changed hands, or has ended: the next event that is not its first claim.
   Task<SessionEvent> moved() const;

@@ -14,17 +14,17 @@
 
 namespace holdfast {
 
-/// What may happen to a session. Fixed when the session begins.
+/// The policy of a session. Fixed when the session begins.
 struct SessionPolicy {
   enum class WhenLost : std::uint8_t {
     reclaim,  ///< another worker may claim it
-    fail,     ///< its work fails with session_lost; nobody else may ever claim this generation
+    fail,     ///< its activities fail with session_lost; no other worker may ever claim this generation
   };
   std::string queue{};       ///< of its activities that name none
-  std::string connection{};  ///< stored and echoed
+  std::string connection{};  ///< a text for its activities: ctx.connection()
   std::vector<std::string> requirements{};
-  std::optional<Duration> lease{};         ///< unset: what the claimer says
-  std::optional<Duration> idle_timeout{};  ///< unset: what the claimer says; `never`: none
+  std::optional<Duration> lease{};         ///< unset: RuntimeOptions::session_lease of its owner
+  std::optional<Duration> idle_timeout{};  ///< unset: session_idle_timeout of its owner; `never`: none
   Duration ttl = never;                    ///< from its beginning, never extended
   std::uint32_t max_concurrent = 0;        ///< activities at once; 0 = no limit
   WhenLost when_lost = WhenLost::reclaim;
@@ -38,33 +38,33 @@ std::string_view to_string(SessionPolicy::WhenLost when) noexcept;
 enum class SessionStatus : std::uint8_t {
   unclaimed,
   active,   ///< owned, with an unexpired lease
-  lapsed,   ///< owned, the lease is over
+  lapsed,   ///< owned, but the lease is over
   expired,  ///< its time to live passed
   closed,
   failed,  ///< lost under `fail`, or aborted
 };
 std::string_view to_string(SessionStatus state) noexcept;
 
-/// Why a session changed, in the log and in its record.
+/// Why a session changed: in the session log, in its record, in events and hooks.
 enum class SessionReason : std::uint8_t {
   none,
-  work,         ///< claimed for an item
-  acquired,     ///< claimed by acquire_session
-  taken_back,   ///< by a new incarnation of the same node
-  idle,         ///< released: nothing to do for its idle timeout
-  drained,      ///< released: its owner stops
-  displaced,    ///< released to make room for one that waits
-  handed_over,  ///< released: another worker has the handler that its work needs
-  operated,     ///< released or closed by a person
-  owner_lost,   ///< the lease of a `fail` session was over for too long
-  owner_restarted,
-  drain_deadline,
+  work,             ///< claimed for an activity
+  acquired,         ///< claimed by Runtime::acquire_session()
+  taken_back,       ///< claimed by its former node, which was started again
+  idle,             ///< released: no activity for its idle timeout
+  drained,          ///< released: its owner stops
+  displaced,        ///< released to make room for a session whose work waits
+  handed_over,      ///< released: another worker has the code for its next activity
+  operated,         ///< released or closed by a client
+  owner_lost,       ///< lost: its owner did not renew it, and no other worker may take over
+  owner_restarted,  ///< its owner was started again
+  drain_deadline,   ///< lost: its owner stopped, and could not save it
   ttl,
   closed_by_code,
-  opener_ended,
+  opener_ended,  ///< closed: the instance that opened it has ended
   aborted,
-  swept,   ///< the record was removed
-  lapsed,  ///< claimed: the lease of the one who had it was over
+  swept,   ///< its record was removed
+  lapsed,  ///< claimed: the lease of the worker before was over
 };
 std::string_view to_string(SessionReason reason) noexcept;
 
@@ -74,20 +74,20 @@ struct SessionInfo {
   SessionStatus state = SessionStatus::unclaimed;
   bool orphaned = false;  ///< lapsed, and the owner's registration is stale or missing
   SessionReason reason = SessionReason::none;
-  std::string note{};   ///< what an activity said when it aborted
-  std::string owner{};  ///< node; after the end: who held it then
+  std::string note{};   ///< the reason that an activity gave to abort_session()
+  std::string owner{};  ///< node; after the end: the last one
   WorkerKey worker{};
   Generation generation{};
-  /// The generation in which its last owner began to hold it: since then nobody else has. What that worker
-  /// keeps in memory from there on is still true.
+  /// The generation in which its last owner began to hold it. No other worker has held it since, so what that
+  /// worker has in memory since then is current.
   Generation held_since{};
-  /// A person wants its owner to give it up: for this node, or for whoever needs it when this is empty. Of
-  /// one that nobody owns: it is kept for this node.
+  /// Set by Client::release_session() (empty) and move_session() (the node) until the owner has released it.
+  /// Of a session without an owner: only this node may claim it for a while.
   std::optional<std::string> wanted{};
   SessionPolicy policy{};
   Duration lease_left{};  ///< 0 when over
   std::optional<Duration> ttl_left{};
-  Duration quiet_for{};      ///< since its last activity, as far as claims and renewals have told
+  Duration quiet_for{};      ///< since its last activity, as of its last claim or renewal
   std::string opened_by{};   ///< instance id, may be empty
   std::uint64_t queued = 0;  ///< ready or backing off
   std::uint64_t in_flight = 0;
@@ -99,8 +99,8 @@ struct SessionInfo {
   friend bool operator==(const SessionInfo&, const SessionInfo&) = default;
 };
 
-/// The state of a session in a word, as operators know it: unclaimed, active, expired (its lease or its time
-/// to live is over), orphaned (its lease is over, and its worker is gone), closed, failed.
+/// The state of a session in one word: unclaimed, active, expired (its lease or its time to live is over),
+/// orphaned (its lease is over, and its worker is gone), closed, failed.
 std::string_view session_status(const SessionInfo& session) noexcept;
 
 /// One line of the append-only session log.
@@ -137,19 +137,19 @@ enum class SessionReleased : std::uint8_t {
   asked,     ///< its owner was asked to save it and to give it up
   released,  ///< nobody owns it any more
   free,      ///< nobody owned it
-  there,     ///< the node that is to have it has it already
+  there,     ///< the node that it was to move to holds it already
 };
 std::string_view to_string(SessionReleased answer) noexcept;
 
-/// Which sessions to list, by id. What is not set does not filter.
+/// Which sessions to list, in the order of their ids. Unset members don't filter.
 struct SessionFilter {
   std::vector<SessionStatus> states{};
-  std::optional<std::string> owner{};  ///< node; of one that has ended: who held it then
+  std::optional<std::string> owner{};  ///< node; of a session that has ended: the last one
   std::optional<std::string> queue{};  ///< of its policy; "" is the default queue
   std::string after{};                 ///< those that come after this id
   std::size_t limit = 100;
 
-  /// Whether it is one of them, wherever it stands in their order.
+  /// Whether a session matches, apart from `after` and `limit`.
   [[nodiscard]] bool takes(SessionStatus state, const std::string& its_owner,
                            const std::string& its_queue) const;
 };
@@ -159,7 +159,7 @@ struct SessionCounts {
   std::uint64_t unclaimed = 0;
   std::uint64_t active = 0;
   std::uint64_t lapsed = 0;
-  std::uint64_t orphaned = 0;  ///< those of the lapsed ones whose owner is gone
+  std::uint64_t orphaned = 0;  ///< the lapsed ones whose owner is gone
   std::uint64_t expired = 0;   ///< by their time to live
   std::uint64_t closed = 0;
   std::uint64_t failed = 0;

@@ -9,9 +9,9 @@
 //     return talk.lines.size();
 //   });
 //
-// The object is made when an activity first asks for it after its worker began to hold the session, and
-// destroyed once the session has left this worker and the last activity in it has ended. Whoever holds the
-// session next gets what was saved.
+// The object is made when an activity first asks for it after its worker claimed the session, and destroyed
+// once the session has left this worker and the last activity that uses it has ended. The next owner gets
+// what was saved.
 #pragma once
 
 #include <holdfast/activity_context.hpp>
@@ -33,24 +33,24 @@ namespace holdfast {
 
 /// When the state of a session is saved.
 enum class SaveState : std::uint8_t {
-  /// When the session leaves its worker in peace: idle, displaced, drained, handed over. A worker that dies
-  /// takes along what changed since then.
+  /// When the session is released: idle, displaced, drained, handed over. When a worker dies, changes since
+  /// its claim are lost.
   when_handed_over,
-  /// Also with the completion of each activity that used it, in the same transaction: what an activity
-  /// changed and its result are recorded together, or not at all. An attempt that fails changes nothing: the
-  /// object is made anew from what was saved last. One that completes after its worker has lost the session
-  /// does not count either: it runs again where the session is then. Until the store has the result, other
-  /// activities of the session wait for the state.
+  /// Also with each activity that used it, in the transaction that records its completion: the result of an
+  /// activity and its changes are recorded together, or neither. After an attempt that fails, the object is
+  /// made anew from what was saved last. An attempt that completes after its worker has lost the session does
+  /// not count: it runs again at the present owner. Until the store has the result, other activities of the
+  /// session wait for the state.
   with_each_activity,
 };
 
-/// What the state of a session is made from.
+/// The input of SessionStateOptions::make.
 struct SessionStart {
   std::string id{};
   Generation generation{};
-  std::optional<Payload> last_saved{};  ///< by this worker or another; under the name of this state
+  std::optional<Payload> last_saved{};  ///< by this worker or another, under the name of this state
 
-  /// The same as an S, if there is any; throws DecodeError.
+  /// The saved state as an S; nothing if nothing was saved. Throws DecodeError.
   template <class S>
   [[nodiscard]] std::optional<S> saved() const {
     if (!last_saved) return std::nullopt;
@@ -58,21 +58,22 @@ struct SessionStart {
   }
 };
 
-/// How the state of a session is made and saved. These functions are called by threads that run activities,
-/// of different sessions at once.
+/// How the state of a session is made and saved. Threads that run activities call these functions, for
+/// different sessions at once.
 template <class T>
 struct SessionStateOptions {
-  /// Makes it; when it throws, so does SessionState::in(), and the next one tries again. A DecodeError for
-  /// what was saved becomes one that names the state and the session (`state_unreadable`). Empty: T().
+  /// Makes the object (hydrates it). When it throws, so does SessionState::in(), and the next call tries
+  /// again. A DecodeError for the saved state is rethrown with the names of state and session
+  /// (`state_unreadable`). Empty: T().
   std::function<T(const SessionStart&)> make{};
-  /// What another worker needs to make it again. Empty: it is lost when the session leaves. When it throws,
-  /// the attempt fails that it was called for (`state_not_saved`), or the session stays, and it is called
-  /// again later.
+  /// Returns what another worker needs to make the object again (a checkpoint). Empty: the state is lost when
+  /// the session leaves. When it throws while an activity completes, that attempt fails (`state_not_saved`);
+  /// when it throws while the session is about to leave, the session stays, and it is called again later.
   std::function<Payload(const T&)> save{};
   SaveState save_when = SaveState::when_handed_over;
 };
 
-/// Saves a T by its codec, and begins with T() where nothing was saved.
+/// Saves a T by its codec; begins with T() if nothing was saved.
 template <class T>
 SessionStateOptions<T> saved_by_codec(SaveState when = SaveState::when_handed_over) {
   return {.make = [](const SessionStart& start) { return start.saved<T>().value_or(T()); },
@@ -80,9 +81,9 @@ SessionStateOptions<T> saved_by_codec(SaveState when = SaveState::when_handed_ov
           .save_when = when};
 }
 
-/// Whether several activities of a session may use a T at once. A type says so by a member
-/// `using ConcurrentState = void;`, or by a specialisation of this. For others, the first activity that asks
-/// for any state of its session has the session's states to itself until it ends.
+/// Whether several activities of a session may use a T at once. A type declares it by a member
+/// `using ConcurrentState = void;`, or by a specialisation of this. For other types, the first activity that
+/// asks for a state of its session has all states of the session to itself until it ends.
 template <class T>
 inline constexpr bool is_concurrent_state = requires { typename T::ConcurrentState; };
 
@@ -153,24 +154,23 @@ std::shared_ptr<const SessionStateCode> make_session_state(std::string_view name
 
 }  // namespace detail
 
-/// A handle for the state of sessions, made by Runtime::session_state(). Copies mean the same; activities
-/// capture one.
+/// A handle for the states of sessions, made by Runtime::session_state(). Copies refer to the same states;
+/// activities capture one.
 template <class T>
 class SessionState {
  public:
   explicit SessionState(std::shared_ptr<const detail::SessionStateCode> code) : code_(std::move(code)) {}
 
   /// The object of the session that this activity belongs to, made if it is not there yet. It may be used
-  /// until the activity ends. Unless T is concurrent, this waits until no other activity of the session has
-  /// it; when the activity is asked to stop in the meantime, it throws ActivityFailure ("stopped"). A
-  /// coroutine can't wait here: it throws ActivityFailure ("state_busy") instead, which is retried;
-  /// when_free() spares it that. Throws ActivityFailure ("no_session", not retried) when the activity has no
-  /// session.
+  /// until the activity ends. Unless T is concurrent, this waits until no other activity of the session uses
+  /// it. Throws ActivityFailure: "stopped" when the activity is cancelled while it waits; "state_busy", which
+  /// is retried, in a coroutine, which can't wait here and should use when_free(); "no_session", which is not
+  /// retried, when the activity has no session.
   [[nodiscard]] T& in(ActivityContext& ctx) const { return *static_cast<T*>(ctx.session_state(*code_)); }
 
   /// The same for coroutines, which hold no thread while they wait:
   ///   Talk& talk = co_await talks.when_free(ctx);
-  /// Who waits longest has no right to be the next. Needs holdfast/asio.hpp.
+  /// Waiting is not fair: the coroutine that waits longest need not be the next. Needs holdfast/asio.hpp.
   template <class Where = detail::InCoroutine>
   [[nodiscard]] auto when_free(ActivityContext& ctx) const {
     return detail::StateAwait<Where>::template of<T>(ctx.stop_token(),
@@ -183,16 +183,16 @@ class SessionState {
   std::shared_ptr<const detail::SessionStateCode> code_;
 };
 
-/// A session came to this worker, or left it.
+/// A session was claimed by this worker, or has left it.
 struct SessionNotice {
   std::string id{};
   Generation generation{};
-  SessionReason reason = SessionReason::none;  ///< why it came, or why it left
-  std::string previous_owner{};                ///< of one that came: the node that had it before, if any
+  SessionReason reason = SessionReason::none;  ///< why it was claimed, or why it left
+  std::string previous_owner{};                ///< of a claim: the node that held it before, if any
 };
 
-/// What wants to know. Called one after the other, in the order in which it happened, by a thread that runs
-/// activities; what it throws is logged.
+/// Called for one change after the other, in their order, by a thread that runs activities; what it throws is
+/// logged.
 using SessionHook = std::function<void(const SessionNotice&)>;
 
 }  // namespace holdfast

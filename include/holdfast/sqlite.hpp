@@ -13,10 +13,10 @@ class FaultPlan;
 class Logger;
 class Store;
 
-/// What a power cut may take. A crash of the process alone loses nothing under any of them.
+/// What a power cut may lose. A crash of the process alone loses nothing with any of them.
 enum class Durability : std::uint8_t {
   full,    ///< nothing that was answered is lost: each commit waits for the disk
-  normal,  ///< the last commits may be lost, all of them or none from some moment on; the file stays whole
+  normal,  ///< the last commits may be lost, all from some moment on; the file stays whole
   off,     ///< the file itself may be damaged
 };
 
@@ -24,9 +24,9 @@ struct SqliteOptions {
   std::string ns = "default";
   /// False: a file that doesn't exist is an error (StoreOpenError, missing).
   bool create = true;
-  /// True: nothing is made or upgraded, and calls that would change something are refused (ClientError,
-  /// invalid). For those who only look; the file has to be writable all the same, as all who use it take
-  /// part in its locks.
+  /// True: nothing is created or upgraded, and calls that would change something are refused (ClientError,
+  /// invalid). For tools that only look. The user still needs write access to the file: readers take part in
+  /// SQLite's locks.
   bool read_only = false;
   Durability durability = Durability::full;
   /// How long a call waits for another process that writes, before it answers `unavailable`.
@@ -38,8 +38,8 @@ struct SqliteOptions {
   Logger* logger = nullptr;
 };
 
-/// Opens `path`, or makes it, readable and writable by its owner alone; ":memory:" is a database of its own
-/// that lives as long as the store. Throws StoreOpenError when it can't be used, having changed nothing.
+/// Opens the file `path`, or creates it with mode 0600; ":memory:" is a new database that lives as long as
+/// the store. Throws StoreOpenError when it can't be used, having changed nothing.
 std::shared_ptr<Store> sqlite(const std::string& path, SqliteOptions options = {});
 
 }  // namespace holdfast

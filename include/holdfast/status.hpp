@@ -1,4 +1,4 @@
-// How instances stand, and when an id may be used again.
+// The status of instances, and when an id may be reused.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@ namespace holdfast {
 /// The numbers are in stores: new ones need a migration.
 enum class Status : std::uint8_t {
   running,
-  suspended,  ///< by request: it goes on when it is resumed
-  parked,     ///< its code can't go on, until it is woken
+  suspended,  ///< reserved: no call makes an instance suspended yet
+  parked,     ///< its code does not fit its history, or did not come back; workers that start try it again
   completed,
   failed,
   cancelled,
@@ -19,8 +19,8 @@ enum class Status : std::uint8_t {
 std::string_view to_string(Status status) noexcept;
 [[nodiscard]] constexpr bool has_ended(Status status) noexcept { return status >= Status::completed; }
 
-namespace store {  // g++ 12 takes its `never` for holdfast::never beside that
-/// When an id that exists may begin a new life. The former one is removed then, and its history with it.
+namespace store {  // in holdfast, g++ 12 takes its `never` for holdfast::never
+/// When an id that exists may begin a new life. The former instance is removed then, with its history.
 enum class Reuse : std::uint8_t {
   never,
   after_failure,  ///< when the former life ended other than completed

@@ -1,6 +1,5 @@
-// Store: what keeps instances, messages, activities, sessions and their locks. This is the contract that all
-// stores fulfil; docs/writing-a-store.md explains it at length, and the conformance suite of the test kit
-// checks it.
+// Store: keeps instances, messages, activities, sessions and their locks. This is the contract of all stores;
+// docs/writing-a-store.md introduces it, and the conformance suite of the test kit checks it.
 #pragma once
 
 #include <holdfast/clock.hpp>
@@ -27,35 +26,35 @@
 
 namespace holdfast {
 
-/// A store is dumb and fast: it keeps rows, locks and clocks, and knows nothing of orchestrations. Ids,
-/// tokens, stamps, event numbers and routing fields are given to it; bodies are bytes that it never looks
-/// into.
+/// A store keeps rows, locks and time, and knows nothing of orchestrations. Ids, tokens, stamps, event
+/// numbers and routing fields are passed in; bodies are bytes that it never looks into. An *item* is one
+/// element of a batch; where activities are fetched, one activity.
 ///
 /// *Threads.* Any thread may call at any time. A call may block for a commit; none waits for work. Concurrent
 /// calls share transactions. Nothing is answered before it is durable.
 ///
-/// *Batches.* Each item of a span succeeds or fails alone, the answers stand in the order of the items. An
-/// item whose answer is an error has changed nothing, except after `unavailable`: then it may or may not have
-/// happened, and all that the caller knows about it is in doubt.
+/// *Batches.* Each item of a span succeeds or fails alone; the answers are in the order of the items. An item
+/// whose answer is an error has changed nothing, except after `unavailable`: then it may or may not have
+/// happened.
 ///
-/// *Time.* Two clocks, both the store's. Lease time never steps: locks, leases, delays and deadlines.
-/// Calendar time is the time on the wall: timers, and what is shown to people. Only durations of lease time
-/// cross this interface. A caller counts a lease from before its request was sent: that can only end it
-/// early.
+/// *Time.* Two clocks, both the store's. Lease time never steps: it is for locks, leases, delays and
+/// deadlines. Calendar time is wall-clock time: for timers, and for what is shown to people. Only durations
+/// of lease time cross this interface. A caller counts a lease from before its request was sent, so it can
+/// only end early for the caller.
 ///
-/// *Locks.* Rows stay until they are answered. A lock is a token that the caller made, and a lease. Once the
-/// lease is over, anyone may take the row, with the delivery one higher; until somebody does, the token still
-/// counts, and renewing it brings it back to life.
+/// *Locks.* Rows stay until they are answered. A lock is a token made by the caller, and a lease. Once the
+/// lease is over, any worker may take the row, with the delivery one higher; until one does, the token still
+/// counts, and renewing it begins the lease again.
 ///
-/// *Names* were checked by the caller (detail/names.hpp). A store is opened for one namespace and sees
-/// nothing of the others.
+/// *Names* are checked by the caller (detail/names.hpp). A store is opened for one namespace and sees nothing
+/// of the others.
 ///
 /// *Ready.* A running instance is ready while it has a message other than a delivery or news, or one of these
-/// for an address that it waits for. A suspended or parked one: only by control messages. One that has ended:
-/// only by start messages; all others are dropped when they come. An instance is in the hands of one worker
-/// at a time.
+/// for an address that it waits for. A suspended or parked instance becomes ready by control messages only,
+/// and one that has ended by start messages only; all others are dropped when they arrive. An instance is
+/// locked by one worker at a time.
 ///
-/// *Order.* Ready instances and items are given out in the order in which they became ready, items of higher
+/// *Order.* Ready instances and items are handed out in the order in which they became ready, items of higher
 /// priority first.
 class Store {
  public:
@@ -65,7 +64,7 @@ class Store {
   [[nodiscard]] virtual const std::string& ns() const noexcept = 0;
   /// The clock that deadlines of Listener::wait() belong to.
   [[nodiscard]] virtual const Clock& clock() const noexcept = 0;
-  /// What it is, for people: "sqlite app.db (synchronous=FULL)".
+  /// For logs: "sqlite app.db (synchronous=FULL)".
   [[nodiscard]] virtual std::string description() const = 0;
 
   // ---- workers --------------------------------------------------------------------------------
@@ -76,10 +75,10 @@ class Store {
   /// Sessions of older incarnations that are not draining: those that may be re-claimed become unclaimed at
   /// once, and only this node may claim them for NewWorker::take_back_within, but no longer than their lease
   /// would have lasted (its claim is `taken_back`); `fail` ones are lost (`owner_restarted`).
-  /// One that drains may renew and release what it has until it is done. The others hear of it by
-  /// kActivities: a session may be due to it whose work its owner has no handler for.
+  /// An older incarnation that drains may renew and release what it has until it is done. Other workers are
+  /// woken by kActivities: one may own a session whose work it has no handler for, and the new one has.
   virtual StoreResult<WorkerKey> join(const store::NewWorker& info) = 0;
-  /// It lives, and says so. `not_found` when its registration was removed as stale: join again.
+  /// A sign of life. `not_found` when its registration was removed as stale: join again.
   virtual StoreResult<void> refresh(WorkerKey worker, bool draining) = 0;
   /// Removes the registration. What it has locked stays locked until its leases end; sessions that may be
   /// re-claimed until the next sweep.
@@ -90,16 +89,16 @@ class Store {
 
   /// Locks up to `max` ready instances whose code the worker has, and returns them with their messages: for
   /// an instance that is fetched anew all of them, in the order of their ids; for one in `held` that got
-  /// news, those after `seen`. Held instances don't count towards `max`, and are returned only if their token
+  /// more, those after `seen`. Held instances don't count towards `max`, and are returned only if their token
   /// is still the lock; they are locked for `lease` from now on, too. Timers that are due become messages
   /// first, then delayed messages, each earliest first.
   ///
-  /// A caller that got no answer does not know what is locked for it. It repeats the call with the same
-  /// token, and says so: what is locked by this token is released, as if by release_turns, before anything
-  /// is handed out, perhaps the same.
+  /// A caller that got no answer does not know what is locked for it. It repeats the call with the same token
+  /// and `repeated`: what is locked by this token is released, as if by release_turns, before anything is
+  /// handed out, which may be the same again.
   virtual StoreResult<store::FetchedTurns> fetch_turns(const store::TurnRequest& request) = 0;
 
-  /// Commits turns. `lost` when the lock or the stamp is not the one named, or a row of `completed` is not
+  /// Commits turns. `lost` when the lock or the stamp is not the one given, or a row of `completed` is not
   /// locked by the token given or requires a save that is refused; `invalid` for new activities or timers of
   /// an instance that has ended. Then nothing of this turn has happened. Otherwise all of it has, in this
   /// order: the segment; messages consumed and set aside; local completions (rows deleted, sessions saved or
@@ -108,26 +107,26 @@ class Store {
   /// starts, messages (which may be for what was just started, or kept for an id that doesn't exist yet) and
   /// answers; custom status; waits; status; the end.
   ///
-  /// *Hand-off.* A new activity with the wish is locked at once if a fetch by this worker could have taken it
-  /// now: handler, queue, and for a session that this worker owns it, with an unexpired lease and room under
-  /// its concurrency limit. Never past a ready item of the same session, nor past a ready item of higher
-  /// priority that this worker could take. It never claims a session. A turn that ends its execution hands
-  /// nothing off.
+  /// *Hand-off.* A new activity with `hand_off` is locked at once if a fetch by this worker could take it
+  /// now: the worker has the handler, serves the queue, and, if there is a session, owns it with an unexpired
+  /// lease and room under its concurrency limit. A hand-off never passes a ready item of the same session,
+  /// nor one of higher priority that this worker could take, and never claims a session. A turn that ends its
+  /// execution hands nothing off.
   ///
   /// *Sessions.* An activity whose session is closed, expired or failed is not queued: the instance gets
-  /// `taken` in this commit. One whose session is missing begins it, unless its policy forbids: then the item
-  /// waits for the session. One that was closed and is not on record counts as missing, unless the activity's
-  /// policy forbids to begin it: then it is closed.
+  /// `taken` in this commit. An activity whose session is missing creates it, unless its policy forbids that
+  /// (`create_if_missing`): then it waits for the session. A session that was closed and is not `on_record`
+  /// counts as missing, unless the activity's policy forbids to create it: then it counts as closed.
   ///
-  /// *The end.* With InstanceEnd or NextExecution, all activities and timers of the execution that are left
-  /// go as if cancelled by this commit, with the reason that fits. InstanceEnd drops all unread messages
+  /// *The end.* With InstanceEnd or NextExecution, all remaining activities and timers of the execution are
+  /// cancelled by this commit, with the reason that fits. InstanceEnd drops all unread messages
   /// except starts, closes the sessions that the instance opened (unless they outlive it) and releases the
   /// lock. NextExecution drops outcomes, timers and answers of the old execution; deliveries and controls
   /// stay.
   virtual std::vector<StoreResult<store::Committed>> commit_turns(
       const store::CommitRequest& request, std::span<const store::TurnCommit> commits) = 0;
 
-  /// Gives locks back without a commit. `lost` when the token is not the lock.
+  /// Releases locks without a commit. `lost` when the token is not the lock.
   virtual std::vector<StoreResult<void>> release_turns(std::span<const store::TurnRelease> releases) = 0;
 
   /// History of one execution after `after`, in order, up to about `max_bytes` and at least one segment;
@@ -140,33 +139,34 @@ class Store {
 
   // ---- activities -----------------------------------------------------------------------------
 
-  /// Locks up to `max` items that this worker may take: free ones of its handlers and queues; those of
-  /// sessions that it owns; and those of sessions that it claims here: unclaimed or lapsed under `reclaim`,
-  /// requirements covered, below the worker's session limit (sessions owned with an unexpired lease), at most
-  /// its share of the claimable sessions among the live workers (rounded up; those that drain don't count).
-  /// `next_due` is 0 when only that share was in the way. A claim happens only together with the lock of an
-  /// item. An item is admitted by queue, then requirements, then session, then the session's concurrency
-  /// limit (unexpired locks of all generations).
+  /// Locks up to `max` items that this worker may take: those without a session, of its handlers and queues;
+  /// those of sessions that it owns; and those of sessions that it claims here. It claims sessions that are
+  /// unclaimed, or lapsed under `reclaim`, whose requirements it covers, while it is below its session limit
+  /// (sessions owned with an unexpired lease), and at most its share of the claimable sessions among the live
+  /// workers (rounded up; those that drain don't count). `next_due` is 0 when only that share was in the way.
+  /// A claim happens only together with the lock of an item. An item is admitted by queue, then requirements,
+  /// then session, then the session's concurrency limit (unexpired locks of all generations).
   ///
   /// A call that got no answer is repeated as with turns: what is locked by this token is put back, as if by
   /// PutBack, before anything is handed out. Sessions that the lost call claimed stay claimed.
   virtual StoreResult<store::FetchedActivities> fetch_activities(const store::ActivityRequest& request) = 0;
 
-  /// Answers attempts. `gone` when the row was taken away (the reason is known for as long as the cancel
-  /// record is), `lost` when it is locked by another token, or when a save that it requires is refused.
+  /// Records the outcomes of attempts. `gone` when the row was deleted (the reason is known for as long as
+  /// the cancel record is), `lost` when it is locked by another token, or when a save that it requires is
+  /// refused.
   virtual std::vector<StoreResult<void>> finish_activities(
       std::span<const store::ActivityResult> results) = 0;
 
-  /// Keeps locks for `lease` from now on. An activity of a session's current generation extends the session's
-  /// lease too. Turns: `lost`. Activities: `gone` or `lost`. Only these mean that the lock is no longer the
-  /// caller's. A lease that was over begins again if nobody has taken it since; an activity of a session
-  /// whose concurrency limit was reached by others meanwhile is `lost`.
+  /// Renews locks for `lease` from now on. An activity of a session's current generation also extends the
+  /// lease of the session. The caller has lost a lock only if the answer is `lost`, or `gone` (activities). A
+  /// lease that was over begins again if no other worker has taken the row since; an activity whose session
+  /// has reached its concurrency limit with others meanwhile is `lost`.
   virtual std::vector<StoreResult<void>> renew_turns(WorkerKey worker, Duration lease,
                                                      std::span<const store::TurnRenewal> turns) = 0;
   virtual std::vector<StoreResult<void>> renew_activities(
       WorkerKey worker, Duration lease, std::span<const store::ActivityRenewal> activities) = 0;
 
-  /// Activities of this worker that were taken away while they ran, and that it has not acknowledged.
+  /// Activities of this worker that were cancelled while they ran, and that it has not acknowledged.
   virtual StoreResult<std::vector<store::CancelRecord>> cancel_records(WorkerKey worker) = 0;
   /// `acknowledged` and `abandoned` are shown until the lease that the activity had is over.
   virtual StoreResult<void> acknowledge_cancels(std::span<const store::CancelAcknowledgement> cancels) = 0;
@@ -185,25 +185,25 @@ class Store {
                                                         std::span<const store::SessionRenewal> holds) = 0;
   /// `lost` and `gone` as above. `conflict` when an activity of the session runs on this worker; when it is
   /// idle or displaced and something of it is queued; or when a `fail` session that has run an activity in
-  /// this generation is released without a save. What former owners still run is not waited for. Work that is
-  /// queued makes it claimable.
+  /// this generation is released without a save. Activities that former owners still run don't matter. Queued
+  /// work makes the session claimable at once.
   virtual std::vector<StoreResult<void>> release_sessions(
       WorkerKey worker, std::span<const store::SessionRelease> releases) = 0;
-  /// Ends a session: queued items fail with session_closed, what is in flight may finish. False when it had
-  /// ended already; `not_found` when there is none.
+  /// Ends a session: queued items fail with session_closed, running ones may finish. False when it had ended
+  /// already; `not_found` when there is none.
   virtual StoreResult<bool> close_session(std::string_view id, store::SessionReason reason) = 0;
-  /// A person wants a session to leave its owner, which hears of it by kCancels, finds it in
+  /// An operator asks for a session to leave its owner. The owner is woken by kCancels, finds the session in
   /// wanted_sessions(), and releases it as soon as it can; that release is `operated`, whatever reason it
-  /// gives. With `force`, and of one whose lease is over, it is released here, without a save. A wish for a
-  /// node keeps the session for that node, from its release on, for `keep_for`, and as long from being swept
-  /// away. A later wish takes the place of the one before; a claim fulfils it, the end of the session ends
-  /// it. `conflict` when the session has ended; when it is a `fail` session whose lease is over, or, with
-  /// `force`, that has run an activity in this generation; and when no worker of the node is at work.
+  /// gives. With `force`, or when its lease is over, the session is released by this call, without a save. A
+  /// wish that names a node reserves the session for that node for `keep_for` from its release on; it is not
+  /// swept in that time. A later wish replaces the one before; a claim fulfils it, the end of the session
+  /// removes it. `conflict` when the session has ended; when it is a `fail` session whose lease is over, or,
+  /// with `force`, that has run an activity in this generation; and when no worker of the node is at work.
   virtual StoreResult<store::WishAnswer> ask_for_session(std::string_view id,
                                                          const store::SessionWish& wish) = 0;
-  /// Those that this worker owns and that somebody asks for; by id.
+  /// Sessions of this worker that an operator has asked for; by id.
   virtual StoreResult<std::vector<store::SessionHold>> wanted_sessions(WorkerKey worker) = 0;
-  /// Forgets what was saved in a session; its owner's memory stays as it is. False when there was nothing;
+  /// Deletes the saved state of a session; its owner's memory stays as it is. False when there was none;
   /// `not_found` when there is no such session.
   virtual StoreResult<bool> discard_session_state(std::string_view id) = 0;
   /// A `fail` session of this worker that can't be handed over is lost now, with this reason.
@@ -222,10 +222,10 @@ class Store {
 
   // ---- clients --------------------------------------------------------------------------------
 
-  /// Starts instances. A request that took effect answers the key that it made, also when that life has ended
-  /// or is gone (then for `request_retention`, see sweep()). For an id that exists, the same fingerprint and
-  /// `never` answers the key that is there; else `conflict`, unless `reuse` allows a new life. Early
-  /// deliveries for the id become its messages.
+  /// Starts instances. A request that took effect is answered with the key that it made, also when that life
+  /// has ended or was deleted (then for `request_retention`, see sweep()). For an id that exists, the same
+  /// fingerprint and `never` give the existing key; otherwise `conflict`, unless `reuse` allows a new life.
+  /// Early deliveries for the id become its messages.
   virtual std::vector<StoreResult<store::StartAnswer>> start(
       std::span<const store::StartRequest> requests) = 0;
   /// Sends control messages and deliveries. Key 0: kept for an instance that doesn't exist yet. `not_found`
@@ -240,33 +240,33 @@ class Store {
   virtual StoreResult<std::vector<store::ExecutionView>> executions(InstanceKey key) = 0;
   /// A value of an instance; none when it has no such value.
   virtual StoreResult<std::optional<std::string>> value(std::string_view instance, std::string_view key) = 0;
-  /// Removes an instance and all that belongs to it; its running activities get a cancel record. `conflict`
-  /// when it has not ended and `force` is false; `not_found` when another life than `life` has the id (0:
-  /// whichever has it).
+  /// Removes an instance with everything that belongs to it; its running activities get a cancel record.
+  /// `conflict` when it has not ended and `force` is false; `not_found` when another life than `life` has the
+  /// id (0: whichever has it).
   virtual StoreResult<void> delete_instance(std::string_view instance, bool force, InstanceKey life = {}) = 0;
-  /// Removes the history of executions before the last `keep`; answers how many. The current one stays.
+  /// Removes the history of executions before the last `keep`; returns how many. The current one stays.
   virtual StoreResult<std::uint64_t> prune_executions(std::string_view instance, std::uint64_t keep) = 0;
   /// Removes the history of one execution; false when there is none. `conflict` for the current one, and for
-  /// those that are to come.
+  /// later ones.
   virtual StoreResult<bool> prune_execution(std::string_view instance, ExecutionNumber execution) = 0;
   virtual StoreResult<std::vector<store::SetAsideRow>> set_aside(std::uint64_t after, std::size_t limit) = 0;
 
-  // ---- keeping order --------------------------------------------------------------------------
+  // ---- housekeeping ---------------------------------------------------------------------------
 
-  /// Does what is due and nobody else does: fails items past their deadlines, expires sessions, declares
+  /// Housekeeping that no other call does: fails items past their deadlines, expires sessions, declares
   /// `fail` sessions lost, removes stale workers, old records, early deliveries past their time and the
-  /// remains of deleted instances; repairs. Any worker may call it at any time, and is never removed by its
-  /// own sweep. Others may be as late as the sweep itself, after an outage of the store: so a worker is
-  /// removed, and a `fail` session declared lost, only when sweeps of this handle saw it overdue for half of
-  /// the time after which it is stale, or of its lease. What they saw counts no more when a call of the
-  /// handle was answered `unavailable`, or when there was no sweep for the whole of that time. The leases of
-  /// sessions that may be re-claimed end when their owner is not registered any more.
+  /// remains of deleted instances; repairs inconsistent rows. Any worker may call it at any time, and is
+  /// never removed by its own sweep. After an outage of the store, other workers are as late as the caller.
+  /// So a worker is removed, and a `fail` session declared lost, only when sweeps of this handle have seen it
+  /// overdue for half of the time after which it is stale, or of its lease. These observations are void when
+  /// a call of the handle was answered `unavailable`, or when there was no sweep for the whole of that time.
+  /// The leases of sessions that may be re-claimed end when their owner is not registered any more.
   virtual StoreResult<store::Swept> sweep(const store::SweepRequest& request) = 0;
 
   /// A listener for `mask`; `worker` says whose cancels it wants (0: nobody's).
   virtual std::unique_ptr<store::Listener> listen(store::WorkMask mask, WorkerKey worker) = 0;
 
-  /// Everything, as of one moment.
+  /// Everything in the namespace, as of one moment.
   virtual StoreResult<store::StoreState> state() = 0;
 };
 

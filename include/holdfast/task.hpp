@@ -1,4 +1,5 @@
-// Task<T>: the coroutine type of orchestrations and of their helpers. Lazy: it runs when it is awaited.
+// Task<T>: the coroutine type of orchestrations and of their helper functions. Lazy: it runs when it is
+// awaited.
 //
 //   Task<int> total(Context& ctx, std::vector<std::string> urls) {
 //     int sum = 0;
@@ -26,7 +27,7 @@ class Task;
 
 namespace detail {
 
-/// void has no values; where one is needed it is this.
+/// Stands for void where a value is needed.
 template <class T>
 using Lifted = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 
@@ -34,12 +35,12 @@ using Lifted = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 template <class A>
 concept Durable = requires { typename std::remove_cvref_t<A>::HoldfastAwaitable; };
 
-/// Operations and tasks are awaited as rvalues, what may be awaited again as either.
+/// Operations and tasks are awaited as rvalues; what may be awaited again, as rvalue or lvalue.
 template <class A>
 concept AwaitedAs =
     Durable<A> && requires(A&& awaitable) { static_cast<A&&>(awaitable).operator co_await(); };
 
-/// The failure that an exception stands for. Rethrows nothing and never throws itself.
+/// The failure that an exception stands for.
 Failure failure_of(const std::exception_ptr& error) noexcept;
 void rethrow_if_cancelled(const std::exception_ptr& error);
 
@@ -104,7 +105,8 @@ struct TaskPromise<void> : TaskPromiseBase {
 
 [[noreturn]] void throw_moved_away();
 
-/// Runs a task to its first wait inside the frame that awaits it. True when it has to be waited for.
+/// Runs a task up to its first wait, on the stack of the frame that awaits it. True when it has not ended
+/// then.
 bool await_task(std::coroutine_handle<> task, PromiseBase& promise, FrameWaiter& waiter,
                 std::coroutine_handle<> frame, PromiseBase& parent);
 
@@ -138,8 +140,8 @@ struct TaskResultAwaiter : TaskAwaiter<T> {
 
 }  // namespace detail
 
-/// A coroutine that has not run yet. Await it once: the frame that awaits it goes on when it has ended, with
-/// its value or its exception. Destroying it destroys its frame; operations that it waits for are cancelled.
+/// A coroutine that has not run yet. Await it once: gives its value, or throws its exception. Destroying it
+/// destroys its frame; operations that it waits for are cancelled.
 template <class T>
 class [[nodiscard("a Task does nothing until it is awaited")]] Task {
  public:
@@ -159,7 +161,7 @@ class [[nodiscard("a Task does nothing until it is awaited")]] Task {
   }
 
   detail::TaskAwaiter<T> operator co_await() && noexcept { return {frame_}; }
-  /// Awaiting this gives a Result: a failure is a value. Cancelled is thrown on.
+  /// Awaiting this gives a Result: a failure is a value. Cancelled is rethrown.
   auto result() && noexcept;
   /// Awaiting this gives a Result in every case: Cancelled is a failure of category cancelled.
   auto settled() && noexcept;

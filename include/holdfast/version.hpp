@@ -1,4 +1,4 @@
-// The version of Holdfast, in the one place where it is written down. CMake and the packaging read it here.
+// The version of Holdfast. This is the only place: CMake and the packaging read it here.
 #pragma once
 
 #define HOLDFAST_VERSION_MAJOR 0

@@ -12,8 +12,7 @@
 
 namespace holdfast {
 
-/// What can be expected of a worker, judged by its last sign of life: one that was killed is not taken for
-/// alive until others remove it.
+/// Judged by its last sign of life: a worker that was killed is shown as dead even before others remove it.
 enum class WorkerStatus : std::uint8_t {
   alive,
   draining,  ///< alive, finishes what it has, and takes nothing new

@@ -1,4 +1,4 @@
-// The code of one activity without its types: how a worker begins it, and hears of its end.
+// The code of one activity without its types: how a worker begins it and is told of its end.
 #pragma once
 
 #include <holdfast/activity.hpp>
@@ -24,25 +24,25 @@ namespace holdfast::detail {
 
 class ActivityCall;
 
-/// Who has an attempt in hand, and wants to know how it ends.
+/// Told how an attempt ends.
 class ActivityHost {
  public:
-  /// Any thread, once for each call; what comes later is ignored.
+  /// Called from any thread; the first call for an attempt counts, later ones are ignored.
   virtual void ended(const std::shared_ptr<ActivityCall>& call, Result<Payload> result) = 0;
 
  protected:
   ~ActivityHost() = default;
 };
 
-/// How a handler says that an attempt has ended: once, from any thread. Copies are of the same attempt, and
-/// keep alive what its code may use, also after its worker has stopped waiting for it.
+/// Ends an attempt: called once, from any thread. Copies belong to the same attempt, and keep alive what its
+/// code may use, also after its worker has stopped waiting for it.
 class Completion {
  public:
   Completion(ActivityHost& host, std::shared_ptr<ActivityCall> call, std::shared_ptr<const void> owner)
       : host_(&host), owner_(std::move(owner)), call_(std::move(call)) {}
 
   void operator()(Result<Payload> result) const { host_->ended(call_, std::move(result)); }
-  /// With what the user's code threw.
+  /// With the exception of the user's code.
   void fail(const std::exception_ptr& error) const;
 
  private:
@@ -51,12 +51,12 @@ class Completion {
   std::shared_ptr<ActivityCall> call_;
 };
 
-/// One attempt to be run. Its parts are valid as long as a copy of its Completion is.
+/// One attempt to be run. Its members are valid as long as a copy of its Completion exists.
 struct ActivityTask {
   ActivityContext& ctx;
   const Payload& input;
   runtime::Executor& threads;  ///< for code that blocks
-  std::stop_token end{};       ///< fires when the grace after a request to stop is over; of coroutines only
+  std::stop_token end{};       ///< fires when the grace after the stop token is over; for coroutines only
   OperationKey key{};          ///< its idempotency key
 };
 
@@ -66,11 +66,11 @@ class ActivityCode {
   virtual ~ActivityCode() = default;
   /// Begins an attempt and returns; the code runs elsewhere.
   virtual void invoke(ActivityTask task, Completion completion) const = 0;
-  /// Whether it waits without a thread, and can be ended by ActivityTask::end.
+  /// Whether it holds no thread while it waits, and can be ended by ActivityTask::end.
   [[nodiscard]] virtual bool is_coroutine() const noexcept { return false; }
 };
 
-/// Code that has a thread of the worker from its begin to its end.
+/// Code that holds a thread of the worker from its beginning to its end.
 class BlockingActivity : public ActivityCode {
  public:
   void invoke(ActivityTask task, Completion completion) const final;
@@ -104,7 +104,7 @@ class FunctionActivity final : public BlockingActivity {
   F function_;
 };
 
-/// What an activity is whose function returns R, and the value it stands for. asio.hpp adds awaitables.
+/// How an activity is run whose function returns R, and the type of its result. asio.hpp adds awaitables.
 template <class R>
 struct ActivityForm {
   using Value = R;
@@ -150,14 +150,14 @@ inline constexpr bool is_activity<R (*)(ActivityContext&, P...)> = true;
 template <class C, class R, class... P>
 inline constexpr bool is_activity<R (C::*)(ActivityContext&, P...) const> = true;
 
-/// A function that comes with a word on how it is run.
+/// A function object that makes its ActivityCode itself, such as asio_activity().
 template <class F>
 concept SaysHowToRun = requires(F f) {
   { std::move(f).activity_code() } -> std::same_as<std::shared_ptr<const ActivityCode>>;
 };
 
-/// From a function, or an object with one call operator that is const: it runs in several threads at once.
-/// `how` is what the form of its result wants to know.
+/// From a function, or an object with one call operator, which is const since several threads call it at
+/// once. `how` is passed to the ActivityForm of its result.
 template <class F, class... How>
 std::shared_ptr<const ActivityCode> make_activity(F function, How... how) {
   if constexpr (SaysHowToRun<F>) {

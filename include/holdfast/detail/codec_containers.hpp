@@ -1,5 +1,5 @@
-// Codecs of the standard containers, of optional values and of choices. Equal values have equal text: what
-// has no order of its own is sorted.
+// Codecs of the standard containers, of optional values and of variants. Equal values have equal text:
+// unordered containers are sorted.
 #pragma once
 
 #include <holdfast/detail/codec_base.hpp>

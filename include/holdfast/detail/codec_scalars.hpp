@@ -1,4 +1,4 @@
-// Codecs of what JSON has a word for: booleans, numbers, text; and of bytes, enums and nothing at all.
+// Codecs of booleans, numbers, text, bytes, enums and std::monostate.
 #pragma once
 
 #include <holdfast/detail/codec_base.hpp>
@@ -94,7 +94,7 @@ struct Codec<std::string_view> : detail::ViewCodec<std::string_view> {};
 template <>
 struct Codec<const char*> : detail::ViewCodec<const char*> {};
 
-/// Nothing: what void becomes where a value is needed.
+/// Stands for void where a value is needed.
 template <>
 struct Codec<std::monostate> {
   static void write(JsonWriter& out, std::monostate) { out.null(); }

@@ -1,4 +1,4 @@
-// From options to operations: copies the texts, checks the names.
+// Makes descriptions of operations from options: copies the texts, checks names and values.
 #pragma once
 
 #include <holdfast/clock.hpp>
@@ -38,7 +38,7 @@ Described describe_sent_message(std::string_view instance, std::string_view mail
 Described describe_sent_cancel(std::string_view instance, std::string_view reason);
 Described describe_event(std::string_view name);
 Described describe_message(std::string_view mailbox);
-/// A look whether there is a message.
+/// try_receive(): a message, if there is one.
 Described describe_message_look(std::string_view mailbox);
 Described describe_session_opening(const SessionOptions& options);
 Described describe_session_closing(std::string_view id);
@@ -51,7 +51,7 @@ std::optional<Failure> why_unreadable(const Payload& payload) {
   if (value) return std::nullopt;
   return std::move(value).error();
 }
-/// Of an operation that waits for messages: those that it can't read are not for it.
+/// For an operation that waits for messages: it does not take those that `why_unreadable` refuses.
 Described readable_by(Described described, WhyUnreadable why_unreadable);
 template <class T>
 Described readable_as(Described described) {

@@ -86,7 +86,7 @@ inline constexpr bool has_signature =
 
 template <class R, class... P>
 std::shared_ptr<const OrchestrationCode> wrap_function(Task<R> (*function)(Context&, P...)) {
-  // Each is looked at; where one is wrong, what it says is all that the compiler has to say.
+  // All inputs are checked; if one is wrong, the compiler prints its message and no further errors.
   constexpr bool fine = (check_parameter<P>() & ... & true);
   if constexpr (fine) {
     return std::make_shared<FunctionCode<R, P...>>(function);

@@ -1,5 +1,4 @@
-// Rare<T>: like std::optional<T>, for what is big and seldom there. It takes the room of a pointer while it
-// is empty.
+// Rare<T>: like std::optional<T>, for large values that are rarely set. It has the size of a pointer.
 #pragma once
 
 #include <memory>
@@ -16,7 +15,7 @@ class Rare {
     return *this;
   }
 
-  /// Makes a T where there is none.
+  /// The value; makes a T() if there is none.
   T& ensure() {
     if (!value_) value_ = std::make_unique<T>();
     return *value_;

@@ -25,7 +25,7 @@ struct ActivityId {
   friend auto operator<=>(const ActivityId&, const ActivityId&) = default;
 };
 
-/// The session that an activity belongs to, and the policy that comes with it if the session begins here.
+/// The session that an activity belongs to, and the policy for it if this activity creates the session.
 struct SessionUse {
   std::string id{};
   SessionPolicy policy{};
@@ -38,11 +38,11 @@ struct NewActivity {
   std::string name{};
   std::string queue{};            ///< empty: the session's, else the default one
   int priority = 0;               ///< higher goes first
-  Duration start_within = never;  ///< each time that it is queued, a worker must take it within this
+  Duration start_within = never;  ///< the schedule-to-start timeout, each time that it is queued
   Duration total = never;         ///< no attempt starts later than this after the commit
   std::optional<SessionUse> session{};
   std::string body{};
-  bool hand_off = false;  ///< the wish to run it in this process at once
+  bool hand_off = false;  ///< lock it for the committing worker at once, if possible
   friend bool operator==(const NewActivity&, const NewActivity&) = default;
 };
 
@@ -53,7 +53,7 @@ struct SessionGrant {
   bool claimed = false;          ///< this call claimed the session
   bool same_owner = false;       ///< when claimed: the last owner was this worker, with no other in between
   std::string previous_owner{};  ///< when claimed: the node that held it before, if any
-  SessionReason reason{};        ///< when claimed: as in the log, why
+  SessionReason reason{};        ///< when claimed: why, as in the session log
   Duration lease{};              ///< until the session's lease ends
   Duration idle_timeout = never;
   SessionPolicy::WhenLost when_lost = SessionPolicy::WhenLost::reclaim;
@@ -87,19 +87,19 @@ struct ActivityRequest {
   bool repeated = false;
   Duration lease{};
   std::size_t max = 1;
-  /// Nothing but items of sessions that the worker owns: it claims no more. The same holds for a worker that
-  /// is registered as draining, whatever it asks for.
+  /// Fetch only items of sessions that the worker owns, and claim none. The same holds for a worker that is
+  /// registered as draining, whatever it asks for.
   bool owned_only = false;
 };
 
 struct FetchedActivities {
   std::vector<LockedActivity> activities{};  ///< higher priority first, then those that waited longest
-  Duration next_due = never;  ///< until something that this worker could take becomes due, lapses or backs on
-  bool left_behind = false;   ///< ready items that this worker may take were left, because of `max`
-  /// How long the oldest ready item waits whose session this worker could claim if it were not at its limit.
+  Duration next_due = never;  ///< until an item that this worker could take is due, or a lease of it lapses
+  bool left_behind = false;   ///< because of `max`, ready items that this worker may take were left
+  /// How long the oldest ready item has waited whose session this worker could claim if it had room.
   std::optional<Duration> wants_capacity{};
-  /// Sessions of this worker with ready items that it has no handler or queue for, nothing in flight, and a
-  /// live worker registered that could take them.
+  /// Sessions of this worker that have nothing in flight, and ready items which it has no handler or queue
+  /// for but another live worker has.
   std::vector<SessionHold> to_hand_over{};
 };
 
@@ -111,11 +111,11 @@ struct Retry {
   Duration delay{};
   std::string failure{};
 };
-/// Nothing was tried: put it back. Neither attempt nor delivery grows.
+/// It was not run: put it back. Neither attempt nor delivery grows.
 struct PutBack {
   Duration delay{};
 };
-/// Its body can't be read: kept aside with its bytes; the instance gets `taken(unreadable)`.
+/// Its body can't be decoded: set aside with its bytes; the instance gets `taken(unreadable)`.
 struct SetAside {
   std::string problem{};
 };
@@ -124,11 +124,11 @@ struct ActivityResult {
   ActivityId id{};
   LockToken token{};
   std::variant<Finished, Retry, PutBack, SetAside> result{};
-  std::optional<std::string> progress{};  ///< of its last heartbeat that had details, for who runs it next
+  std::optional<std::string> progress{};  ///< of its last heartbeat that had details, for the next attempt
   std::optional<SessionSave> save{};      ///< saved with it, if the generation is still current
   std::optional<std::string> abort_session{};  ///< the reason: its session fails, its own result counts
-  /// It took too long, and its code goes on: in a session that has a limit it counts as one that runs, and
-  /// leaves a cancel record for that, until this is acknowledged or its lease is over.
+  /// It timed out, and its code still runs: in a session with a concurrency limit it counts as running, by a
+  /// cancel record, until that is acknowledged or its lease is over.
   bool still_runs = false;
 };
 
@@ -138,7 +138,7 @@ struct ActivityRenewal {
   std::optional<std::string> progress{};  ///< a heartbeat with details
 };
 
-/// An activity that was running when it was taken away.
+/// An activity that was cancelled while it ran.
 struct CancelRecord {
   using State = CancelState;
   ActivityId id{};
@@ -147,7 +147,7 @@ struct CancelRecord {
   CancelReason reason = CancelReason::dropped;
   State state = State::requested;
   std::string owner{};  ///< the node that ran it; empty when that is no longer registered
-  Duration age{};       ///< since the commit that took it away
+  Duration age{};       ///< since the commit that cancelled it
   friend bool operator==(const CancelRecord&, const CancelRecord&) = default;
 };
 
@@ -169,14 +169,14 @@ struct ActivityView {
   std::uint32_t attempt = 1;
   std::uint32_t delivery = 0;
   Duration due_in{};             ///< until it may start; 0 = now or running
-  Duration gives_up_in = never;  ///< until it fails because nobody took it; of one that doesn't run
+  Duration gives_up_in = never;  ///< until it fails because no worker took it; of one that doesn't run
   std::uint32_t workers = 0;     ///< live ones that have its code and serve its queue
   std::string last_failure{};
   std::string progress{};
   friend bool operator==(const ActivityView&, const ActivityView&) = default;
 };
 
-/// Queued work of one kind. `workers` = 0: nobody alive can serve it, by the last sign of life of each.
+/// Activities of one name in one queue. `workers` counts live ones, by their last sign of life.
 struct QueueDepth {
   std::string queue{};
   std::string name{};

@@ -1,4 +1,4 @@
-// StoreError: what a store says when it doesn't do what it was asked.
+// StoreError: why a store refused a call, or could not answer it.
 #pragma once
 
 #include <holdfast/cancel_reason.hpp>
@@ -13,15 +13,15 @@ namespace holdfast {
 /// Callers decide by `kind` alone; `message` is for people.
 struct StoreError {
   enum class Kind : std::uint8_t {
-    lost,        ///< the lock is another's now, or the stamp is not the one expected: drop the frame, re-read
-    gone,        ///< the activity or session was taken away; `reason` says why. Stop working on it
-    superseded,  ///< a newer incarnation of this node has joined: stop fetching and claiming
-    conflict,    ///< the id is taken by something else
-    not_found,   ///< there is nothing with that id
-    invalid,     ///< the request itself is wrong; repeating it can't help
-    damaged,     ///< what it needs can't be read any more; nothing happened, and repeating it can't help
-    busy,  ///< somebody else has what it needs locked; nothing happened. Repeat later, go on with the rest
-    unavailable,  ///< nothing is known about the outcome: it may have happened. Repeat later, or re-read
+    lost,         ///< the token is not the lock, or the stamp is another: drop the frame, fetch again
+    gone,         ///< the activity was cancelled or the session has ended; `reason` says why. Stop its code
+    superseded,   ///< a newer incarnation of this node has joined: stop fetching and claiming
+    conflict,     ///< the id is taken by something else
+    not_found,    ///< there is nothing with that id
+    invalid,      ///< the request itself is wrong; repeating it can't help
+    damaged,      ///< a row that it needs can't be read; nothing happened, and repeating it can't help
+    busy,         ///< another transaction has locked a row that it needs; nothing happened. Repeat later
+    unavailable,  ///< the outcome is unknown: it may have happened. Repeat later, or read again
   };
   Kind kind = Kind::unavailable;
   std::string message{};
@@ -32,7 +32,7 @@ struct StoreError {
   }
 };
 
-/// Whether the same call may be answered later.
+/// Whether the same call may succeed later.
 constexpr bool may_pass(const StoreError& error) noexcept {
   return error.kind == StoreError::Kind::unavailable || error.kind == StoreError::Kind::busy;
 }

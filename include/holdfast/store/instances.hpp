@@ -1,4 +1,4 @@
-// Instances as clients and operators ask for them.
+// Instances: starting, messaging, listing and describing them, and housekeeping.
 #pragma once
 
 #include <holdfast/clock.hpp>
@@ -24,8 +24,8 @@ struct StartRequest {
   std::string instance{};
   CodeVersion code{};
   std::string body{};         ///< of the start message
-  RequestId request{};        ///< a repeated request is answered like the first
-  Fingerprint fingerprint{};  ///< of orchestration, version and input: equal ones are the same wish
+  RequestId request{};        ///< a repeated request gets the answer of the first
+  Fingerprint fingerprint{};  ///< of orchestration, version and input: equal ones ask for the same
   Reuse reuse = Reuse::never;
   Duration delay{};  ///< of the start message
 };
@@ -38,11 +38,11 @@ struct StartAnswer {
 
 struct ClientMessage {
   std::string instance{};
-  /// For this life of the id alone: `gone` when another has it, `not_found` when none has. Empty: whoever has
-  /// it.
+  /// For this life of the id only: `gone` when another life has it, `not_found` when none has. Empty: any
+  /// life.
   InstanceKey life{};
   NewMessage message{};  ///< control or delivery
-  RequestId request{};   ///< a repeated request is answered like the first, and takes effect once
+  RequestId request{};   ///< a repeated request gets the answer of the first, and takes effect once
   Duration delay{};
   Duration keep_early = std::chrono::hours(24);  ///< a delivery for an id that doesn't exist yet
   bool cancels = false;                          ///< the instance shows "cancel requested" from now on
@@ -66,14 +66,14 @@ struct InstanceView {
   friend bool operator==(const InstanceView&, const InstanceView&) = default;
 };
 
-/// What it waits for, and who could serve it.
+/// An instance, what it waits for, and how many workers could go on with it.
 struct InstanceDetail {
   InstanceView view{};
-  std::string locked_by{};  ///< node; empty when nobody runs it now
+  std::string locked_by{};  ///< node; empty when it is not locked
   std::uint32_t delivery = 0;
   std::vector<Address> waits{};
   std::vector<ActivityView> activities{};
-  std::vector<CancelRecord> cancels{};  ///< its activities that were taken away while they ran
+  std::vector<CancelRecord> cancels{};  ///< its activities that were cancelled while they ran
   std::vector<NewTimer> timers{};
   std::uint64_t unread = 0;              ///< messages that no turn has consumed
   std::optional<Duration> starts_in{};   ///< of one whose start is delayed: until then; 0 once it is due
@@ -95,8 +95,8 @@ struct InstanceFilter {
   std::size_t limit = 100;
 };
 
-/// By key, the highest first: that is the newest. A page that is short of its limit is the last one; there is
-/// more if, and only if, `next` is set.
+/// By key, the highest (newest) first. There is more if, and only if, `next` is set; a page with fewer than
+/// `limit` instances is the last one.
 struct InstancePage {
   std::vector<InstanceView> instances{};
   std::optional<InstanceKey> next{};
@@ -109,7 +109,7 @@ struct ExecutionView {
   friend bool operator==(const ExecutionView&, const ExecutionView&) = default;
 };
 
-/// What was put out of the way because nobody could read it.
+/// A row or message that could not be decoded, and was set aside.
 struct SetAsideRow {
   std::uint64_t number = 0;
   InstanceKey key{};
@@ -122,7 +122,7 @@ struct SetAsideRow {
 
 struct SweepRequest {
   WorkerKey worker{};
-  Duration worker_stale_after = std::chrono::seconds(60);  ///< of workers that don't say it themselves
+  Duration worker_stale_after = std::chrono::seconds(60);  ///< for workers without a NewWorker::stale_after
   Duration session_state_retention = std::chrono::hours(24);
   Duration session_record_retention = std::chrono::hours(24);
   Duration session_log_retention = std::chrono::hours(7 * 24);  ///< in calendar time
@@ -139,7 +139,7 @@ struct Swept {
   std::uint64_t early_dropped = 0;  ///< early deliveries past their time
   /// Rows of deleted instances, old requests, cancel records, lines of the session log.
   std::uint64_t remains_removed = 0;
-  std::uint64_t repaired = 0;  ///< ready rows that disagreed with their instance or session: 0 in health
+  std::uint64_t repaired = 0;  ///< ready rows that disagreed with their instance or session; should be 0
   Duration next_due = never;
   friend bool operator==(const Swept&, const Swept&) = default;
 };

@@ -1,4 +1,5 @@
-// Sessions in a store: one record, one claim rule and one sweeper, under the policies of three doors.
+// Sessions in a store. Implicit, explicit and worker sessions differ in their policy only: they share one
+// record, one rule for claims and one sweep.
 #pragma once
 
 #include <holdfast/clock.hpp>
@@ -32,16 +33,16 @@ struct SessionHold {
 /// The state that a worker saves for the next owner.
 struct SessionSave {
   std::string bytes{};
-  /// The result that it comes with counts only together with it: `lost` once the session is no longer the
-  /// worker's in the generation that the activity ran in. An end of the session is no hindrance.
+  /// The result that it comes with counts only together with it: it is `lost` if the worker no longer holds
+  /// the session in the generation that the activity ran in, unless the session has ended.
   bool required = false;
   friend bool operator==(const SessionSave&, const SessionSave&) = default;
 };
 
-/// What a view of a session tells of the state that was saved in it, which may be long.
+/// What a view of a session includes of its saved state, which may be large.
 enum class Saved : std::uint8_t {
-  size,   ///< how long it is
-  bytes,  ///< that, and all of it
+  size,   ///< its size
+  bytes,  ///< its size and its bytes
 };
 
 struct SessionView {
@@ -49,20 +50,20 @@ struct SessionView {
   SessionState state = SessionState::unclaimed;
   bool orphaned = false;  ///< lapsed, and the owner's registration is stale or missing
   SessionReason reason = SessionReason::none;
-  std::string note{};   ///< what an activity said when it aborted
-  std::string owner{};  ///< node; after the end: who held it then
+  std::string note{};   ///< the reason that an activity gave to abort_session()
+  std::string owner{};  ///< node; after the end: the last one
   WorkerKey worker{};
   Generation generation{};
-  /// The generation in which its last owner began to hold it: since then nobody else has. What that worker
-  /// keeps in memory from there on is still true.
+  /// The generation in which its last owner began to hold it. No other worker has held it since, so what that
+  /// worker has in memory since then is current.
   Generation held_since{};
-  /// A person wants its owner to give it up: for this node, or for whoever needs it when this is empty. Of
-  /// one that nobody owns: it is kept for this node.
+  /// An operator has asked its owner to release it: for this node, or, when empty, for any worker. Of a
+  /// session without an owner: only this node may claim it for a while.
   std::optional<std::string> wanted{};
   SessionPolicy policy{};
   Duration lease_left{};  ///< 0 when over
   std::optional<Duration> ttl_left{};
-  Duration quiet_for{};      ///< since its last activity, as far as claims and renewals have told
+  Duration quiet_for{};      ///< since its last activity, as of its last claim or renewal
   std::string opened_by{};   ///< instance id, may be empty
   std::uint64_t queued = 0;  ///< ready or backing off
   std::uint64_t in_flight = 0;
@@ -74,7 +75,7 @@ struct SessionView {
   friend bool operator==(const SessionView&, const SessionView&) = default;
 };
 
-/// What acquire_session did.
+/// The answer of acquire_session().
 struct Acquired {
   enum class Kind : std::uint8_t {
     created,
@@ -82,7 +83,7 @@ struct Acquired {
     reacquired,        ///< it was unclaimed, lapsed, or failed under `reclaim`
     closed,            ///< it has ended, by close or by its time to live
     missing,           ///< there is none, and the policy says not to create it
-    owned_by_another,  ///< or kept for the node that held it, which was started again
+    owned_by_another,  ///< or reserved for a node: the former one after its restart, or that of a wish
     requirements_not_met,
     limit_exceeded,
     reacquire_not_allowed,
@@ -94,14 +95,13 @@ struct Acquired {
   friend bool operator==(const Acquired&, const Acquired&) = default;
 };
 
-/// What a person wants of a session: that its owner saves it and gives it up, so that another worker may have
-/// it.
+/// An operator asks the owner of a session to save and release it, so that another worker may claim it.
 struct SessionWish {
-  std::string to{};     ///< the node that is to have it next; empty: whoever needs it first
-  Duration keep_for{};  ///< how long it is kept for that node once nobody owns it
-  bool force = false;   ///< it is taken from its owner at once, which saves nothing any more
+  std::string to{};     ///< the node that is to claim it next; empty: any
+  Duration keep_for{};  ///< how long only that node may claim it after its release
+  bool force = false;   ///< take it from its owner at once, without a save
 };
-/// What became of it.
+/// The answer to a wish.
 using WishAnswer = SessionReleased;
 
 /// A hold to renew.
@@ -110,7 +110,7 @@ struct SessionRenewal {
   Duration quiet_for{};  ///< since the last fetch, renewal, heartbeat or answer of its activities
 };
 
-/// A hold to give up.
+/// A hold to release.
 struct SessionRelease {
   SessionHold hold{};
   SessionReason reason = SessionReason::idle;  ///< idle, displaced, drained, handed_over or operated

@@ -1,5 +1,5 @@
 // StoreState: everything that a store holds in its namespace, in one form for all stores. For tests that
-// compare stores, and for those who look into one; it takes time and memory in proportion to what is there.
+// compare stores, and for debugging; it takes time and memory in proportion to what is there.
 #pragma once
 
 #include <holdfast/store/activities.hpp>
@@ -23,10 +23,10 @@ struct InstanceRow {
   Fingerprint fingerprint{};
   TurnStamp stamp{};
   std::uint32_t delivery = 0;
-  std::optional<WorkerKey> locked_by{};  ///< also when the lease is over, until somebody takes it
+  std::optional<WorkerKey> locked_by{};  ///< also when the lease is over, until another worker takes it
   LockToken token{};
   Duration lease_left{};  ///< 0 when over or not locked
-  /// A fetch by a worker with the code would return it, once its lock is over; by the messages that it has.
+  /// By its messages: a fetch by a worker with the code would return it, once it is not locked.
   bool ready = false;
   std::vector<Address> waits{};
   std::vector<Message> messages{};          ///< by id

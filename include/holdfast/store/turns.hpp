@@ -1,4 +1,5 @@
-// Turns in a store: an instance is locked, its messages are taken, and all that the turn did is committed.
+// Turns in a store: an instance is locked, its messages are fetched, and the outcome of the turn is
+// committed.
 #pragma once
 
 #include <holdfast/address.hpp>
@@ -24,12 +25,12 @@
 
 namespace holdfast::store {
 
-/// Of one that is suspended or parked only control messages make it ready.
+/// A suspended or parked instance becomes ready by control messages only.
 using InstanceStatus = Status;
 
 // ---- fetching -----------------------------------------------------------------------------------
 
-/// An instance that the caller holds from an earlier turn and is ready to run another of.
+/// An instance that the caller has locked since an earlier turn, and could run another turn of.
 struct HeldInstance {
   InstanceKey key{};
   LockToken token{};
@@ -66,12 +67,12 @@ struct FetchedTurns {
   std::vector<LockedTurn> turns{};  ///< held ones first, then those that were ready longest
   CalendarTime now{};               ///< calendar time of the store: the time of these turns
   Duration next_due = never;        ///< until a timer, a delayed message or a lapsing lock needs a fetch
-  bool left_behind = false;         ///< ready instances that this worker may take were left, because of `max`
+  bool left_behind = false;         ///< because of `max`, ready instances that this worker may take were left
 };
 
 // ---- committing ---------------------------------------------------------------------------------
 
-/// An activity of this instance that ended in this process; its row is deleted by the commit.
+/// An activity of this instance that has ended in this process; the commit deletes its row.
 struct LocalCompletion {
   EventId event{};
   LockToken token{};
@@ -95,18 +96,18 @@ struct NewTimer {
 /// A message to another instance, or to this one. A target that has ended drops it, and so does one that is
 /// missing, unless the message is kept for it.
 struct Outgoing {
-  InstanceKey key{};       ///< this life of the target; or 0 and
-  std::string instance{};  ///< its id: whoever lives under it
+  InstanceKey key{};       ///< a life of the target; or 0, and then
+  std::string instance{};  ///< the id: whichever life has it
   NewMessage message{};
   Duration keep_early{};  ///< of a delivery by id: how long it is kept for an instance that doesn't exist yet
   bool cancels = false;   ///< the instance shows "cancel requested" from now on
-  /// How many of the commit's `starts` come before it: what is started later is not reached by it.
+  /// How many of the commit's `starts` come before it. It does not reach instances that are started later.
   std::size_t after_starts = std::numeric_limits<std::size_t>::max();
   friend bool operator==(const Outgoing&, const Outgoing&) = default;
 };
 
-/// A child or detached orchestration. An id that is new gets an instance and `body` as its start message; an
-/// id that exists, ended or not, gets the start message and answers it in its own turn.
+/// A child or detached orchestration. For a new id an instance is made, with `body` as its start message; an
+/// instance that exists, ended or not, gets the start message and answers it in its own turn.
 struct NewInstance {
   std::string instance{};
   CodeVersion code{};
@@ -155,7 +156,7 @@ struct NextExecution {
   friend bool operator==(const NextExecution&, const NextExecution&) = default;
 };
 
-/// All that a turn did. It lands as a whole or not at all.
+/// The outcome of a turn: committed as a whole or not at all.
 struct TurnCommit {
   InstanceKey key{};
   LockToken token{};
@@ -170,7 +171,7 @@ struct TurnCommit {
   std::vector<MessageId> set_aside{};  ///< could not be decoded: kept with their bytes, out of the way
   std::optional<std::vector<Address>> waits{};  ///< set when they changed: sorted, all of them
 
-  LockToken activity_token{};  ///< new and random; of those that are handed off
+  LockToken activity_token{};  ///< new and random; locks the activities that are handed off
   std::vector<NewActivity> activities{};
   std::vector<LocalCompletion> completed{};
   std::vector<CancelledActivity> cancelled{};
@@ -182,7 +183,7 @@ struct TurnCommit {
   std::vector<ValueRequest> value_reads{};
   std::vector<SessionOpen> open_sessions{};
   std::vector<SessionClose> close_sessions{};
-  std::vector<std::string> watch_sessions{};  ///< ids whose news this instance gets from now on
+  std::vector<std::string> watch_sessions{};  ///< ids of sessions whose events it gets from now on
 
   std::optional<std::string> custom_status{};
   std::optional<std::string> version{};    ///< decided by the first turn
@@ -200,14 +201,14 @@ struct CommitRequest {
 };
 
 struct Committed {
-  /// For each of `activities`: set when it was wished for and is locked by this worker.
+  /// For each of `activities`: set if it asked for a hand-off and is locked for this worker.
   std::vector<std::optional<LockedActivity>> handed_off{};
-  bool ready = false;                  ///< a message came in the meantime that needs another turn
+  bool ready = false;                  ///< a message that arrived in the meantime needs another turn
   std::vector<std::size_t> dropped{};  ///< which of `messages`: their target was missing or had ended
   friend bool operator==(const Committed&, const Committed&) = default;
 };
 
-/// A lock to give back without a commit.
+/// A lock to release without a commit.
 struct TurnRelease {
   InstanceKey key{};
   LockToken token{};

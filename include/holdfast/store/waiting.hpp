@@ -1,4 +1,4 @@
-// Waiting for work: how a store tells a process that something is there to fetch.
+// Waiting for work: how a store wakes a process that has something to fetch.
 #pragma once
 
 #include <holdfast/clock.hpp>
@@ -9,7 +9,7 @@
 
 namespace holdfast::store {
 
-/// Kinds of news, as a set.
+/// A set of reasons to wake a process.
 struct WorkMask {
   std::uint8_t bits = 0;
 
@@ -25,33 +25,33 @@ struct WorkMask {
   friend constexpr bool operator==(WorkMask, WorkMask) noexcept = default;
 };
 
-/// fetch_turns may find more, or must be asked earlier than it said. That a lock was taken, which may lapse
-/// one day, is no news: whoever waits asks now and then also without any.
+/// fetch_turns may find more, or has to be called earlier than its `next_due`. Nobody is woken because a lock
+/// was taken that may lapse one day: callers look from time to time without being woken.
 inline constexpr WorkMask kTurns{1};
-inline constexpr WorkMask kActivities{2};  ///< the same of fetch_activities
-inline constexpr WorkMask kCancels{4};     ///< cancel_records may find more
+inline constexpr WorkMask kActivities{2};  ///< the same for fetch_activities
+inline constexpr WorkMask kCancels{4};     ///< cancel_records or wanted_sessions may find more
 inline constexpr WorkMask kWatched{8};     ///< a watched instance ended, was deleted, or shows another status
-inline constexpr WorkMask kSweep{16};      ///< sweep must be asked earlier than it said
+inline constexpr WorkMask kSweep{16};      ///< sweep has to be called earlier than its `next_due`
 inline constexpr WorkMask kAllWork{31};
 
 struct Wake {
-  WorkMask work{};                       ///< empty when the deadline passed or somebody interrupted
+  WorkMask work{};                       ///< empty when the deadline passed, or after interrupt()
   std::vector<InstanceKey> instances{};  ///< of kWatched: those that are known
-  bool any_instance = false;             ///< of kWatched: others may be concerned, look at all of them
+  bool any_instance = false;             ///< of kWatched: others may have changed, look at all of them
 };
 
-/// One per process that waits: a runtime, or a client on its own. Registered from its construction on, so
-/// what is committed later is never missed: make it, look for work, then wait. News that came between two
-/// calls of wait() is returned by the second at once, merged. Unless said otherwise, one thread at a time.
+/// One for each runtime, or client on its own, that waits. It is registered from its construction on, so that
+/// no later commit is missed: make it, look for work, then wait. Wake-ups between two calls of wait() are
+/// merged, and returned by the second call at once. Unless said otherwise, one thread at a time.
 class Listener {
  public:
   virtual ~Listener() = default;
-  /// Returns when there is news, when `deadline` (of the store's clock) has passed, or after interrupt(). A
-  /// deadline that has passed already makes it a look without waiting. May return early with nothing.
+  /// Returns when there is a reason, when `deadline` (of the store's clock) has passed, or after interrupt().
+  /// With a deadline in the past it does not wait. May return early with nothing.
   virtual Wake wait(BootTime deadline) = 0;
   /// Makes a wait() that runs, or the next one, return. Any thread.
   virtual void interrupt() = 0;
-  /// News about this instance is wanted, or no longer. Any thread.
+  /// Begins or ends watching an instance (kWatched). Any thread.
   virtual void watch(InstanceKey key) = 0;
   virtual void unwatch(InstanceKey key) = 0;
 };

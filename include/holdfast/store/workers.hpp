@@ -1,4 +1,4 @@
-// Workers: the processes that run turns and activities, as the store knows them.
+// Workers: the started runtimes, as the store knows them.
 #pragma once
 
 #include <holdfast/clock.hpp>
@@ -25,14 +25,14 @@ struct Queues {
   friend bool operator==(const Queues&, const Queues&) = default;
 };
 
-/// What a worker can run. Fetches, claims and hand-offs are admitted by this alone, so a worker passes to
-/// each of them what it registered.
+/// What a worker can run. It alone decides about fetches, claims and hand-offs, so a worker passes to each of
+/// them what it registered with.
 struct Abilities {
   NameSet handlers{};  ///< names of activities
   Queues queues{};
   NameSet capabilities{};            ///< what sessions may require
   std::uint32_t session_limit = 10;  ///< sessions it may own at once; 0 = takes no session work
-  Duration session_lease = std::chrono::seconds(30);  ///< stamped at a claim where the policy has none
+  Duration session_lease = std::chrono::seconds(30);  ///< for sessions whose policy has none
   Duration session_idle = std::chrono::minutes(5);    ///< likewise; `never` = none
   friend bool operator==(const Abilities&, const Abilities&) = default;
 };
@@ -44,8 +44,8 @@ struct CodeVersion {
   friend auto operator<=>(const CodeVersion&, const CodeVersion&) = default;
 };
 
-/// What orchestrations a worker can run: exact pairs, and the builds whose instances it may go on with. An
-/// instance of build 0 has not run yet, and suits all of them.
+/// The orchestrations that a worker can run, and the builds whose instances it may go on with. An instance of
+/// build 0 may be run by any.
 struct Code {
   std::set<CodeVersion> orchestrations{};
   std::uint64_t oldest_build = 0;
@@ -62,12 +62,12 @@ struct NewWorker {
   std::uint32_t slots = 0;
   Abilities abilities{};
   Code code{};
-  /// After so long without a sign of life it counts as gone, and it begins nothing of its sessions by then.
-  /// Unset: as whoever sweeps says.
+  /// After this long without a sign of life it counts as dead; the worker itself begins no activity of its
+  /// sessions by then. Unset: SweepRequest::worker_stale_after.
   std::optional<Duration> stale_after{};
-  /// How long sessions that it takes back from older incarnations of its node are kept for it.
+  /// How long only it may claim the sessions of older incarnations of its node.
   Duration take_back_within{};
-  /// The same for who only looks.
+  /// `stale_after` for views.
   [[nodiscard]] Duration shown_stale_after() const { return stale_after.value_or(std::chrono::seconds(60)); }
   friend bool operator==(const NewWorker&, const NewWorker&) = default;
 };
@@ -81,7 +81,7 @@ struct WorkerView {
   std::uint32_t sessions_owned = 0;
   CalendarTime joined_at{};
   Duration last_seen{};  ///< how long ago
-  /// By its last sign of life, whether somebody has swept or not.
+  /// By its last sign of life, whether a sweep has removed it or not.
   [[nodiscard]] bool is_alive() const { return !superseded && last_seen < info.shown_stale_after(); }
   friend bool operator==(const WorkerView&, const WorkerView&) = default;
 };

@@ -1,10 +1,9 @@
-// The conformance suite: whether a store keeps the contract of holdfast/store.hpp, rule by rule. A store of
-// yours passes it by saying how to make one:
+// The conformance suite: tests whether a store keeps the contract of holdfast/store.hpp, rule by rule. To run
+// it on a store of your own, say how to make a database:
 //
 //   class MyDatabase : public holdfast::testing::StoreDatabase {
 //    public:
-//     std::shared_ptr<Store> open(const StoreSetup& setup) override { return my_store(folder_.path(), setup);
-//     }
+//     std::shared_ptr<Store> open(const StoreSetup& setup) override { return my_store(folder_, setup); }
 //    private:
 //     TemporaryFolder folder_;
 //   };
@@ -29,16 +28,17 @@ namespace holdfast::testing {
 /// What a store is opened with. The pointers stay valid for as long as the store lives.
 struct StoreSetup {
   std::string ns = "default";
-  /// The only clock that the store may ask, for both of its times. It stands still until a test moves it.
+  /// The only clock that the store may read, for lease time and calendar time. It stands still until a test
+  /// moves it.
   const Clock* clock = nullptr;
-  /// Asked before each operation that can fail. The point of a commit has a name that ends with "commit": a
-  /// `lose_answer` there leaves all of the call's changes, at every other point none. A store that never asks
-  /// passes without being tried for failures.
+  /// The store asks it before each operation that can fail. The name of a commit's point ends with "commit":
+  /// a `lose_answer` there leaves all of the call's changes, at every other point none. A store that never
+  /// asks passes, but is not tested for failures.
   FaultPlan* faults = nullptr;
 };
 
 /// One database, empty when it is made and removed with this object. All stores that it opens see the same
-/// data, as if they were opened by several processes; all of them are closed before it goes.
+/// data, as if they were opened by several processes; all of them are closed before it is destroyed.
 class StoreDatabase {
  public:
   virtual ~StoreDatabase() = default;
@@ -50,8 +50,8 @@ struct StoreUnderTest {
   std::function<std::unique_ptr<StoreDatabase>()> make{};
 };
 
-/// Adds the whole suite to this program's tests. To be called before main(), or in it before
-/// RUN_ALL_TESTS(). Always true, so that it may initialise a global.
+/// Adds the whole suite to this program's tests. Call it before RUN_ALL_TESTS(). It returns true, so that it
+/// can initialise a global.
 bool register_conformance_tests(StoreUnderTest store);
 
 }  // namespace holdfast::testing

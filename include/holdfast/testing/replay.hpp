@@ -6,8 +6,8 @@
 //   run.complete("greet", "Hello, Ada!");
 //   run.result<std::string>().value()           // "Hello, Ada!"
 //
-// Every call that makes something happen is one turn. After each of them the whole history is replayed,
-// inputs compared too: code that does not do the same twice is found at the call where it begins.
+// Every call that makes something happen is one turn. After each turn the whole history is replayed, and
+// inputs are compared: nondeterministic code is found at the first call where it differs.
 #pragma once
 
 #include <holdfast/address.hpp>
@@ -51,9 +51,9 @@ enum class OperationKind : std::uint8_t {
 struct StartedOperation {
   EventId id{};
   OperationKind kind = OperationKind::activity;
-  /// The activity's, orchestration's, event's or mailbox's name; the session's id; the value's key.
+  /// Of the activity, orchestration, event or mailbox; the id of a session; the key of a value.
   std::string name{};
-  std::string instance{};  ///< the id of a child or detached orchestration; whose value is read
+  std::string instance{};  ///< the id of a child or detached orchestration; of a value, whose it is
   std::string session{};   ///< of an activity
   std::string queue{};     ///< of an activity
   Payload input{kJsonEncoding, "null"};
@@ -66,7 +66,7 @@ struct StartedOperation {
   }
 };
 
-/// What the code sent to another instance: ctx.raise(), ctx.send(), ctx.cancel().
+/// A message from the code to another instance: ctx.raise(), ctx.send(), ctx.cancel().
 struct SentMessage {
   enum class Kind : std::uint8_t { event, mailbox, cancel };
   Kind kind = Kind::event;
@@ -81,20 +81,20 @@ struct SentMessage {
   }
 };
 
-/// One event of history, for people.
+/// One event of history as text.
 struct HistoryLine {
   EventId id{};
   std::string kind{};  ///< "activity_scheduled"
   std::string what{};  ///< `charge {"amount":5}`
 };
 
-/// An event or message that the code can't read.
+/// An event or message that could not be decoded as the type that the code waits for.
 struct SetAsideMessage {
   Address address{};
   Failure failure{};  ///< why not
 };
 
-/// Where code and history part.
+/// The first difference between code and history.
 struct Divergence {
   EventId event{};  ///< the first event that differs
   std::string history_says{};
@@ -103,23 +103,22 @@ struct Divergence {
   std::string text{};  ///< all of it in one text
 };
 
-/// Who the instance is, and how strictly it is looked at.
+/// The identity of the instance, and how it is tested.
 struct ReplayOptions {
   std::string instance = "instance-1";
   std::string orchestration = "orchestration";
   std::string version = "1";
-  std::uint64_t seed = 42;  ///< of everything random in the code
+  std::uint64_t seed = 42;  ///< of ctx.random() and ctx.uuid()
   std::uint64_t history_budget = 10'000;
   bool replay_every_turn = true;
   std::shared_ptr<Logger> logger{};  ///< where lines of ctx.log() go; empty: nowhere
 };
 
-/// One instance, from its start to its end. For one thread at a time. Calls that make no sense (to complete
-/// what is not open, to go on after the end) throw std::logic_error and say what is open; a replay that goes
-/// another way than history throws Error of category nondeterminism.
+/// One instance, from its start to its end. For one thread at a time. Calls that make no sense (completing an
+/// operation that is not open, going on after the end) throw std::logic_error and say what is open; a replay
+/// that differs from history throws Error of category nondeterminism.
 ///
-/// Where an operation is named, the oldest open one of that name is meant. Take its id from open() where that
-/// is not enough.
+/// A name stands for the oldest open operation of that name. Use an id from open() for another one.
 class ReplayHarness {
  public:
   enum class State : std::uint8_t {
@@ -150,18 +149,18 @@ class ReplayHarness {
   [[nodiscard]] std::vector<StartedOperation> open() const;
   [[nodiscard]] StartedOperation open(std::string_view name) const;
   [[nodiscard]] bool is_open(std::string_view name) const;
-  /// What was started and ended without an outcome: losers of races, dropped futures, what a cancel or the
-  /// end of the execution took with it. In the order of history.
+  /// Operations that ended without an outcome: losers of races, dropped futures, those that were cancelled by
+  /// a request or by the end of the execution. In the order of history.
   [[nodiscard]] const std::vector<StartedOperation>& cancelled() const noexcept;
 
-  /// What it sent to other instances, and what it launched, in all executions.
+  /// What the code sent to other instances, and what it launched, in all executions.
   [[nodiscard]] const std::vector<SentMessage>& sent() const noexcept;
   [[nodiscard]] const std::vector<StartedOperation>& launched() const noexcept;
 
   // ---- what happens to it -----------------------------------------------------------------------
 
-  /// The operation succeeds. Without a value it gives what the code expects of it: nothing, or the id of the
-  /// session or detached orchestration.
+  /// The operation succeeds. Without a value its result is void, or the id of the session or detached
+  /// orchestration.
   template <class T>
   void complete(std::string_view name, const T& value) {
     complete_with(open(name).id, encode(value));
@@ -173,22 +172,22 @@ class ReplayHarness {
   void complete(std::string_view name) { complete_with(open(name).id, std::nullopt); }
   void complete(EventId id) { complete_with(id, std::nullopt); }
 
-  /// The operation fails for good. Source and event of the failure are filled in.
+  /// The operation fails for good. `source` and `event` of the failure are filled in.
   void fail(std::string_view name, Failure failure) { fail_with(open(name).id, std::move(failure)); }
   void fail(EventId id, Failure failure) { fail_with(id, std::move(failure)); }
-  /// The same with a failure of the application.
+  /// The same with a failure of category `application`.
   void fail(std::string_view name, std::string type, std::string message) {
     fail(name, Failure{.type = std::move(type), .message = std::move(message)});
   }
 
-  /// Time passes until the next timer is due, and it fires.
+  /// Advances time to the next timer that is due, and fires it.
   void fire_timer();
-  /// Time passes; each timer that becomes due fires, in a turn of its own.
+  /// Advances time; each timer that becomes due fires, in a turn of its own.
   void advance(Duration by);
   [[nodiscard]] CalendarTime now() const noexcept;
 
-  /// Somebody raises an event, or sends a message to a mailbox. Both wait until the code receives them, also
-  /// when they come before the start or between two executions.
+  /// Raises an event, or sends a message to a mailbox. Both are kept until the code receives them, also
+  /// before the start and between two executions.
   template <class T>
   void raise(std::string_view event, const T& value) {
     raise_with(event, encode(value));
@@ -205,35 +204,36 @@ class ReplayHarness {
   void send(const Mailbox<T>& mailbox, const std::type_identity_t<T>& value) {
     send(mailbox.name, value);
   }
-  /// What was raised or sent, and can't be read as the type that the code waits for.
+  /// Events and messages that could not be decoded as the type that the code waits for.
   [[nodiscard]] const std::vector<SetAsideMessage>& set_aside() const noexcept;
-  /// News of a session.
+  /// Delivers an event of a session.
   void session_event(std::string_view session, const SessionEvent& event);
 
-  /// Somebody asks the instance to stop.
+  /// Asks the instance to stop.
   void cancel(std::string reason);
-  /// It ends without running any code.
+  /// Ends it without running any code.
   void terminate(std::string reason);
 
-  /// Goes on after continue-as-new: values, unread messages and a request to cancel go along.
+  /// Begins the next execution after continue-as-new: values, unread messages and a request to cancel are
+  /// kept.
   void next_execution();
 
   // ---- replay -----------------------------------------------------------------------------------
 
-  /// What a crash does: all frames of the code are gone, and are made again from history.
+  /// Simulates a crash: destroys all frames of the code, and makes them again from history.
   void forget();
-  /// Other code over the history so far: where it goes another way, or nothing when it does not. Inputs are
-  /// not compared, as in production.
+  /// Replays the history so far with other code: returns the first difference, or nothing. Inputs are not
+  /// compared, as in production.
   template <class F>
   [[nodiscard]] std::optional<Divergence> replay_with(F orchestration) const {
     return replay_code(detail::make_orchestration(orchestration));
   }
   /// The events of the current execution.
   [[nodiscard]] std::vector<HistoryLine> history() const;
-  /// The same as aligned text, one line each.
+  /// The same as aligned text, one line per event.
   [[nodiscard]] std::string history_text() const;
 
-  // ---- what came of it --------------------------------------------------------------------------
+  // ---- the outcome ------------------------------------------------------------------------------
 
   [[nodiscard]] State state() const noexcept;
   [[nodiscard]] ExecutionNumber execution() const noexcept;

@@ -1,6 +1,6 @@
-// The simulator: several workers, their clients and the store in one thread, in virtual time, from one seed.
-// Processes are killed and paused, wake-ups are lost, the store fails before and after its commits; and all
-// of it happens again, step by step, when the seed is the same.
+// The simulator (deterministic simulation testing): several workers, their clients and the store in one
+// thread, in virtual time, from one seed. Processes are killed and paused, wake-ups are lost, the store fails
+// before and after its commits. The same seed repeats the same run, step by step.
 //
 //   void shop(Simulation& sim) {
 //     sim.activity("charge", [](ActivityContext& ctx, int cents) { return ctx.idempotency_key(); });
@@ -16,11 +16,11 @@
 //     EXPECT_FALSE(failure) << failure->text();
 //   }
 //
-// What it checks by itself, after each step: an instance and an activity are in the hands of one worker at a
-// time, an answer with a stale token is never accepted, history grows without gaps, every completion is seen
-// once and every message consumed once, attempts and deliveries grow as they should. Where nothing goes wrong
-// that would explain it, nobody waits for the lease of a lock that its owner forgot, and nobody holds an
-// instance without running it. And once the faults have stopped, every instance ends within bounded time.
+// Invariants that it checks after each step: an instance and an activity are held by one worker at a time; an
+// answer with a stale token is never accepted; history grows without gaps; every completion is seen once and
+// every message consumed once; attempts and deliveries are counted correctly. Unless a fault explains it, no
+// work waits for the end of a lease that its owner forgot, and no instance is held without being run. Once
+// the faults have stopped, every instance ends within bounded time.
 #pragma once
 
 #include <holdfast/activity.hpp>
@@ -51,17 +51,18 @@
 
 namespace holdfast::testing {
 
-/// What may go wrong. A seed picks some of what is allowed here, and how often each happens.
+/// The faults that may happen. Each seed picks some of those that are allowed here, and how often they
+/// happen.
 struct SimulatedFaults {
   bool kills = true;            ///< processes die at any call, and come back under the same or another name
-  bool pauses = true;           ///< processes stand still for longer than their leases
-  bool lost_wakes = true;       ///< news of the store comes late or never
+  bool pauses = true;           ///< processes pause for longer than their leases
+  bool lost_wakes = true;       ///< wake-ups come late or never
   bool store_errors = true;     ///< calls fail, before they did anything or after their commit
-  bool hangs = true;            ///< calls take longer than leases, and then fail or not; other threads go on
-  bool outages = true;          ///< nobody reaches the store for some seconds, or for longer than leases
-  bool clock_jumps = true;      ///< somebody sets the wall clock
+  bool hangs = true;            ///< calls take longer than leases, then fail or succeed; other threads go on
+  bool outages = true;          ///< no process reaches the store for some seconds, or for longer than leases
+  bool clock_jumps = true;      ///< the wall clock is set
   bool slow_activities = true;  ///< activities outlast leases and graces
-  bool drains = true;           ///< processes are asked to leave, and others take over
+  bool drains = true;           ///< workers are drained, and others take over
   bool upgrades = true;         ///< processes are replaced by a newer build, one by one
   bool uneven_workers = true;   ///< workers differ in slots, leases, queues and registered code
   bool interleaved_steps = true;  ///< other threads run while a call to the store is under way
@@ -77,16 +78,15 @@ using StoreOpener = std::function<std::shared_ptr<Store>()>;
 struct SimulationOptions {
   SimulatedFaults faults{};
   std::size_t workers = 4;  ///< at most; a seed picks how many
-  /// For how long things go wrong, in virtual time.
+  /// For how long faults happen, in virtual time.
   Duration trouble = std::chrono::seconds(40);
-  /// Within which time all instances must have ended after that.
+  /// How long all instances may take to end after that.
   Duration patience = std::chrono::minutes(15);
-  /// Makes a new, empty database on this clock; unset: in memory.
+  /// Makes a new, empty database that uses this clock; unset: in memory.
   std::function<StoreOpener(const Clock&)> database{};
-  /// How often something is handed out without an answer before it is ended; by default above what faults
-  /// alone bring about.
+  /// RuntimeOptions::poison_after of the workers; by default more deliveries than faults alone cause.
   std::uint32_t poison_after = 1000;
-  /// How to run one seed again, for people; "{}" stands for the seed.
+  /// Printed with a failure: how to run a seed again; "{}" stands for the seed.
   std::string replay_hint = "simulate(scenario, {}, {.print = true})";
   /// Stops before this step, to look at what led to it; 0: never.
   std::uint64_t until_step = 0;
@@ -94,18 +94,18 @@ struct SimulationOptions {
   bool print = false;
 };
 
-/// What a seed found.
+/// What is wrong in the run of a seed.
 struct SimulationFailure {
   std::uint64_t seed = 0;
   std::uint64_t step = 0;
   std::string what{};
   std::vector<std::string> trace{};  ///< the last steps, in words
   std::string replay{};              ///< how to run it again
-  /// All of it.
+  /// All of it as text.
   [[nodiscard]] std::string text() const;
 };
 
-/// How a registration is to be simulated.
+/// Options of a registration.
 struct SimulatedCode {
   [[no_unique_address]] detail::ByName by_name = detail::ByName();
   std::string_view version = "1";
@@ -113,7 +113,7 @@ struct SimulatedCode {
   std::uint64_t from_build = 1;
 };
 
-/// One of the workers, as its own program sees it. The verbs are those of Runtime.
+/// One of the workers, as its own program sees it. The calls are those of Runtime.
 class SimulatedWorker {
  public:
   virtual ~SimulatedWorker() = default;
@@ -123,13 +123,12 @@ class SimulatedWorker {
 };
 
 /// One run of one seed, as a scenario sees it. A scenario registers code, says what clients do and when, and
-/// what must be true at the end. It, and all functions that it hands over, must decide by their inputs and by
-/// draw() alone: then a seed repeats the run.
+/// what must be true at the end. It and all functions that it passes must depend on their inputs and on
+/// draw() alone, so that a seed repeats the run.
 class Simulation {
  public:
-  /// As in Runtime. The code of an activity runs at one moment of virtual time, that of its end. Effects that
-  /// the activity has on the world outside happen there. Coroutines, which run in real time, are refused
-  /// with std::logic_error.
+  /// As in Runtime. The code of an activity, with all its side effects, runs at one moment of virtual time:
+  /// that of its end. Coroutines, which run in real time, are refused with std::logic_error.
   template <class F>
   Simulation& activity(std::string_view name, F function) {
     return add_activity(name, detail::make_activity(std::move(function)));
@@ -149,8 +148,8 @@ class Simulation {
     return add_orchestration(name, code, detail::make_orchestration(function));
   }
 
-  /// As in Runtime: each worker has states of its own. The code of an activity can't wait here: where a state
-  /// is not free, SessionState::in() throws ActivityFailure ("state_busy"), and the attempt is retried.
+  /// As in Runtime: each worker has states of its own. The code of an activity can't wait here: when a state
+  /// is in use, SessionState::in() throws ActivityFailure ("state_busy"), and the attempt is retried.
   template <class T>
   SessionState<T> session_state(std::string_view name, SessionStateOptions<T> options = {}) {
     auto code = detail::make_session_state<T>(name, std::move(options));
@@ -158,36 +157,37 @@ class Simulation {
     return SessionState<T>(std::move(code));
   }
 
-  /// A client does something `when` the run is so old. `act` makes calls that return at once; waiting for a
-  /// run would wait for ever, since time stands still meanwhile. Its calls are tried again while the store
-  /// is unavailable, and the world goes on in between. An exception that leaves it is a failure of the run.
+  /// Calls `act` with a client at time `when` of the run. It must not wait for a run, since time stands still
+  /// until it returns. Its calls are repeated while the store is unavailable; the rest of the simulation goes
+  /// on in between. An exception that leaves it is a failure of the run.
   void at(Duration when, std::string what, std::function<void(Client&)> act);
-  /// The program of some worker does something `when` the run is so old, or as soon as one is there; not at
-  /// all when everything has ended before. A store that can't be reached is nothing unusual: that ClientError
-  /// may leave `act`, any other exception is a failure of the run.
+  /// Calls `act` in the program of some worker at time `when` of the run, or as soon as a worker is there;
+  /// not at all if everything has ended before. A ClientError (unavailable) may leave `act`; any other
+  /// exception is a failure of the run.
   void at_worker(Duration when, std::string what, std::function<void(SimulatedWorker&)> act);
-  /// What the scenario itself does when the faults stop, such as mending its code: all workers come back with
-  /// a new build after it.
+  /// Called when the faults stop, for example to fix the code: all workers are started with a new build after
+  /// it.
   void at_calm(std::function<void()> act);
-  /// What is checked when all instances have ended. An exception that leaves it is a failure of the run.
+  /// Called when all instances have ended, to check the outcome. An exception that leaves it is a failure of
+  /// the run.
   void at_end(std::function<void()> check);
-  /// Something is not as it should be. The run ends here, and the first such text is reported.
+  /// Fails the run, which ends here. The first text is reported.
   void fail(std::string what);
 
-  /// For code of orchestrations: it blocks its thread for so long, against the rules. The rest of the world
-  /// goes on. Does nothing once the faults have stopped.
+  /// For code of orchestrations: blocks its thread for this long, against the rules, while the rest of the
+  /// simulation goes on. Does nothing once the faults have stopped.
   void block(Duration time);
   /// For code of orchestrations: its process dies here. Does nothing once the faults have stopped.
   void die();
 
-  /// A number below `n`, by the seed.
+  /// A random number below `n`, from the seed.
   [[nodiscard]] std::uint64_t draw(std::uint64_t n);
-  /// How old the run is.
+  /// The virtual time since the run began.
   [[nodiscard]] Duration now() const;
 
-  /// An instance as it is, past all faults. Throws ClientError (not_found).
+  /// An instance as it is, read without faults. Throws ClientError (not_found).
   [[nodiscard]] RunInfo info(std::string_view id) const;
-  /// What it ended with; throws std::logic_error while it runs.
+  /// The result of an instance; throws std::logic_error while it runs.
   template <class T = void>
   [[nodiscard]] Result<T> result(std::string_view id) const {
     Result<Payload> output = output_of(id);
@@ -226,7 +226,7 @@ class Simulation {
 
 using Scenario = std::function<void(Simulation&)>;
 
-/// What one run was like: the same for the same scenario, options and seed.
+/// The outcome of one run: the same for the same scenario, options and seed.
 struct SimulationReport {
   std::optional<SimulationFailure> failure{};
   std::uint64_t steps = 0;
@@ -236,7 +236,7 @@ struct SimulationReport {
   std::uint64_t fingerprint = 0;  ///< of all decisions: tells whether two runs were the same
 };
 
-/// Runs one seed. One that fails is run a second time, to tell its last steps in words.
+/// Runs one seed. A seed that fails is run a second time, to describe its last steps in words.
 SimulationReport simulate(const Scenario& scenario, std::uint64_t seed,
                           const SimulationOptions& options = {});
 
@@ -245,7 +245,7 @@ struct SeedRange {
   std::uint64_t count = 100;
 };
 
-/// Runs seeds one after the other, up to the first that fails.
+/// Runs seeds one after the other, and stops at the first that fails.
 std::optional<SimulationFailure> simulate_seeds(const Scenario& scenario, SeedRange seeds,
                                                 const SimulationOptions& options = {});
 
