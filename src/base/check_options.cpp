@@ -84,8 +84,9 @@ void check_options(std::string_view whose, const ChildOptions& options) {
 void check_options(std::string_view whose, const SessionOptions& options) {
   const Check check(whose);
   constexpr Duration kLeast{1};
-  check.require(options.lease != never,
-                "its lease is never over: what a worker holds that dies is free for others when it is");
+  check.require(
+      options.lease != never,
+      "its lease can't be `never`: when a worker dies, others take over its work at the end of its leases");
   check.require(
       "lease", options.lease, [](Duration d) { return d >= kLeastSessionLease; },
       text_of(kLeastSessionLease) +
@@ -95,7 +96,7 @@ void check_options(std::string_view whose, const SessionOptions& options) {
                 "its idle timeout must be above zero");
   check.require(options.ttl.value_or(kLeast) > Duration::zero(), "its time to live must be above zero");
   check.require(options.max_concurrent_activities.value_or(1) >= 0,
-                "it can't have fewer than 0 activities at once");
+                "max_concurrent_activities must be 0, for no limit, or more");
   const bool ends = options.ttl.value_or(never) != never || options.idle_timeout.value_or(never) != never;
   check.require(
       !options.outlives_opener || ends,

@@ -97,9 +97,10 @@ TEST(CheckOptions, OfLeasesOfSessions) {
             "holdfast: x: lease is 1 ms, and must be 100 ms or more: it is renewed every third of it, and a "
             "worker that is late for that loses the session");
   EXPECT_NE(complaint_of(0s), "fine");
-  EXPECT_EQ(complaint_of(never),
-            "holdfast: x: its lease is never over: what a worker holds that dies is free for others when it "
-            "is");
+  EXPECT_EQ(
+      complaint_of(never),
+      "holdfast: x: its lease can't be `never`: when a worker dies, others take over its work at the end of "
+      "its leases");
 }
 
 TEST(CheckOptions, OfDelaysAndReasons) {

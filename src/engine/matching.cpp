@@ -65,12 +65,12 @@ std::string words(const DetachedStarted& o) {
 }
 std::string words(const SessionOpened& o) { return "opening the session " + quoted(o.settings->id); }
 std::string words(const SessionClosing& o) { return "closing the session " + quoted(o.id); }
-std::string words(const SessionEventAwaited& o) { return "a wait for news of the session " + quoted(o.id); }
+std::string words(const SessionEventAwaited& o) { return "a wait for an event of session " + quoted(o.id); }
 std::string words(const ValueRead& o) {
   return "reading the value " + quoted(o.key) + " of instance " + quoted(o.instance);
 }
 std::string words(const SideEffectRecorded&) { return "a side effect"; }
-std::string words(const MessageTried& o) { return "a look into mailbox " + quoted(o.mailbox); }
+std::string words(const MessageTried& o) { return "a try_receive() from mailbox " + quoted(o.mailbox); }
 std::string words(const ValueSet& o) {
   return (o.value ? "setting" : "clearing") + (" the value " + quoted(o.key));
 }
@@ -115,10 +115,10 @@ constexpr std::array<std::string_view, std::variant_size_v<Operation>> kOpenWord
     "the detached start of id",
     "the opening of session",
     "the closing of session",
-    "news of session",
+    "an event of session",
     "another instance's value",
     "a side effect",
-    "a look into mailbox",
+    "a try_receive() from mailbox",
     "the value",
     "what was sent to",
     "a request to cancel",

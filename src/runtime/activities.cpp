@@ -122,9 +122,8 @@ void FetchStep::put_back_suspects(std::vector<store::LockedActivity>& activities
   std::erase_if(activities, [&](const store::LockedActivity& locked) {
     if (!worker_.is_suspect(locked.delivery)) return false;
     if (!std::exchange(busy, true)) {
-      log_activity(*worker_.logger, LogLevel::warn,
-                   "an activity is run by itself: it may be what kills its workers", locked,
-                   {{"delivery", locked.delivery}});
+      log_activity(*worker_.logger, LogLevel::warn, "an activity is run by itself: it may crash its worker",
+                   locked, {{"delivery", locked.delivery}});
       return false;
     }
     others.push_back({locked.id, token, store::PutBack{kPause}});

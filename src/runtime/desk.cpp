@@ -234,7 +234,7 @@ void ActivityDesk::run(store::LockedActivity&& locked, LockToken token, BootTime
         std::move(locked), token,
         Failure{.category = Category::poison,
                 .type = "poison",
-                .message = "handed out " + deliveries + " times, and no worker lived to answer",
+                .message = "handed out " + deliveries + " times, and each worker was lost before it answered",
                 .retryable = false});
   }
   const BootTime lease_until = after(asked, worker_.options.activity_lease);

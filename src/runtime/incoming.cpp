@@ -79,11 +79,11 @@ std::string message_of(const store::ActivityTaken& taken) {
       return "no worker had room for " + session +
              " within its schedule-to-start timeout: start more workers, or raise their session_limit";
     case CancelReason::total_deadline:
-      return "its total deadline passed before an attempt succeeded";
+      return "its total deadline passed before its next attempt could start";
     case CancelReason::unreadable:
       return "its row could not be read and was set aside";
     default:
-      return "it was taken away: " + std::string(to_string(taken.reason));
+      return "it was cancelled: " + std::string(to_string(taken.reason));
   }
 }
 

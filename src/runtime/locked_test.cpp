@@ -152,7 +152,7 @@ TEST_F(LockedTest, PeopleAreToldNowAndThen) {
     go_on();
     clock_.advance(50ms);
   }
-  EXPECT_EQ(lines_->count("somebody else has locked"), 1U);
+  EXPECT_EQ(lines_->count("another transaction has locked"), 1U);
   EXPECT_EQ(lines_->count("could not answer"), 0U);
 }
 

@@ -168,7 +168,7 @@ bool Node::leave() {
   const bool gave_back_all = kept.instances + kept.sessions + activities == 0 && !unheard;
   if (!gave_back_all) {
     log(*worker_.logger, LogLevel::warn,
-        "not everything could be given back; others have the rest when its leases are over",
+        "not everything could be released; other workers get the rest when its leases are over",
         {{"instances", kept.instances},
          {"activities", activities},
          {"sessions", kept.sessions},

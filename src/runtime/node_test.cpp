@@ -540,7 +540,7 @@ TEST_F(NodeTest, AStoreThatDoesNotAnswerIsAskedNothingMoreOnceThereIsNoMoreTime)
   EXPECT_FALSE(one->node.settling());
   EXPECT_FALSE(one->node.leave());
   EXPECT_EQ(calls, 0);
-  EXPECT_EQ(lines->count("not everything could be given back"), 1U) << lines->all();
+  EXPECT_EQ(lines->count("not everything could be released"), 1U) << lines->all();
 }
 
 TEST_F(NodeTest, WhatTheStoreHasTakenBackIsNotSaidToBeLeft) {
@@ -550,7 +550,7 @@ TEST_F(NodeTest, WhatTheStoreHasTakenBackIsNotSaidToBeLeft) {
   one->node.stop_accepting();
   one->run({Step::turns, Step::answers, Step::keep});
   EXPECT_TRUE(one->node.leave()) << lines->all();
-  EXPECT_EQ(lines->count("not everything could be given back"), 0U) << lines->all();
+  EXPECT_EQ(lines->count("not everything could be released"), 0U) << lines->all();
 }
 
 }  // namespace

@@ -70,8 +70,8 @@ TEST(RuntimeOptions, LeasesAreAboveZeroAndEnd) {
       RuntimeOptions options;
       options.*member = value;
       EXPECT_EQ(complaint(options), "holdfast: " + std::string(name) + " is " + text +
-                                        ", and must be above zero, and end: what a worker holds that dies is "
-                                        "free for others when it is over");
+                                        ", and must be above zero and not `never`: when a worker dies, "
+                                        "others take over its work at the end of its leases");
     }
   }
 }

@@ -67,7 +67,7 @@ class Runtime::Impl {
   [[nodiscard]] runtime::Node& started_node() const {
     if (phase() != Phase::started)
       throw std::logic_error(
-          "holdfast: sessions are held by a runtime that has started, and was not stopped");
+          "holdfast: only a runtime that has started, and was not stopped, can hold sessions");
     return *node;
   }
 
@@ -156,7 +156,7 @@ void Runtime::start() {
   if (auto joined = impl.node->join(); !joined) {
     impl.node.reset();
     throw ClientError(may_pass(joined.error()) ? ClientError::Kind::unavailable : ClientError::Kind::invalid,
-                      "the runtime could not join: " + joined.error().message);
+                      "the runtime could not register with the store: " + joined.error().message);
   }
   impl.enter(Impl::Phase::started);
   impl.driver->start(impl.node, impl.options.turn_threads);
@@ -209,8 +209,7 @@ bool Runtime::Impl::run_down(Duration deadline) {
   // Threads whose code has just returned are on their way; those of code that ignores a stop are not.
   const std::size_t left = pool->stop(node->slots_in_use() == 0 ? 1s : 0s);
   if (stuck + left > 0) {
-    log(*node->worker().logger, LogLevel::error,
-        "code does not come to its end; its threads are left to themselves",
+    log(*node->worker().logger, LogLevel::error, "code does not end; its threads are left running",
         {{"count", stuck + left}, {"activities", some_of(node->running_activities())}});
   }
   return by_itself && gave_back && stuck + left == 0;

@@ -426,7 +426,8 @@ StoreResult<std::optional<std::string>> SessionDesk::read_saved(const std::weak_
     const HeldPointer held = of.lock();
     return held ? std::optional(held->hold) : std::nullopt;
   }();
-  const StoreError gone{.kind = StoreError::Kind::unavailable, .message = "the session is another's by now"};
+  const StoreError gone{.kind = StoreError::Kind::unavailable,
+                        .message = "another worker holds the session by now"};
   if (!hold) return Unexpected(gone);
   auto view = worker_.store->session(hold->id, store::Saved::bytes);
   if (view && view->generation != hold->generation) return Unexpected(gone);

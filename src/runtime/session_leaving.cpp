@@ -34,7 +34,8 @@ void SessionDesk::want_back(std::span<const store::SessionHold> holds) {
     // One that nobody else may follow was asked for, and the store would not let it go: not every time.
     if (!held || (held->wanted_back && held->fails)) continue;
     if (!std::exchange(held->wanted_back, true)) {
-      log(*worker_.logger, LogLevel::info, "a session is asked for; it leaves as soon as it is at rest",
+      log(*worker_.logger, LogLevel::info,
+          "an operator asked for a session; it is released when none of its activities runs",
           {{"session", hold.id}, {"generation", hold.generation.value}});
     }
     held->hand_over = any = true;
@@ -225,7 +226,7 @@ void SessionDesk::saved(const HeldPointer& held, Saved result) {
   }
   if (!result.problem.empty()) {
     log(*worker_.logger, LogLevel::error,
-        "a session leaves with this worker, and what changed since its state was saved last is lost",
+        "a session is released without being saved: changes since its state was saved last are lost",
         {{"session", held->hold.id}, {"generation", held->hold.generation.value}, {"error", result.problem}});
   }
   held->leaving->ready = true;
@@ -264,7 +265,8 @@ void SessionDesk::stays(const store::SessionHold& hold, const std::string& why) 
   const SessionReason leaves_for = held->leaving ? held->leaving->reason : SessionReason::none;
   const bool stranded = held->fails && leaves_for == SessionReason::handed_over;
   if (held->fails && leaves_for == SessionReason::operated) {
-    log(*worker_.logger, LogLevel::warn, "a session that was asked for can't leave; close it to end it",
+    log(*worker_.logger, LogLevel::warn,
+        "a session that an operator asked for can't be released; close it to end it",
         {{"session", hold.id}, {"generation", hold.generation.value}, {"error", why}});
   } else if (stranded && !std::exchange(held->said_stranded, true)) {
     log(*worker_.logger, LogLevel::warn,

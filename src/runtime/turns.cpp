@@ -150,7 +150,7 @@ void TurnStep::keep_one_suspect(std::vector<store::LockedTurn>& turns) {
     const InstanceKey current{suspect_.load()};
     if (current.value == 0 || current == turn.key || !cache_.holds(current)) {
       suspect_ = turn.key.value;
-      log(*worker_.logger, LogLevel::warn, "an instance is run by itself: it may be what kills its workers",
+      log(*worker_.logger, LogLevel::warn, "an instance is run by itself: it may crash its worker",
           {{"instance", turn.instance}, {"orchestration", turn.code.name}, {"delivery", turn.delivery}});
       return false;
     }
@@ -386,7 +386,7 @@ void TurnStep::report(const CachedInstance& instance, const engine::Outcome& out
   }
   for (const std::string& near : outcome.near_limits) {
     worker_.counters.near_limits.add();
-    log(*worker_.logger, LogLevel::warn, "an instance comes near to a limit",
+    log(*worker_.logger, LogLevel::warn, "instance approaching its limit",
         {{"instance", instance.id}, {"orchestration", instance.code.name}, {"what", near}});
   }
 }
@@ -448,14 +448,14 @@ bool TurnStep::end_as_poison(PreparedTurn& turn, store::TurnCommit& commit) {
   Failure failure{.category = Category::poison,
                   .type = "poison",
                   .message = "its turn was handed out " + std::to_string(instance.delivery - 1) +
-                             " times, and no worker lived to commit it",
+                             " times, and each worker was lost before it committed it",
                   .retryable = false};
   worker_.counters.poisoned.add();
-  log(*worker_.logger, LogLevel::error, "an instance keeps killing its workers, and is ended",
+  log(*worker_.logger, LogLevel::error, "an instance crashes every worker that runs it, and is ended",
       {{"instance", instance.id}, {"orchestration", instance.code.name}, {"failure", failure.message}});
   if (end_without_code(turn, commit, engine::End(history::ExecutionFailed{std::move(failure)}))) return true;
   if (turn.taken.instance != nullptr)
-    park(turn, "it kept killing its workers, and its history can't be read");
+    park(turn, "it crashed every worker that ran it, and can't be ended: its history can't be read");
   return false;
 }
 
@@ -602,7 +602,7 @@ void TurnStep::say_dropped(const CachedInstance& instance, const store::TurnComm
     const bool sent = dropped.cancels || dropped.message.kind == store::MessageKind::delivery;
     if (!sent) continue;
     log(*worker_.logger, LogLevel::warn,
-        "what an instance sent to another is dropped: the other has ended, or doesn't exist",
+        "a message to another instance is dropped: that one has ended, or doesn't exist",
         {{"instance", instance.id},
          {"to", dropped.instance},
          {"what",
@@ -642,7 +642,8 @@ void TurnStep::give_up(PreparedTurn& turn, const StoreError& error) {
   if (!locked) worker_.counters.turns_lost.add();
   clear_suspect(instance.key);
   if (error.kind == StoreError::Kind::lost || error.kind == StoreError::Kind::not_found) {
-    log(*worker_.logger, LogLevel::debug, "a turn was lost: something it relies on is another's by now",
+    log(*worker_.logger, LogLevel::debug,
+        "a turn was lost: its instance changed, or is locked by another worker",
         {{"instance", instance.id}, {"why", error.message}});
   } else {
     trouble_.failed("commit turns", error);

@@ -40,8 +40,8 @@ void require_not_negative(const char* name, Duration value) {
 void require_lease(const char* name, Duration value) {
   require(value > Duration::zero() && value != never,
           std::string(name) + " is " + in_ms(value) +
-              ", and must be above zero, and end: what a worker holds " +
-              "that dies is free for others when it is over");
+              ", and must be above zero and not `never`: when a worker dies, " +
+              "others take over its work at the end of its leases");
 }
 
 std::size_t slots_of(const RuntimeOptions& options) {
@@ -275,7 +275,8 @@ BootTime StoreTrouble::failed(std::string_view what, const StoreError& error) {
     worker_.counters.store_busy.add();
     if (now >= say_locked_from_) {
       say_locked_from_ = after(now, 10s);
-      log(*worker_.logger, LogLevel::warn, "somebody else has locked what this worker needs; trying again",
+      log(*worker_.logger, LogLevel::warn,
+          "another transaction has locked rows that this worker needs; trying again",
           {{"what", what}, {"error", error.message}});
     }
     return after(now, kLockedPause);

@@ -35,7 +35,7 @@ void refuse_other_version(const std::string& schema, std::int64_t there) {
   if (there == known) return;
   throw SqlError("",
                  "the schema '" + schema + "' is of version " + std::to_string(there) +
-                     " by now, and this process knows version " + std::to_string(known) +
+                     " by now, and this process works with version " + std::to_string(known) +
                      ": it does nothing more there; restart it with the library that migrated the schema");
 }
 
@@ -55,7 +55,7 @@ StoreError refused(const SqlError& error) {
             .message = "the database is damaged, restore it from a backup: " + std::string(error.what())};
   }
   return {.kind = StoreError::Kind::invalid,
-          .message = "the database refuses it: " + std::string(error.what())};
+          .message = "the database refused it: " + std::string(error.what())};
 }
 
 StoreError PostgresStore::unavailable(std::string why) {

@@ -50,9 +50,10 @@ std::optional<std::int32_t> newest_in(Connection& connection, const std::string&
   if (!there) return std::nullopt;
   const auto newest = static_cast<std::int32_t>(number(connection, kNewest, Parameters()));
   if (newest == 0) {
-    throw StoreOpenError(Why::corrupt, "the table 'migrations' in the schema '" + schema +
-                                           "' is empty, so nobody knows what the other tables are: restore "
-                                           "it from a backup");
+    throw StoreOpenError(Why::corrupt,
+                         "the table 'migrations' in the schema '" + schema +
+                             "' is empty, so the version of the other tables is unknown: restore "
+                             "it from a backup");
   }
   return newest;
 }
@@ -79,13 +80,15 @@ void refuse_newer(const std::string& schema, std::int32_t there, std::int32_t kn
 void refuse_older(const std::string& schema, std::int32_t there, std::int32_t known) {
   if (there == known) return;
   if (there == 0) {
-    throw StoreOpenError(Why::missing, "the database has no schema '" + schema +
-                                           "', and it was not to be made; name another one, or open it "
-                                           "without read_only");
+    throw StoreOpenError(Why::missing,
+                         "the database has no schema '" + schema +
+                             "', and read_only does not create it; name another one, or open it "
+                             "once without read_only");
   }
-  throw StoreOpenError(Why::read_only, "the schema '" + schema + "' is of version " + std::to_string(there) +
-                                           ", this library works with version " + std::to_string(known) +
-                                           ", and it was not to be changed; open it once without read_only");
+  throw StoreOpenError(Why::read_only,
+                       "the schema '" + schema + "' is of version " + std::to_string(there) +
+                           ", this library works with version " + std::to_string(known) +
+                           ", and read_only does not upgrade it; open it once without read_only");
 }
 
 /// Every transaction reads this table before it writes anything, and what it finds there stays true until its
@@ -99,7 +102,7 @@ void bring_up_to_date(Connection& connection, const PostgresOptions& options,
   const std::optional<std::int32_t> there = newest_in(connection, schema);
   if (!there && !options.create) {
     throw StoreOpenError(Why::missing, "the database has no schema '" + schema +
-                                           "', and it was not to be made; name another one, or set "
+                                           "', and it is not to be created; name another one, or set "
                                            "PostgresOptions::create");
   }
   refuse_newer(schema, there.value_or(0), known.back().number);
@@ -130,7 +133,7 @@ void bring_up_to_date(Connection& connection, const PostgresOptions& options,
                          "the server has no such database; create it, or name another one: " + why);
   }
   if (state == "28P01") {
-    throw StoreOpenError(Why::no_access, "the server wants another password for this role: " + why);
+    throw StoreOpenError(Why::no_access, "the password of this role is wrong or missing: " + why);
   }
   if (state.starts_with("28")) {
     throw StoreOpenError(Why::no_access,

@@ -205,7 +205,7 @@ void Wakes::run() {
       for (const std::string& payload : connection_->notifications()) receive(payload);
     } catch (const SqlError& error) {
       if (connected && logger_ != nullptr) {
-        log(*logger_, LogLevel::warn, "the connection that listens broke: news is looked for once a second",
+        log(*logger_, LogLevel::warn, "the connection that listens broke: work is looked for once a second",
             {{"error", error.what()}});
       }
       connection_.reset();

@@ -123,7 +123,7 @@ StoreResult<Activity*> locked(Transaction& tx, const ActivityId& id, LockToken t
   const Cancel* const cancel = find_cancel(tx, id, token);
   const CancelReason reason = cancel == nullptr ? CancelReason::dropped : cancel->record.reason;
   return gone(reason, "the activity of event " + to_string(id.event) +
-                          " was taken away: " + std::string(to_string(reason)));
+                          " was cancelled: " + std::string(to_string(reason)));
 }
 
 void remove(Transaction& tx, Activity& activity) {

@@ -75,7 +75,7 @@ StoreResult<void> finish_activity(Transaction& tx, const ActivityResult& item) {
   const SessionResults for_session(**activity, item.save, item.abort_session);
   if (!for_session.counts(tx)) {
     return refuse(StoreError::Kind::lost,
-                  "the state of its session can't be saved: the session is another's");
+                  "the state of its session can't be saved: its worker no longer holds the session");
   }
   if (item.progress) (*activity)->progress = *item.progress;
   if (item.still_runs) note_still_running(tx, **activity);
@@ -90,7 +90,8 @@ StoreResult<void> renew_activity(Transaction& tx, WorkerKey worker, Duration lea
   const auto activity = locked(tx, item.id, item.token);
   if (!activity) return Unexpected(activity.error());
   if (!(*activity)->lock.live && has_lost_its_place(tx, **activity)) {
-    return refuse(StoreError::Kind::lost, "its lease was over, and others run in its session in its place");
+    return refuse(StoreError::Kind::lost,
+                  "its lease was over, and other activities have taken its place in the session");
   }
   renew(tx, **activity, lease, item);
   return {};

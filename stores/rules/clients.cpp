@@ -117,7 +117,8 @@ StoreResult<StartAnswer> start(Transaction& tx, const StartRequest& request) {
     return there;
   }
   return refuse(StoreError::Kind::conflict,
-                "instance '" + request.instance + "' exists, and was started with something else");
+                "instance '" + request.instance +
+                    "' exists, and was started with another orchestration, version or input");
 }
 
 StoreResult<InstanceKey> send(Transaction& tx, const ClientMessage& item) {
@@ -163,7 +164,7 @@ StoreResult<void> delete_instance(Transaction& tx, std::string_view instance, bo
   if (found == nullptr || (life != InstanceKey{} && found->view.key != life)) return no_instance(instance);
   if (!force && !has_ended(found->view.status)) {
     return refuse(StoreError::Kind::conflict,
-                  "instance '" + std::string(instance) + "' has not ended: end it first, or force it");
+                  "instance '" + std::string(instance) + "' has not ended: end it first, or set force");
   }
   remove(tx, *found);
   return {};
@@ -178,7 +179,7 @@ std::optional<StoreError> keeps_execution(const Instance& instance, ExecutionNum
   if (execution < instance.view.execution) return std::nullopt;
   return StoreError{.kind = StoreError::Kind::conflict,
                     .message = "execution " + to_string(execution) + " of instance '" +
-                               instance.view.instance + "' is not over: it stays"};
+                               instance.view.instance + "' is not over: its history is needed"};
 }
 
 }  // namespace holdfast::rules

@@ -275,8 +275,9 @@ std::optional<StoreError> objection(Transaction& tx, const TurnCommit& commit) {
                                    "' is not locked by the token of its completion"};
     }
     if (!SessionResults(*row, completion.save, completion.abort_session).counts(tx)) {
-      return StoreError{.kind = Kind::lost,
-                        .message = "the state of its session can't be saved: the session is another's"};
+      return StoreError{
+          .kind = Kind::lost,
+          .message = "the state of its session can't be saved: its worker no longer holds the session"};
     }
   }
   return std::nullopt;

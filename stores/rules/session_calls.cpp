@@ -94,8 +94,8 @@ std::optional<std::string> hindrance(const Transaction& tx, const Session& sessi
   const bool must_be_still = must_be_idle || release.reason == SessionReason::drained ||
                              release.reason == SessionReason::handed_over ||
                              release.reason == SessionReason::operated;
-  if (must_be_still && runs_on(tx, session, session.worker)) return "an activity of it runs";
-  if (must_be_idle && !session.queued.empty()) return "an activity of it is queued";
+  if (must_be_still && runs_on(tx, session, session.worker)) return "one of its activities runs";
+  if (must_be_idle && !session.queued.empty()) return "one of its activities is queued";
   if (session.policy.when_lost == WhenLost::fail) {
     if (release.reason == SessionReason::displaced) return "it may not be displaced";
     if (session.ran && !release.save) return "it has run an activity, and its state was not saved";
@@ -160,10 +160,10 @@ std::optional<std::string> hindrance(const Transaction& tx, const Session& sessi
   if (session.ended) return "it has ended";
   const bool fails = session.policy.when_lost == WhenLost::fail;
   if (fails && session.worker != WorkerKey{} && !is_held(tx, session)) {
-    return "its lease is over, and nobody else may claim it; close it";
+    return "its lease is over, and no other worker may claim it; close it";
   }
   if (fails && wish.force && session.ran && is_held(tx, session)) {
-    return "it has run an activity, and nobody may follow without its state; close it";
+    return "it has run an activity, and no other worker may take over without its state; close it";
   }
   const auto is_there = [&](const auto& entry) {
     return entry.second.info.node == wish.to && is_present(tx, entry.second);

@@ -93,7 +93,7 @@ StoreResult<void> delete_instance(Transaction& tx, std::string_view name, bool f
   const Instance* instance = load_instance(tx, *key);
   if (!force && !has_ended(instance->status)) {
     return refuse(StoreError::Kind::conflict,
-                  "instance '" + std::string(name) + "' has not ended: end it first, or force it");
+                  "instance '" + std::string(name) + "' has not ended: end it first, or set force");
   }
   remove_instance(tx, *key);
   return {};
@@ -135,7 +135,7 @@ StoreResult<bool> prune_execution(Transaction& tx, std::string_view name, Execut
   Instance* instance = load_instance(tx, *key);
   if (execution >= instance->execution) {
     return refuse(StoreError::Kind::conflict, "execution " + to_string(execution) + " of instance '" +
-                                                  std::string(name) + "' is not over: it stays");
+                                                  std::string(name) + "' is not over: its history is needed");
   }
   return drop_history(tx, *instance, execution, ExecutionNumber{execution.value + 1}) > 0;
 }

@@ -90,8 +90,9 @@ StoreResult<void> finish_activity(Transaction& tx, const ActivityResult& result)
                                    .save = &result.save,
                                    .abort = &result.abort_session};
   if (!for_session.counts(tx)) {
-    return Unexpected(store_error(StoreError::Kind::lost,
-                                  "the state of its session can't be saved: the session is another's"));
+    return Unexpected(
+        store_error(StoreError::Kind::lost,
+                    "the state of its session can't be saved: its worker no longer holds the session"));
   }
   if (result.progress) activity->progress = *result.progress;
   if (result.still_runs) note_still_running(tx, *activity);
@@ -110,8 +111,9 @@ StoreResult<void> renew_activity(Transaction& tx, WorkerKey worker, Duration lea
   }
   const bool lapsed = activity->table == ActivityTable::queued || activity->until <= tx.now;
   if (lapsed && activity->session != 0 && is_full(tx, session_of(tx, activity->session))) {
-    return Unexpected(store_error(StoreError::Kind::lost,
-                                  "its lease was over, and others run in its session in its place"));
+    return Unexpected(
+        store_error(StoreError::Kind::lost,
+                    "its lease was over, and other activities have taken its place in the session"));
   }
   activity->until = later(tx.now, lease);
   if (renewal.progress) activity->progress = *renewal.progress;
@@ -138,8 +140,8 @@ store::CancelRecord read_cancel(Transaction& tx, const Cursor& row) {
 StoreError why_not_locked(Transaction& tx, const store::ActivityId& id, LockToken token, bool row_is_there) {
   const std::string name =
       "activity " + to_string(id.instance) + "/" + to_string(id.execution) + "/" + to_string(id.event);
-  if (row_is_there) return store_error(StoreError::Kind::lost, name + " is locked by another");
-  StoreError gone = store_error(StoreError::Kind::gone, name + " was taken away");
+  if (row_is_there) return store_error(StoreError::Kind::lost, name + " is locked by another token");
+  StoreError gone = store_error(StoreError::Kind::gone, name + " was cancelled");
   if (Cursor row = tx.rows(tx.sql.cancel_reason, id.instance, id.execution, id.event, token, tx.ns);
       row.next()) {
     gone.reason = static_cast<CancelReason>(row->integer(0));

@@ -36,7 +36,7 @@ void refuse_while_engines_run(Connection& database, const MigrationPlan& plan,
   throw MigrationRefused(Reason::engines_at_work,
                          "the upgrade to schema " + std::to_string(slow->number) + " (" +
                              std::string(slow->name) + ") takes long, and " + std::to_string(engines) +
-                             " engines are at work on the file; stop them, then open it again");
+                             " workers are at work on the file; stop them, then open it again");
 }
 
 void run(Connection& database, const Migration& migration) {

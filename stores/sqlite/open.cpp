@@ -81,7 +81,8 @@ bool check_existing(const std::string& file, const std::string& folder, bool cre
       (fs::is_regular_file(status) && fs::is_empty(file, failed))) {
     if (!create) {
       refuse(OpenKind::missing, file,
-             "there is none, and it was not to be made; correct the path, or set SqliteOptions::create");
+             "there is no such file, and it is not to be created; correct the path, or set "
+             "SqliteOptions::create");
     }
     if (room_on_disk(folder) < kRoomForANewFile) {
       refuse(OpenKind::disk_full, file, "the disk is full; make room on it");
@@ -91,7 +92,7 @@ bool check_existing(const std::string& file, const std::string& folder, bool cre
       return false;
     }
   } else if (!fs::is_regular_file(status)) {
-    refuse(OpenKind::not_a_store, file, "it is no ordinary file; correct the path");
+    refuse(OpenKind::not_a_store, file, "it is not a regular file; correct the path");
   }
   if (!may_write(file)) {
     refuse(OpenKind::read_only, file,
@@ -236,7 +237,7 @@ Advice advice_for(const SqlError& error, const std::string& folder) {
           OpenKind::unavailable,
           "it, or a file beside it, can't be opened; look at the permissions and at the limit of open files"};
     default:
-      return {OpenKind::unavailable, "SQLite refused; its words may help"};
+      return {OpenKind::unavailable, "SQLite could not open it, and says why"};
   }
 }
 
@@ -258,7 +259,7 @@ void refuse_older(Connection& database, const std::string& file, const Migration
   refuse(OpenKind::read_only, file,
          "it is of schema " + std::to_string(there) + ", this library works with schema " +
              std::to_string(plan.newest()) +
-             ", and it was not to be changed; open it once without read_only");
+             ", and read_only does not upgrade it; open it once without read_only");
 }
 
 // As migrate(). When its commit may have left a hole in the log, the next who opens the file is told.

@@ -334,7 +334,7 @@ TEST(SqliteOpen, RefusesALongUpgradeWhileEnginesAreAtWork) {
   const Refusal refusal =
       refused(folder, path, {.migrations = migrations, .live_engines = [](Connection&) { return 3; }});
   EXPECT_EQ(refusal.kind, Kind::busy);
-  EXPECT_TRUE(says(refusal, "3 engines are at work")) << refusal.message;
+  EXPECT_TRUE(says(refusal, "3 workers are at work")) << refusal.message;
 }
 
 TEST(SqliteOpen, DoesNotDropLocksThatThisProcessHoldsOnTheFile) {

@@ -107,8 +107,8 @@ std::optional<std::string> hindrance(Transaction& tx, const Session& session,
   const bool must_be_still = must_be_idle || release.reason == SessionReason::drained ||
                              release.reason == SessionReason::handed_over ||
                              release.reason == SessionReason::operated;
-  if (must_be_still && runs_on(tx, session, session.worker)) return "an activity of it runs";
-  if (must_be_idle && queued_in(tx, session) > 0) return "an activity of it is queued";
+  if (must_be_still && runs_on(tx, session, session.worker)) return "one of its activities runs";
+  if (must_be_idle && queued_in(tx, session) > 0) return "one of its activities is queued";
   if (session.policy.when_lost == WhenLost::fail) {
     if (release.reason == SessionReason::displaced) return "it may not be displaced";
     if (session.ran && !release.save) return "it has run an activity, and its state was not saved";
@@ -171,10 +171,10 @@ std::optional<std::string> hindrance(Transaction& tx, const Session& session,
   if (session.ended) return "it has ended";
   const bool fails = session.policy.when_lost == WhenLost::fail;
   if (fails && session.worker != WorkerKey{} && !is_held(tx, session)) {
-    return "its lease is over, and nobody else may claim it; close it";
+    return "its lease is over, and no other worker may claim it; close it";
   }
   if (fails && wish.force && session.ran && is_held(tx, session)) {
-    return "it has run an activity, and nobody may follow without its state; close it";
+    return "it has run an activity, and no other worker may take over without its state; close it";
   }
   const auto is_there = [&](const LiveWorker& worker) { return worker.info.node == wish.to; };
   if (!wish.to.empty() && std::ranges::none_of(present_workers(tx), is_there)) {

@@ -131,7 +131,7 @@ void SideFile::attach() {
     if (page_ == nullptr || page_->file() >= 0) page_ = SharedPage::alone();
     if (!path_.empty() && !std::exchange(complained_, true) && logger_ != nullptr) {
       log(*logger_, LogLevel::warn,
-          "the side file of the store can't be used: other processes are heard only once per second",
+          "the side file of the store can't be used: work of other processes is looked for once per second",
           {{"file", path_}, {"reason", why}});
     }
     return;

@@ -125,7 +125,8 @@ StoreResult<store::StartAnswer> start(Transaction& tx, const store::StartRequest
   }
   return Unexpected(
       store_error(StoreError::Kind::conflict,
-                  "instance '" + request.instance + "' exists, and was started with something else"));
+                  "instance '" + request.instance +
+                      "' exists, and was started with another orchestration, version or input"));
 }
 
 }  // namespace holdfast::sqlite_store

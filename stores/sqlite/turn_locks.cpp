@@ -7,7 +7,7 @@ namespace holdfast::sqlite_store {
 namespace {
 
 StoreError lost(InstanceKey key) {
-  return store_error(StoreError::Kind::lost, "the lock of instance " + to_string(key) + " is another's");
+  return store_error(StoreError::Kind::lost, "instance " + to_string(key) + " is not locked by this token");
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ StoreError explain(const SqlError& error) {
   if (code != SQLITE_CONSTRAINT && code != SQLITE_TOOBIG && code != SQLITE_MISMATCH) {
     return to_store_error(error);
   }
-  return store_error(StoreError::Kind::invalid, "the database refuses it: " + error.message);
+  return store_error(StoreError::Kind::invalid, "the database refused it: " + error.message);
 }
 
 }  // namespace

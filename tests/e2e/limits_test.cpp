@@ -90,7 +90,7 @@ TEST_P(LimitsTest, ParentsAreToldOfResultsAndHistoriesThatAreTooLong) {
             "payload_too_large of orchestration");
   EXPECT_EQ(client.start("asks", {.id = "2"}, "never_goes_on").wait<std::string>(kSoon),
             "history_too_long of orchestration");
-  EXPECT_TRUE(log->wait_for("an instance comes near to a limit"));
+  EXPECT_TRUE(log->wait_for("instance approaching its limit"));
 }
 
 TEST_P(LimitsTest, ClientsAreToldAtOnce) {

@@ -126,7 +126,7 @@ TEST_P(SendingTest, WhatGoesNowhereFailsNothingAndIsSaid) {
   client.start("cancels", {.id = "s3"}, "nobody").wait(kSoon);
   client.start("sends_without_keeping", {.id = "s4"}, "nobody").wait(kSoon);
   const std::string said =
-      "warn  what an instance sent to another is dropped: the other has ended, or doesn't exist";
+      "warn  a message to another instance is dropped: that one has ended, or doesn't exist";
   EXPECT_TRUE(log->wait_for(said + " instance=s1 to=ended what=numbers")) << log->all();
   EXPECT_TRUE(log->wait_for(said + " instance=s1 to=ended what=end"));
   EXPECT_TRUE(log->wait_for(said + " instance=s2 to=ended what=cancel"));

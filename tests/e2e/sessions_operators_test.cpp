@@ -50,7 +50,9 @@ TEST_P(SessionOperators, AReleaseWaitsForWhatRuns) {
   const auto run = client().start("waits_in", {.id = "w"}, "s");
   ASSERT_TRUE(eventually([&] { return waiting == 1; }));
   EXPECT_EQ(client().release_session("s"), SessionReleased::asked);
-  EXPECT_TRUE(log->wait_for("a session is asked for; it leaves as soon as it is at rest")) << log->all();
+  EXPECT_TRUE(
+      log->wait_for("an operator asked for a session; it is released when none of its activities runs"))
+      << log->all();
   EXPECT_EQ(owner_of("s"), "a");
   EXPECT_EQ(client().describe_session("s").wanted, "");
   go_on = true;

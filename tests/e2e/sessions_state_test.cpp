@@ -286,7 +286,7 @@ TEST_P(SessionStates, ThatCannotBeSavedKeepTheirSessionHereUntilTheWorkerGoes) {
   EXPECT_EQ(client().describe_session("s1").owner, "a");
   EXPECT_EQ(a->client().start("count_in", {.id = "d"}, "s1", 1).wait<int>(kSoon), 2) << "it is still there";
   a->drain(kSoon);
-  EXPECT_EQ(log->count("a session leaves with this worker, and what changed since its state was saved last"),
+  EXPECT_EQ(log->count("a session is released without being saved: changes since its state was saved last"),
             1)
       << log->all();
   EXPECT_EQ(client().describe_session("s1").state, store::SessionState::unclaimed);
