@@ -117,9 +117,9 @@ void bring_up_to_date(Connection& connection, const PostgresOptions& options,
     connection.rollback();
     if (error.state != "42501") throw;
     throw StoreOpenError(there ? Why::read_only : Why::no_schema,
-                         "the schema '" + schema + "' has to be " + (there ? "brought up to date" : "made") +
-                             ", and this role may not: let one that may run the SQL files that are installed "
-                             "with the library (docs/postgres.md)");
+                         "the schema '" + schema + "' has to be " + (there ? "upgraded" : "created") +
+                             ", and this role lacks the right: let a role that has it run the SQL files that "
+                             "are installed with the library (docs/postgres.md)");
   }
   connection.run("SELECT pg_advisory_unlock_all()");
 }
