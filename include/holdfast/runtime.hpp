@@ -66,8 +66,8 @@ struct RuntimeOptions {
   /// have seen that for half as long again; its sessions are free then, whatever is left of their leases.
   Duration worker_stale_after = std::chrono::seconds(60);
 
-  /// An activity or instance that was handed out this often without an answer fails as poison. From half of
-  /// it on it is a suspect, and run by itself, so that a crash takes no other work with it.
+  /// An activity or instance that was handed out this often without an answer fails as poison. After more
+  /// than half of that it is a suspect, and run by itself, so that a crash takes no other work with it.
   std::uint32_t poison_after = 10;
   /// For members that the retry policy of an activity leaves unset.
   RetryPolicy retry{.max_attempts = 3,

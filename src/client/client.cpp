@@ -69,9 +69,10 @@ store::StartRequest request_of(detail::ClientCore& core, std::string_view orches
     why = "in version " + (there.code.version.empty() ? "'newest'" : "'" + there.code.version + "'") +
           ", not in '" + request.code.version + "'";
   }
-  throw ClientError(ClientError::Kind::conflict,
-                    "instance '" + request.instance + "' exists, and was started " + why +
-                        "; take another id, or say with Reuse that a new life may begin once it has ended");
+  throw ClientError(
+      ClientError::Kind::conflict,
+      "instance '" + request.instance + "' exists, and was started " + why +
+          "; use another id, or set StartOptions::reuse to begin a new instance once it has ended");
 }
 
 /// `answer`: what the store said the first time.

@@ -221,7 +221,7 @@ void Core::refuse_in_effect(std::string_view call) const {
   throw std::logic_error(
       "holdfast: " + std::string(call) +
       " inside the function of a side effect, which is not called again on replay, so that "
-      "the code would go another way then; do it before, and pass the value in");
+      "replay would differ from history; do it before, and pass the value in");
 }
 
 void Core::root_ended() noexcept {

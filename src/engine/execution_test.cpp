@@ -222,8 +222,9 @@ TEST(Execution, SideEffectsMayReadTheContextAndNothingElse) {
   const auto complaints =
       result_of<std::vector<std::string>>(driver.step(driver.completes(first.actions.back().id, 1)));
   const std::string advice =
-      " inside the function of a side effect, which is not called again on replay, so that the code would go "
-      "another way then; do it before, and pass the value in";
+      " inside the function of a side effect, which is not called again on replay, so that replay would "
+      "differ "
+      "from history; do it before, and pass the value in";
   ASSERT_EQ(complaints.size(), 7U);
   EXPECT_EQ(complaints[0], "holdfast: a random number was drawn" + advice);
   EXPECT_EQ(complaints[1], "holdfast: a random number was drawn" + advice);

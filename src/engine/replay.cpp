@@ -31,7 +31,7 @@ std::string with_advice(std::string_view hint) {
   return std::string(hint) +
          " Either the code was changed, or it depends on something that history does not have: a clock, "
          "random numbers, global state, the order of a hash map. Undo the change, or register the new code "
-         "as another version: what runs goes on with the version that it began with.";
+         "as another version: running instances keep the version that they began with.";
 }
 
 // Words for an operation by what the engine still knows of it.

@@ -129,10 +129,11 @@ Counter& sessions_left(Metrics& metrics, store::SessionReason reason) {
 namespace {
 
 Counter& sessions_swept(Metrics& metrics, const char* end) {
-  return metrics.counter("holdfast_sessions_swept_total",
-                         "Sessions of the store that sweeps found past their time to live, lost with their "
-                         "workers, or of no more use.",
-                         {{"end", end}});
+  return metrics.counter(
+      "holdfast_sessions_swept_total",
+      "Sessions of the store that sweeps ended or removed: expired, lost with their worker, or "
+      "not used any more.",
+      {{"end", end}});
 }
 
 Gauge& sessions_in_state(Metrics& metrics, const char* state) {
@@ -161,7 +162,7 @@ Counters::Counters(Metrics& metrics)
                                       "Results of activities that nobody wanted any more.")),
       store_errors(metrics.counter("holdfast_store_errors_total", "Calls that the store could not answer.")),
       store_busy(metrics.counter("holdfast_store_busy_total",
-                                 "Calls that were put off: somebody else had locked what they need.")),
+                                 "Calls that were put off because another transaction had locked a row.")),
       ignored_messages(
           metrics.counter("holdfast_messages_ignored_total", "Messages that came late or twice.")),
       asked_to_stop(metrics.counter("holdfast_activities_asked_to_stop_total",
@@ -175,7 +176,7 @@ Counters::Counters(Metrics& metrics)
       refusing(metrics.gauge("holdfast_refusing_workers",
                              "Workers that begin no activities, because they have abandoned too many.")),
       poisoned(metrics.counter("holdfast_poison_total",
-                               "Activities and instances that were ended because they kill their workers.")),
+                               "Activities and instances that were ended because they crash their workers.")),
       near_limits(metrics.counter("holdfast_near_limits_total", "Warnings that a limit is near.")),
       slow_turns(metrics.counter("holdfast_slow_turns_total", "Turns that took longer than their limit.")),
       superseded(metrics.gauge("holdfast_superseded_workers",
@@ -204,7 +205,7 @@ Counters::Counters(Metrics& metrics)
       turn_seconds(metrics.histogram("holdfast_turn_seconds", "Time to run and commit a batch of turns.",
                                      latency_buckets())),
       cancel_seconds(metrics.histogram("holdfast_cancel_seconds",
-                                       "From the commit that took an activity away to its stop token.",
+                                       "From the commit that cancels a running activity to its stop token.",
                                        latency_buckets())) {
   // Those that all workers may have are there from the beginning, so that a rate can be taken of them.
   using store::SessionReason;
