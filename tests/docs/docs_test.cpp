@@ -1,6 +1,8 @@
 // The pages of this tree: snippets are what is compiled, links lead somewhere, metrics exist.
 #include "pages.hpp"
 
+#include <holdfast/version.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -133,6 +135,29 @@ TEST(Docs, MetricsAreThoseOfTheCode) {
       EXPECT_TRUE(metrics.contains(name)) << page << " names " << name << ", which is no metric of the code";
     }
   }
+}
+
+// The versions that stand behind `opening` in the page.
+std::set<std::string> versions_behind(const std::string& page, std::string_view opening) {
+  std::set<std::string> found;
+  for (std::size_t at = page.find(opening); at != std::string::npos; at = page.find(opening, at + 1)) {
+    const std::size_t begin = at + opening.size();
+    const std::size_t end = page.find_first_not_of(".0123456789", begin);
+    if (end != begin) found.insert(page.substr(begin, end - begin));
+  }
+  return found;
+}
+
+TEST(Docs, VersionsAreThatOfTheLibrary) {
+  const std::string minor =
+      std::to_string(HOLDFAST_VERSION_MAJOR) + "." + std::to_string(HOLDFAST_VERSION_MINOR);
+  const std::string patch = minor + "." + std::to_string(HOLDFAST_VERSION_PATCH);
+  EXPECT_TRUE(HOLDFAST_VERSION == patch || HOLDFAST_VERSION == patch + "-dev") << HOLDFAST_VERSION;
+  EXPECT_EQ(HOLDFAST_PROJECT_VERSION, patch) << "CMake's";
+  const std::string page = read("docs/using-in-your-build.md");
+  EXPECT_EQ(versions_behind(page, "GIT_TAG v"), std::set{patch});
+  EXPECT_EQ(versions_behind(page, "find_package(holdfast "), std::set{minor});
+  EXPECT_EQ(versions_behind(page, "asking for "), std::set{minor});
 }
 
 TEST(Docs, TheReadmeShowsTheTwoCommands) {
