@@ -1,4 +1,4 @@
-# Tests: one binary per folder, compiled at -O0 over a shared precompiled header, one ctest entry each.
+# Tests: one binary per folder, compiled at -O0 over a shared precompiled header, in one ctest entry or several.
 find_package(GTest REQUIRED)
 find_package(rapidcheck REQUIRED)
 
@@ -28,12 +28,13 @@ if(HOLDFAST_SANITIZER)
   set(HOLDFAST_WATCH watch 400)
 endif()
 
-# holdfast_test(<binary> [EVERY_COMPILER] SOURCES <file>... [LIBRARIES <target>...] [SHARDS <n>] [NEEDS_POSTGRES])
+# holdfast_test(<binary> [EVERY_COMPILER] SOURCES <file>... [LIBRARIES <target>...] [SHARDS <n>] [SECONDS <n>] [NEEDS_POSTGRES])
 # EVERY_COMPILER: also built and run by the presets that check another compiler.
-# SHARDS: in so many entries, for what mostly waits.
+# SHARDS: in so many entries, for what takes long.
+# SECONDS: about so long each of them takes, where it is long: the longest are started first.
 # NEEDS_POSTGRES: runs while the PostgreSQL server of the test run is there; without one it fails.
 function(holdfast_test name)
-  cmake_parse_arguments(ARG "EVERY_COMPILER;NEEDS_POSTGRES" "SHARDS" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "EVERY_COMPILER;NEEDS_POSTGRES" "SHARDS;SECONDS" "SOURCES;LIBRARIES" ${ARGN})
   if(HOLDFAST_TEST_SCOPE STREQUAL "every-compiler" AND NOT ARG_EVERY_COMPILER)
     return()
   endif()
@@ -44,6 +45,9 @@ function(holdfast_test name)
   if(NOT ARG_SHARDS)
     set(ARG_SHARDS 1)
   endif()
+  if(NOT ARG_SECONDS)
+    set(ARG_SECONDS 0)
+  endif()
   foreach(shard RANGE 1 ${ARG_SHARDS})
     set(entry ${name})
     if(ARG_SHARDS GREATER 1)
@@ -52,7 +56,7 @@ function(holdfast_test name)
     math(EXPR index "${shard} - 1")
     add_test(NAME "${entry}" COMMAND ${HOLDFAST_WATCH} "$<TARGET_FILE:${name}>" --gtest_brief=0
       WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
-    set_tests_properties("${entry}" PROPERTIES LABELS "${folder}" TIMEOUT 1800
+    set_tests_properties("${entry}" PROPERTIES LABELS "${folder}" TIMEOUT 1800 COST ${ARG_SECONDS}
       ENVIRONMENT "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${index}")
     if(ARG_NEEDS_POSTGRES)
       set_tests_properties("${entry}" PROPERTIES FIXTURES_REQUIRED postgres_server)
