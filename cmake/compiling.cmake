@@ -27,6 +27,18 @@ function(holdfast_compile_options target)
   endif()
 endfunction()
 
+# holdfast_unity(<target> <files>): where HOLDFAST_UNITY is on, so many files of the target are compiled as one, or as many as
+# CMAKE_UNITY_BUILD_BATCH_SIZE says. Templates that they share are then instantiated once for all of them.
+function(holdfast_unity target files)
+  if(NOT HOLDFAST_UNITY)
+    return()
+  endif()
+  if(DEFINED CMAKE_UNITY_BUILD_BATCH_SIZE)
+    set(files ${CMAKE_UNITY_BUILD_BATCH_SIZE})
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${files})
+endfunction()
+
 if(HOLDFAST_SANITIZER STREQUAL "address")
   add_compile_options(-fsanitize=address -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address)

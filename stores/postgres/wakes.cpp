@@ -30,8 +30,8 @@ struct Payload {
 };
 
 /// Between two tries to connect, when nobody says that the server is back.
-constexpr std::chrono::milliseconds kFirstPause(100);
-constexpr std::chrono::milliseconds kLongestPause(1'000);
+constexpr std::chrono::milliseconds kFirstReconnectPause(100);
+constexpr std::chrono::milliseconds kLongestReconnectPause(1'000);
 
 /// The server takes a notification that is shorter than 8,000 bytes.
 constexpr std::size_t kLongestNotification = 7'999;
@@ -184,7 +184,7 @@ int Wakes::socket_now() {
 
 // Waits on the socket. When the connection breaks, it is made again, and everybody looks for what was missed.
 void Wakes::run() {
-  auto pause = kFirstPause;
+  auto pause = kFirstReconnectPause;
   for (;;) {
     const int socket = socket_now();
     const bool connected = socket >= 0;
@@ -199,7 +199,7 @@ void Wakes::run() {
     try {
       if (!connection_) {
         connect();
-        pause = kFirstPause;
+        pause = kFirstReconnectPause;
         bus_.publish({.work = store::kAllWork, .any_worker = true, .any_instance = true});
       }
       for (const std::string& payload : connection_->notifications()) receive(payload);
@@ -209,7 +209,7 @@ void Wakes::run() {
             {{"error", error.what()}});
       }
       connection_.reset();
-      pause = std::min(pause * 2, kLongestPause);
+      pause = std::min(pause * 2, kLongestReconnectPause);
     }
   }
 }

@@ -14,6 +14,8 @@ shift 3
 library=$work/built   # stays, for the ways that install it
 here=$source/tests/packaging
 strict='-Wall -Wextra -Werror'
+# Few big files: what is tested is how the library is put together, and each build of it takes most of the time.
+few_files=-DCMAKE_UNITY_BUILD_BATCH_SIZE=40
 launcher=$(command -v ccache || true)
 
 die() { printf 'packaging: %s\n' "$*" >&2; exit 1; }
@@ -24,7 +26,7 @@ quietly() { "$@" >"$folder/log" 2>&1 || { cat "$folder/log" >&2; die "failed: $*
 # configure_and_build <source> <build> [option]...
 configure_and_build() {
   quietly cmake -S "$1" -B "$2" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_COMPILER_LAUNCHER="$launcher" "${@:3}"
-  quietly cmake --build "$2"
+  quietly cmake --build "$2" -j "$(nproc)"
 }
 
 # install_to <prefix>: the library.
@@ -32,7 +34,7 @@ install_to() { quietly cmake --install "$library" --prefix "$1"; }
 
 # build_library [option]...
 build_library() {
-  configure_and_build "$source" "$library" -DHOLDFAST_BUILD_TESTS=OFF -DHOLDFAST_BUILD_EXAMPLES=OFF -DHOLDFAST_UNITY=ON "$@"
+  configure_and_build "$source" "$library" -DHOLDFAST_BUILD_TESTS=OFF -DHOLDFAST_BUILD_EXAMPLES=OFF -DHOLDFAST_UNITY=ON "$few_files" "$@"
 }
 
 # build_by_find_package <prefix> <app folder>: headers are not taken as system headers, so that warnings in them count.
@@ -93,7 +95,7 @@ way_pkg_config() {
 }
 
 way_fetch_content() {
-  configure_and_build "$here/fetch_content" "$folder/app" -DHOLDFAST_CHECKOUT="$source" -DCMAKE_CXX_FLAGS="$strict"
+  configure_and_build "$here/fetch_content" "$folder/app" -DHOLDFAST_CHECKOUT="$source" -DCMAKE_CXX_FLAGS="$strict" "$few_files"
   check_output "$folder/app"
 }
 
