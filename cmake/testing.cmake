@@ -12,9 +12,11 @@ target_precompile_headers(holdfast_test_pch PRIVATE
   <gtest/gtest.h> <rapidcheck/gtest.h> <algorithm> <chrono> <functional> <map> <memory> <optional> <string> <string_view> <tuple>
   <unordered_map> <variant> <vector> <holdfast/holdfast.hpp>)
 
-# How test code is compiled, over the shared precompiled header.
+# How test code is compiled, over the shared precompiled header. Files that are compiled as one share their unnamed namespace: where
+# names would meet, each stands in a namespace of its own, called as the file is (holdfast::e2e::runs_test).
 function(holdfast_test_options target)
   holdfast_compile_options(${target})
+  holdfast_unity(${target} 8)
   target_compile_options(${target} PRIVATE -O0 -g1)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
   target_link_libraries(${target} PRIVATE holdfast GTest::gtest rapidcheck)

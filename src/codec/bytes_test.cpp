@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-namespace holdfast::history {
+namespace holdfast::history::bytes_test {
 namespace {
 
 using namespace std::string_literals;
@@ -177,4 +177,4 @@ RC_GTEST_PROP(Crc32c, EqualsTheDefinitionBitByBit, (const std::string& bytes)) {
 }
 
 }  // namespace
-}  // namespace holdfast::history
+}  // namespace holdfast::history::bytes_test

@@ -20,7 +20,7 @@ struct holdfast::Codec<Moody> {
   }
 };
 
-namespace holdfast {
+namespace holdfast::codec_test {
 namespace {
 
 Payload json(std::string text) { return {kJsonEncoding, std::move(text)}; }
@@ -199,4 +199,4 @@ TEST(Decode, MakesAFailureOfWhateverACodecThrows) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::codec_test

@@ -16,7 +16,7 @@
 #include <iterator>
 #include <sstream>
 
-namespace holdfast::history {
+namespace holdfast::history::history_format_test {
 namespace {
 
 std::string read_file(const std::string& path) {
@@ -94,4 +94,4 @@ TEST(HistoryFormat, TheExampleInTheDocumentationIsTheOrderTurn) {
 }
 
 }  // namespace
-}  // namespace holdfast::history
+}  // namespace holdfast::history::history_format_test

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace holdfast::history {
+namespace holdfast::history::history_json_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -214,4 +214,4 @@ TEST(HistoryJson, CutsAndRefusesFailuresWithTooManyCauses) {
 }
 
 }  // namespace
-}  // namespace holdfast::history
+}  // namespace holdfast::history::history_json_test

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace holdfast {
+namespace holdfast::json_test {
 namespace {
 
 bool is_json(std::string_view text) {
@@ -145,4 +145,4 @@ RC_GTEST_PROP(JsonWriter, WritesValidJsonForAnyBytes, (const std::string& bytes)
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::json_test

@@ -50,7 +50,7 @@ struct Drawing {
 Payload json(std::string text) { return {kJsonEncoding, std::move(text)}; }
 
 template <class T>
-std::string why_not(const std::string& text) {
+std::string refusal(const std::string& text) {
   const Result<T> result = decode<T>(json(text));
   return result ? "it decoded" : result.error().message;
 }
@@ -86,10 +86,10 @@ TEST(Nlohmann, NullIsAValueThatAnOptionalOneKeeps) {
 }
 
 TEST(Nlohmann, FailuresCarryThePath) {
-  const std::string missing = why_not<Drawing>(R"({"shapes":[{"kind":"circle","mm":1},{"kind":"square"}]})");
+  const std::string missing = refusal<Drawing>(R"({"shapes":[{"kind":"circle","mm":1},{"kind":"square"}]})");
   EXPECT_TRUE(missing.starts_with("shapes[1]: ")) << missing;
   EXPECT_NE(missing.find("key 'mm' not found"), std::string::npos) << missing;
-  const std::string wrong = why_not<Drawing>(R"({"named":{"first":{"kind":7,"mm":1}}})");
+  const std::string wrong = refusal<Drawing>(R"({"named":{"first":{"kind":7,"mm":1}}})");
   EXPECT_TRUE(wrong.starts_with("named.first: ")) << wrong;
   EXPECT_NE(wrong.find("type must be string"), std::string::npos) << wrong;
   const Result<Shape> shape = decode<Shape>(json("[]"));
@@ -97,8 +97,8 @@ TEST(Nlohmann, FailuresCarryThePath) {
 }
 
 TEST(Nlohmann, TextThatIsNoJsonFailsAsElsewhere) {
-  EXPECT_EQ(why_not<Drawing>(R"({"extra":{"a":[1,}})"), "extra.a[1]: expected a value at byte 17, found '}'");
-  EXPECT_EQ(why_not<nlohmann::json>("1 2"), "expected the end of the text at byte 2, found number 2");
+  EXPECT_EQ(refusal<Drawing>(R"({"extra":{"a":[1,}})"), "extra.a[1]: expected a value at byte 17, found '}'");
+  EXPECT_EQ(refusal<nlohmann::json>("1 2"), "expected the end of the text at byte 2, found number 2");
 }
 
 // Two limits of that library, as the header says.
@@ -109,7 +109,7 @@ TEST(Nlohmann, WritesWhatJsonCannotHoldInItsOwnWay) {
 
 // What a JSON number may be, this library can't always hold.
 TEST(Nlohmann, RefusesNumbersThatDoNotFitADouble) {
-  const std::string why = why_not<Drawing>(R"({"extra":{"n":1e999}})");
+  const std::string why = refusal<Drawing>(R"({"extra":{"n":1e999}})");
   EXPECT_TRUE(why.starts_with("extra: ")) << why;
 }
 

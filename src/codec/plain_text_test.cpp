@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <string>
 
-namespace holdfast::codec {
+namespace holdfast::codec::plain_text_test {
 namespace {
 
 void expect_right(const std::string& text) {
@@ -48,4 +48,4 @@ TEST(PlainRun, IsNotMisledByTheByteBefore) {
 RC_GTEST_PROP(PlainRun, IsRightForAnyText, (const std::string& text)) { expect_right(text); }
 
 }  // namespace
-}  // namespace holdfast::codec
+}  // namespace holdfast::codec::plain_text_test

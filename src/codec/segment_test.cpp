@@ -9,7 +9,7 @@
 
 #include <limits>
 
-namespace holdfast::history {
+namespace holdfast::history::segment_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -441,4 +441,4 @@ TEST(Evolution, NumbersOfChoicesArePartOfTheFormat) {
 }
 
 }  // namespace
-}  // namespace holdfast::history
+}  // namespace holdfast::history::segment_test

@@ -9,7 +9,7 @@
 #include <chrono>
 #include <limits>
 
-namespace holdfast {
+namespace holdfast::text_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -221,4 +221,4 @@ TEST(Times, AgreeWithTheStandardCalendarOverFourCenturies) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::text_test

@@ -3,7 +3,7 @@
 
 #include <holdfast/saga.hpp>
 
-namespace holdfast::engine {
+namespace holdfast::engine::api_test {
 namespace {
 
 using detail::ActivityScheduled;
@@ -288,4 +288,4 @@ TEST(Api, OptionsStandAfterTheName) {
 }
 
 }  // namespace
-}  // namespace holdfast::engine
+}  // namespace holdfast::engine::api_test

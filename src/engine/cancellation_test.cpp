@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace holdfast::engine {
+namespace holdfast::engine::cancellation_test {
 namespace {
 
 using detail::ActivityScheduled;
@@ -849,4 +849,4 @@ TEST(Cancellation, ACombinatorWaitsForPartsThatAreShielded) {
 }
 
 }  // namespace
-}  // namespace holdfast::engine
+}  // namespace holdfast::engine::cancellation_test

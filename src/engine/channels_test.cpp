@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace holdfast::engine {
+namespace holdfast::engine::channels_test {
 namespace {
 
 using detail::OpState;
@@ -120,4 +120,4 @@ TEST(Channels, ListsWhatIsWaitedForAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace holdfast::engine
+}  // namespace holdfast::engine::channels_test

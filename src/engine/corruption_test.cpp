@@ -6,7 +6,7 @@
 
 #include <initializer_list>
 
-namespace holdfast::engine {
+namespace holdfast::engine::corruption_test {
 namespace {
 
 Task<std::string> works(Context& ctx, std::string who) {
@@ -224,4 +224,4 @@ TEST(DamagedEvents, TimesBeyondReasonAreHarmless) {
 }
 
 }  // namespace
-}  // namespace holdfast::engine
+}  // namespace holdfast::engine::corruption_test

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace holdfast::engine {
+namespace holdfast::engine::dropping_test {
 namespace {
 
 using detail::ActivityScheduled;
@@ -480,4 +480,4 @@ TEST(Dropping, KeepsAnOutcomeForThoseWhoTakeItLater) {
 }
 
 }  // namespace
-}  // namespace holdfast::engine
+}  // namespace holdfast::engine::dropping_test

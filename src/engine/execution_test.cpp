@@ -4,7 +4,7 @@
 
 #include <holdfast/saga.hpp>
 
-namespace holdfast::engine {
+namespace holdfast::engine::execution_test {
 namespace {
 
 using detail::ActivityScheduled;
@@ -885,4 +885,4 @@ TEST(Execution, FailsByAnExceptionWithoutAText) {
 }
 
 }  // namespace
-}  // namespace holdfast::engine
+}  // namespace holdfast::engine::execution_test

@@ -3,7 +3,7 @@
 
 #include <set>
 
-namespace holdfast::engine {
+namespace holdfast::engine::fan_out_test {
 namespace {
 
 using detail::ActivityScheduled;
@@ -150,4 +150,4 @@ TEST(FanOut, IsEndedByARequestToCancel) {
 }
 
 }  // namespace
-}  // namespace holdfast::engine
+}  // namespace holdfast::engine::fan_out_test

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-namespace holdfast::engine {
+namespace holdfast::engine::keys_test {
 namespace {
 
 Task<> starts_all_that_has_a_key(Context& ctx, std::string input, int more) {
@@ -84,4 +84,4 @@ TEST(Keys, OfExecutionsThatFollowEachOtherDiffer) {
 }
 
 }  // namespace
-}  // namespace holdfast::engine
+}  // namespace holdfast::engine::keys_test

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace holdfast::engine {
+namespace holdfast::engine::limits_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -190,4 +190,4 @@ TEST(LastTurn, SaysWhenHistoryIsDamaged) {
 }
 
 }  // namespace
-}  // namespace holdfast::engine
+}  // namespace holdfast::engine::limits_test

@@ -5,7 +5,7 @@
 #include <ostream>
 #include <stdexcept>
 
-namespace holdfast::engine {
+namespace holdfast::engine::nondeterminism_test {
 namespace {
 
 using Code = Task<> (*)(Context&);
@@ -617,4 +617,4 @@ TEST(Report, CountsWhatElseTheCodeWaitsFor) {
 }
 
 }  // namespace
-}  // namespace holdfast::engine
+}  // namespace holdfast::engine::nondeterminism_test

@@ -9,7 +9,7 @@
 #include <map>
 #include <vector>
 
-namespace holdfast::engine {
+namespace holdfast::engine::open_operations_test {
 namespace {
 
 using detail::OpState;
@@ -87,4 +87,4 @@ TEST(OpenOperations, GapsAreNeverSeen) {
 }
 
 }  // namespace
-}  // namespace holdfast::engine
+}  // namespace holdfast::engine::open_operations_test

@@ -2,7 +2,7 @@
 // order, without an outcome.
 #include "engine/driver_test.hpp"
 
-namespace holdfast::engine {
+namespace holdfast::engine::sending_test {
 namespace {
 
 using detail::CancelSent;
@@ -161,4 +161,4 @@ TEST(CodeLog, GetsEachLineWhenItsCodeRunsAndNothingOnReplay) {
 }
 
 }  // namespace
-}  // namespace holdfast::engine
+}  // namespace holdfast::engine::sending_test

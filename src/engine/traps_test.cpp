@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <thread>
 
-namespace holdfast::engine {
+namespace holdfast::engine::traps_test {
 namespace {
 
 using detail::ActivityScheduled;
@@ -762,4 +762,4 @@ TEST(Threads, ExceptionsMoveWithIt) {
 }
 
 }  // namespace
-}  // namespace holdfast::engine
+}  // namespace holdfast::engine::traps_test

@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-namespace holdfast::runtime {
+namespace holdfast::runtime::ahead_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -69,4 +69,4 @@ TEST(Ahead, KeepsNoneForLong) {
 }
 
 }  // namespace
-}  // namespace holdfast::runtime
+}  // namespace holdfast::runtime::ahead_test

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace holdfast::runtime {
+namespace holdfast::runtime::answers_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -127,4 +127,4 @@ TEST_F(AnswersTest, OneThatIsRefusedHoldsNoOtherUp) {
 }
 
 }  // namespace
-}  // namespace holdfast::runtime
+}  // namespace holdfast::runtime::answers_test

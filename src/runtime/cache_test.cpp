@@ -10,7 +10,7 @@
 #include <memory>
 #include <thread>
 
-namespace holdfast::runtime {
+namespace holdfast::runtime::cache_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -121,4 +121,4 @@ TEST_F(CacheTest, TheFrameOfAnExecutionThatIsOverIsDestroyedUnlocked) {
 }
 
 }  // namespace
-}  // namespace holdfast::runtime
+}  // namespace holdfast::runtime::cache_test

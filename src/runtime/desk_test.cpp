@@ -9,7 +9,7 @@
 #include <functional>
 #include <vector>
 
-namespace holdfast::runtime {
+namespace holdfast::runtime::desk_test {
 namespace {
 
 /// Counts what is posted, and runs nothing.
@@ -90,4 +90,4 @@ TEST_F(DeskTest, NewsOfWhatIsLongOverIsForgotten) {
 }
 
 }  // namespace
-}  // namespace holdfast::runtime
+}  // namespace holdfast::runtime::desk_test

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace holdfast::runtime {
+namespace holdfast::runtime::locked_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -176,4 +176,4 @@ TEST_F(LockedTest, AnActivityThatHasEndedIsNotRunAgain) {
 }
 
 }  // namespace
-}  // namespace holdfast::runtime
+}  // namespace holdfast::runtime::locked_test

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace holdfast::runtime {
+namespace holdfast::runtime::node_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -554,4 +554,4 @@ TEST_F(NodeTest, WhatTheStoreHasTakenBackIsNotSaidToBeLeft) {
 }
 
 }  // namespace
-}  // namespace holdfast::runtime
+}  // namespace holdfast::runtime::node_test

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-namespace holdfast::runtime {
+namespace holdfast::runtime::options_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -149,4 +149,4 @@ TEST(SessionOptions, ThatNeverEndAreRefused) {
 }
 
 }  // namespace
-}  // namespace holdfast::runtime
+}  // namespace holdfast::runtime::options_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast::runtime {
+namespace holdfast::runtime::registry_test {
 namespace {
 
 Task<int> answer(Context& /*ctx*/) { co_return 42; }
@@ -63,4 +63,4 @@ TEST(Registry, TheNewestVersionIsTakenForThoseThatHaveNone) {
 }
 
 }  // namespace
-}  // namespace holdfast::runtime
+}  // namespace holdfast::runtime::registry_test

@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-namespace holdfast::runtime {
+namespace holdfast::runtime::retry_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -84,4 +84,4 @@ TEST(Retry, StaysWithinWhatADurationCanBe) {
 }
 
 }  // namespace
-}  // namespace holdfast::runtime
+}  // namespace holdfast::runtime::retry_test

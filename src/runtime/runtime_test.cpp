@@ -21,7 +21,7 @@
 #include <thread>
 #include <vector>
 
-namespace holdfast {
+namespace holdfast::runtime_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -777,4 +777,4 @@ TEST_F(RuntimeTest, RegistrationAfterStartIsRefused) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::runtime_test

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace holdfast::runtime {
+namespace holdfast::runtime::session_desk_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -375,4 +375,4 @@ TEST_F(SessionDeskTest, AWorkerThatOthersMayTakeForGoneBeginsNothingOfItsSession
 }
 
 }  // namespace
-}  // namespace holdfast::runtime
+}  // namespace holdfast::runtime::session_desk_test

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-namespace holdfast::runtime {
+namespace holdfast::runtime::session_memory_test {
 namespace {
 
 constexpr Generation kGeneration{1};
@@ -223,4 +223,4 @@ TEST_F(SessionMemoryTest, WhoeverMayNotWaitIsToldWhenAStateIsBeingMade) {
 }
 
 }  // namespace
-}  // namespace holdfast::runtime
+}  // namespace holdfast::runtime::session_memory_test

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace holdfast::runtime {
+namespace holdfast::runtime::standing_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -88,4 +88,4 @@ TEST_F(StandingTest, AnOutageLosesNoSessionThatOnlyThisWorkerMayHave) {
 }
 
 }  // namespace
-}  // namespace holdfast::runtime
+}  // namespace holdfast::runtime::standing_test

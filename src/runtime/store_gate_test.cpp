@@ -13,7 +13,7 @@
 #include <string_view>
 #include <thread>
 
-namespace holdfast::runtime {
+namespace holdfast::runtime::store_gate_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -97,4 +97,4 @@ TEST_F(StoreGateTest, OfSeveralCallsAtOnceOnlyTheOneThatWasUnderWayReachesTheSto
 }
 
 }  // namespace
-}  // namespace holdfast::runtime
+}  // namespace holdfast::runtime::store_gate_test

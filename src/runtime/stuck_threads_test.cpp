@@ -4,7 +4,7 @@
 
 #include <thread>
 
-namespace holdfast::runtime {
+namespace holdfast::runtime::stuck_threads_test {
 namespace {
 
 const std::thread::id kThread = std::this_thread::get_id();
@@ -32,4 +32,4 @@ TEST(StuckThreads, OneThatComesBackBeforeItIsKnownToBeStuckIsNot) {
 }
 
 }  // namespace
-}  // namespace holdfast::runtime
+}  // namespace holdfast::runtime::stuck_threads_test

@@ -8,7 +8,7 @@
 #include <latch>
 #include <memory>
 
-namespace holdfast::runtime {
+namespace holdfast::runtime::thread_pool_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -139,4 +139,4 @@ TEST(ThreadPool, KnowsItsOwnThreads) {
 }
 
 }  // namespace
-}  // namespace holdfast::runtime
+}  // namespace holdfast::runtime::thread_pool_test

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-namespace holdfast::runtime {
+namespace holdfast::runtime::unborn_test {
 namespace {
 
 std::vector<EventId> events(std::initializer_list<std::uint64_t> numbers) {
@@ -54,4 +54,4 @@ TEST(Unborn, EachRowIsLookedAtOnceHoweverManyAreDropped) {
 }
 
 }  // namespace
-}  // namespace holdfast::runtime
+}  // namespace holdfast::runtime::unborn_test

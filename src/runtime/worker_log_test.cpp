@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-namespace holdfast::runtime {
+namespace holdfast::runtime::worker_log_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -82,4 +82,4 @@ TEST(WorkerLog, WhoeverWantsLinesOfLevelDebugGetsAllOfThem) {
 }
 
 }  // namespace
-}  // namespace holdfast::runtime
+}  // namespace holdfast::runtime::worker_log_test

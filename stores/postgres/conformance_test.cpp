@@ -2,7 +2,7 @@
 
 #include <holdfast/testing/conformance.hpp>
 
-namespace holdfast::testing {
+namespace holdfast::testing::conformance_test {
 namespace {
 
 class Database final : public StoreDatabase {
@@ -19,4 +19,4 @@ const bool kRegistered =
     register_conformance_tests({"postgres", [] { return std::make_unique<Database>(); }});
 
 }  // namespace
-}  // namespace holdfast::testing
+}  // namespace holdfast::testing::conformance_test

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace holdfast::postgres_store {
+namespace holdfast::postgres_store::damage_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -176,4 +176,4 @@ TEST_F(PostgresDamage, ACountBelowZeroIsNone) {
 }
 
 }  // namespace
-}  // namespace holdfast::postgres_store
+}  // namespace holdfast::postgres_store::damage_test

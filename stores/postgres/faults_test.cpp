@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-namespace holdfast::postgres_store {
+namespace holdfast::postgres_store::faults_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -404,4 +404,4 @@ TEST(PostgresFaults, LimitsOfTheRoleDoNotEndItsConnections) {
 }
 
 }  // namespace
-}  // namespace holdfast::postgres_store
+}  // namespace holdfast::postgres_store::faults_test

@@ -5,7 +5,7 @@
 #include <future>
 #include <string>
 
-namespace holdfast::postgres_store {
+namespace holdfast::postgres_store::fetch_locks_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -153,4 +153,4 @@ TEST_P(FetchLocks, WhatIsLockedByOthersIsLookedForAgainSoon) {
 }
 
 }  // namespace
-}  // namespace holdfast::postgres_store
+}  // namespace holdfast::postgres_store::fetch_locks_test

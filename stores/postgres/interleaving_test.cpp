@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-namespace holdfast::postgres_store {
+namespace holdfast::postgres_store::interleaving_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -299,4 +299,4 @@ TEST(PostgresInterleaving, ASweepTakesNothingFromAWorkerThatJoinsMeanwhile) {
 }
 
 }  // namespace
-}  // namespace holdfast::postgres_store
+}  // namespace holdfast::postgres_store::interleaving_test

@@ -6,7 +6,7 @@
 #include <optional>
 #include <set>
 
-namespace holdfast::postgres_store {
+namespace holdfast::postgres_store::list_plan_test {
 namespace {
 
 using store::InstanceStatus;
@@ -64,4 +64,4 @@ TEST_F(PostgresList, ReadsNoMoreThanAPageOfEachStatus) {
 }
 
 }  // namespace
-}  // namespace holdfast::postgres_store
+}  // namespace holdfast::postgres_store::list_plan_test

@@ -7,7 +7,7 @@
 #include <future>
 #include <map>
 
-namespace holdfast::postgres_store {
+namespace holdfast::postgres_store::locks_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -432,4 +432,4 @@ TEST(PostgresLocks, NoItemIsLeftThatNobodyIsToldOf) {
 }
 
 }  // namespace
-}  // namespace holdfast::postgres_store
+}  // namespace holdfast::postgres_store::locks_test

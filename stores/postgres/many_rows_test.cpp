@@ -5,7 +5,7 @@
 
 #include <future>
 
-namespace holdfast::postgres_store {
+namespace holdfast::postgres_store::many_rows_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -167,4 +167,4 @@ TEST(PostgresManyRows, ParkedInstancesAreWokenInSlices) {
 }
 
 }  // namespace
-}  // namespace holdfast::postgres_store
+}  // namespace holdfast::postgres_store::many_rows_test

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-namespace holdfast::postgres_store {
+namespace holdfast::postgres_store::model_test {
 namespace {
 
 using testing::OpenHandle;
@@ -33,4 +33,4 @@ TEST(PostgresModel, DoesWhatTheMemoryStoreDoes) {
 }
 
 }  // namespace
-}  // namespace holdfast::postgres_store
+}  // namespace holdfast::postgres_store::model_test

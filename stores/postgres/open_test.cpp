@@ -18,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-namespace holdfast::postgres_store {
+namespace holdfast::postgres_store::open_test {
 namespace {
 
 using Kind = StoreOpenError::Kind;
@@ -393,4 +393,4 @@ TEST(PostgresOpen, TablesThatLackWhatEveryDeploymentHasAreCorrupt) {
 }
 
 }  // namespace
-}  // namespace holdfast::postgres_store
+}  // namespace holdfast::postgres_store::open_test

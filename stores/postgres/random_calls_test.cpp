@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-namespace holdfast::postgres_store {
+namespace holdfast::postgres_store::random_calls_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -231,4 +231,4 @@ TEST(PostgresRandomCalls, ThroughSeveralHandlesLeaveWhatBelongsTogether) {
 }
 
 }  // namespace
-}  // namespace holdfast::postgres_store
+}  // namespace holdfast::postgres_store::random_calls_test

@@ -8,7 +8,7 @@
 
 #include <string>
 
-namespace holdfast::postgres_store {
+namespace holdfast::postgres_store::uri_test {
 namespace {
 
 /// A password of two halves around something that tears it apart.
@@ -63,4 +63,4 @@ TEST(PostgresUri, SecretsAreHiddenAsTheyStandThereAndAsTheyAreMeant) {
 }
 
 }  // namespace
-}  // namespace holdfast::postgres_store
+}  // namespace holdfast::postgres_store::uri_test

@@ -5,7 +5,7 @@
 
 #include <future>
 
-namespace holdfast::postgres_store {
+namespace holdfast::postgres_store::wakes_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -151,4 +151,4 @@ TEST(PostgresWakes, ASweepLeavesAListenerAloneThatRegistersAnew) {
 }
 
 }  // namespace
-}  // namespace holdfast::postgres_store
+}  // namespace holdfast::postgres_store::wakes_test

@@ -3,7 +3,7 @@
 #include <holdfast/sqlite.hpp>
 #include <holdfast/testing/conformance.hpp>
 
-namespace holdfast::testing {
+namespace holdfast::testing::conformance_test {
 namespace {
 
 class Database final : public StoreDatabase {
@@ -22,4 +22,4 @@ class Database final : public StoreDatabase {
 const bool kRegistered = register_conformance_tests({"sqlite", [] { return std::make_unique<Database>(); }});
 
 }  // namespace
-}  // namespace holdfast::testing
+}  // namespace holdfast::testing::conformance_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast::sqlite_store {
+namespace holdfast::sqlite_store::connection_test {
 namespace {
 
 constexpr int kCreate = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
@@ -116,4 +116,4 @@ TEST(SqliteConnection, ShowsEveryErrorToCallersAsUnavailableOrDamagedWithAdvice)
 }
 
 }  // namespace
-}  // namespace holdfast::sqlite_store
+}  // namespace holdfast::sqlite_store::connection_test

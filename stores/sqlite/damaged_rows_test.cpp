@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace holdfast::sqlite_store {
+namespace holdfast::sqlite_store::damaged_rows_test {
 namespace {
 
 using namespace holdfast::store;
@@ -179,4 +179,4 @@ TEST_F(SqliteDamagedRows, AreNotCalledUnavailable) {
 }
 
 }  // namespace
-}  // namespace holdfast::sqlite_store
+}  // namespace holdfast::sqlite_store::damaged_rows_test

@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-namespace holdfast::sqlite_store {
+namespace holdfast::sqlite_store::failing_disk_test {
 namespace {
 
 using namespace holdfast::store;
@@ -278,4 +278,4 @@ TEST(SqliteStoreOnAFailingDisk, KeepsWhatItAnsweredWhereverTheDiskFails) {
 }
 
 }  // namespace
-}  // namespace holdfast::sqlite_store
+}  // namespace holdfast::sqlite_store::failing_disk_test

@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-namespace holdfast::sqlite_store {
+namespace holdfast::sqlite_store::full_disk_test {
 namespace {
 
 using Kind = StoreOpenError::Kind;
@@ -196,4 +196,4 @@ TEST(SqliteFullDisk, OfAnySizeLetsTheStoreGoOnByItselfWhenThereIsRoom) {
 }
 
 }  // namespace
-}  // namespace holdfast::sqlite_store
+}  // namespace holdfast::sqlite_store::full_disk_test

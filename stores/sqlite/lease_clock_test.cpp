@@ -19,7 +19,7 @@
 #define CLONE_NEWTIME 0x00000080
 #endif
 
-namespace holdfast::sqlite_store {
+namespace holdfast::sqlite_store::lease_clock_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -199,4 +199,4 @@ RC_GTEST_PROP(SqliteLeaseClock, NeverTellsAnEarlierTimeThanOneThatWasCommitted, 
 }
 
 }  // namespace
-}  // namespace holdfast::sqlite_store
+}  // namespace holdfast::sqlite_store::lease_clock_test

@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace holdfast::sqlite_store {
+namespace holdfast::sqlite_store::list_plan_test {
 namespace {
 
 /// What SQLite says about the way in which it will run a statement.
@@ -46,4 +46,4 @@ TEST(SqliteList, ParkedOnesAreFoundByTheirStatus) {
 }
 
 }  // namespace
-}  // namespace holdfast::sqlite_store
+}  // namespace holdfast::sqlite_store::list_plan_test

@@ -7,7 +7,7 @@
 
 #include <array>
 
-namespace holdfast::sqlite_store {
+namespace holdfast::sqlite_store::migrations_test {
 namespace {
 
 constexpr int kCreate = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
@@ -108,4 +108,4 @@ TEST(SqliteMigrations, RunOnceWhenManyProcessesOpenANewFileAtOnce) {
 }
 
 }  // namespace
-}  // namespace holdfast::sqlite_store
+}  // namespace holdfast::sqlite_store::migrations_test

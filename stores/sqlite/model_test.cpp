@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-namespace holdfast::sqlite_store {
+namespace holdfast::sqlite_store::model_test {
 namespace {
 
 using testing::OpenHandle;
@@ -37,4 +37,4 @@ TEST(SqliteModel, DoesWhatTheMemoryStoreDoes) {
 // [/snippet]
 
 }  // namespace
-}  // namespace holdfast::sqlite_store
+}  // namespace holdfast::sqlite_store::model_test

@@ -16,7 +16,7 @@
 #include <sstream>
 #include <string>
 
-namespace holdfast::sqlite_store {
+namespace holdfast::sqlite_store::open_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -354,4 +354,4 @@ TEST(SqliteOpen, DoesNotDropLocksThatThisProcessHoldsOnTheFile) {
 }
 
 }  // namespace
-}  // namespace holdfast::sqlite_store
+}  // namespace holdfast::sqlite_store::open_test

@@ -11,14 +11,14 @@
 #include <string>
 #include <vector>
 
-namespace holdfast {
+namespace holdfast::pack_test {
 namespace {
 
 using namespace holdfast::store;
 using namespace std::chrono_literals;
 
 /// An instance whose first turn hands activities off, which are kept together.
-class SqlitePacks : public testing::Test {
+class SqlitePacks : public ::testing::Test {
  protected:
   SqlitePacks() : worker_(store_->join({.node = "n", .abilities = abilities_, .code = code_}).value()) {
     const StartRequest request{.instance = "i", .code = {"o", "1"}, .body = "input"};
@@ -249,4 +249,4 @@ TEST_F(SqlitePacks, OneThatCantBeDecodedIsSetAsideAndBlocksNobody) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::pack_test

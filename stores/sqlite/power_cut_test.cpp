@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace holdfast::sqlite_store {
+namespace holdfast::sqlite_store::power_cut_test {
 namespace {
 
 constexpr std::array kMigrations{
@@ -176,4 +176,4 @@ TEST(SqlitePowerCut, DoesDamageToWhoDoesNotSync) {
 }
 
 }  // namespace
-}  // namespace holdfast::sqlite_store
+}  // namespace holdfast::sqlite_store::power_cut_test

@@ -68,7 +68,7 @@ class Processes {
       std::fprintf(stderr, "process %d: %s\n", getpid(), error.what());
       _exit(1);
     }
-    _exit(testing::Test::HasFailure() ? 1 : 0);
+    _exit(::testing::Test::HasFailure() ? 1 : 0);
   }
 
   std::vector<pid_t> running_;

@@ -18,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-namespace holdfast::sqlite_store {
+namespace holdfast::sqlite_store::store_on_faulty_disk_test {
 namespace {
 
 using namespace holdfast::store;
@@ -279,4 +279,4 @@ TEST(SqliteStoreOnAFullDisk, IsUnavailableLosesNothingAndGoesOn) {
 }
 
 }  // namespace
-}  // namespace holdfast::sqlite_store
+}  // namespace holdfast::sqlite_store::store_on_faulty_disk_test

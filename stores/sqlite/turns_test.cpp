@@ -13,13 +13,13 @@
 #include <utility>
 #include <vector>
 
-namespace holdfast {
+namespace holdfast::turns_test {
 namespace {
 
 using namespace holdfast::store;
 using namespace std::chrono_literals;
 
-class SqliteTurns : public testing::Test {
+class SqliteTurns : public ::testing::Test {
  protected:
   SqliteTurns() : worker_(store_->join({.node = "n", .abilities = abilities_, .code = code_}).value()) {}
 
@@ -124,7 +124,7 @@ TEST_F(SqliteTurns, AnActivityOfTheQueueIsFetchedAnsweredAndBringsItsOutcome) {
 }
 
 /// Starts that stand in the row of their instance.
-class SqliteStarts : public testing::Test {
+class SqliteStarts : public ::testing::Test {
  protected:
   SqliteStarts() {
     const StartRequest request{.instance = "i", .code = {"o", "1"}, .body = "input"};
@@ -210,4 +210,4 @@ TEST(SqliteLocked, CallsThatComeTogetherWaitForTheLockTogether) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::turns_test

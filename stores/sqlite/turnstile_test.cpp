@@ -15,7 +15,7 @@
 #include <functional>
 #include <string>
 
-namespace holdfast::sqlite_store {
+namespace holdfast::sqlite_store::turnstile_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -156,4 +156,4 @@ TEST(SqliteTurnstile, GoesAheadWithoutASideFile) {
 }
 
 }  // namespace
-}  // namespace holdfast::sqlite_store
+}  // namespace holdfast::sqlite_store::turnstile_test

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-namespace holdfast::sqlite_store {
+namespace holdfast::sqlite_store::wake_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -259,4 +259,4 @@ TEST(SqliteSideFile, HasThePermissionsOfTheDatabase) {
 }
 
 }  // namespace
-}  // namespace holdfast::sqlite_store
+}  // namespace holdfast::sqlite_store::wake_test

@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-namespace holdfast::sqlite_store {
+namespace holdfast::sqlite_store::wal_limit_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -18,7 +18,7 @@ class CountingLogger final : public Logger {
   int lines = 0;
 };
 
-class SqliteWalLimit : public testing::Test {
+class SqliteWalLimit : public ::testing::Test {
  protected:
   SqliteWalLimit() {
     db_.exec(
@@ -108,4 +108,4 @@ TEST_F(SqliteWalLimit, DoesNotMindAnotherConnectionThatWrites) {
 }
 
 }  // namespace
-}  // namespace holdfast::sqlite_store
+}  // namespace holdfast::sqlite_store::wal_limit_test

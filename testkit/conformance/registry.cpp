@@ -18,9 +18,9 @@ namespace files {
 
 namespace {
 
-class Running final : public ::testing::Test {
+class StoryTest final : public ::testing::Test {
  public:
-  Running(const StoryInfo& story, const StoreUnderTest& store) : story_(story), store_(store) {}
+  StoryTest(const StoryInfo& story, const StoreUnderTest& store) : story_(story), store_(store) {}
   void TestBody() override { story_.make(store_)->run(); }
 
  private:
@@ -40,7 +40,7 @@ Known& known() {
 void meet(const StoryInfo& story, const StoreUnderTest& store) {
   ::testing::RegisterTest((store.name + "/" + story.suite).c_str(), story.name, nullptr, nullptr, story.file,
                           story.line,
-                          [&store, story]() -> ::testing::Test* { return new Running(story, store); });
+                          [&store, story]() -> ::testing::Test* { return new StoryTest(story, store); });
 }
 
 }  // namespace

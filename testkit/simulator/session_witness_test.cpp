@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace holdfast::simulator {
+namespace holdfast::simulator::session_witness_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -218,4 +218,4 @@ TEST_F(SessionWitnessTest, SeesAWorkerThatHoldsTooMany) {
 }
 
 }  // namespace
-}  // namespace holdfast::simulator
+}  // namespace holdfast::simulator::session_witness_test

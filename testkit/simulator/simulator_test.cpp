@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace holdfast::testing {
+namespace holdfast::testing::simulator_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -141,4 +141,4 @@ TEST(Simulator, GivesCodeOnlyToTheBuildsThatHaveIt) {
 }
 
 }  // namespace
-}  // namespace holdfast::testing
+}  // namespace holdfast::testing::simulator_test

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace holdfast::simulator {
+namespace holdfast::simulator::witness_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -185,4 +185,4 @@ TEST_F(WitnessTest, SeesARowThatIsStranded) {
 }
 
 }  // namespace
-}  // namespace holdfast::simulator
+}  // namespace holdfast::simulator::witness_test

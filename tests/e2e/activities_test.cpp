@@ -8,7 +8,7 @@
 #include <set>
 #include <thread>
 
-namespace holdfast::e2e {
+namespace holdfast::e2e::activities_test {
 namespace {
 
 class ActivitiesTest : public OnEachStore {};
@@ -372,4 +372,4 @@ TEST_P(ActivitiesTest, ValuesMayBeOfTypesThatTheCodeDoesNotKnow) {
 }
 
 }  // namespace
-}  // namespace holdfast::e2e
+}  // namespace holdfast::e2e::activities_test

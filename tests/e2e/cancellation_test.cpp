@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <thread>
 
-namespace holdfast::e2e {
+namespace holdfast::e2e::cancellation_test {
 namespace {
 
 /// Blocks until the activity is asked to stop.
@@ -713,4 +713,4 @@ TEST_F(RenewalTest, AnActivityThatEndsEarlyBecauseItsLeaseWasLostIsRunAgainAndTh
 }
 
 }  // namespace
-}  // namespace holdfast::e2e
+}  // namespace holdfast::e2e::cancellation_test

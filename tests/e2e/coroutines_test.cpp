@@ -13,7 +13,7 @@
 #include <thread>
 #include <utility>
 
-namespace holdfast::e2e {
+namespace holdfast::e2e::coroutines_test {
 namespace {
 
 using asio::use_awaitable;
@@ -389,4 +389,4 @@ TEST_P(CoroutinesTest, AStopDoesNotWaitForThoseThatIgnoreIt) {
 }
 
 }  // namespace
-}  // namespace holdfast::e2e
+}  // namespace holdfast::e2e::coroutines_test

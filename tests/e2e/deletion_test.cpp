@@ -7,7 +7,7 @@
 #include <optional>
 #include <thread>
 
-namespace holdfast::e2e {
+namespace holdfast::e2e::deletion_test {
 namespace {
 
 std::optional<ClientError::Kind> kind_of(const std::function<void()>& call) {
@@ -103,4 +103,4 @@ TEST_P(DeletionTest, TheHistoryOfOneExecutionIsPrunedAndTheInstanceGoesOn) {
 }
 
 }  // namespace
-}  // namespace holdfast::e2e
+}  // namespace holdfast::e2e::deletion_test

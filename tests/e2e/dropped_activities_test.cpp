@@ -10,7 +10,7 @@
 #include <string_view>
 #include <thread>
 
-namespace holdfast::e2e {
+namespace holdfast::e2e::dropped_activities_test {
 namespace {
 
 #ifdef HOLDFAST_SANITIZED
@@ -180,4 +180,4 @@ TEST_P(DroppedActivities, ATurnThatIsRefusedGivesItsLockBack) {
 }
 
 }  // namespace
-}  // namespace holdfast::e2e
+}  // namespace holdfast::e2e::dropped_activities_test

@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-namespace holdfast::e2e {
+namespace holdfast::e2e::families_test {
 namespace {
 
 class FamiliesTest : public OnEachStore {};
@@ -283,4 +283,4 @@ TEST_P(FamiliesTest, ChildrenReportToParentsOfAnyExecutionAfterAnyRestart) {
 }
 
 }  // namespace
-}  // namespace holdfast::e2e
+}  // namespace holdfast::e2e::families_test

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <set>
 
-namespace holdfast::e2e {
+namespace holdfast::e2e::idempotency_test {
 namespace {
 
 Task<std::string> pays(Context& ctx) {
@@ -132,4 +132,4 @@ TEST_F(IdempotencyOfFiles, TwoFilesHaveOtherKeysAndSoHasOneThatIsBegunAnew) {
 }
 
 }  // namespace
-}  // namespace holdfast::e2e
+}  // namespace holdfast::e2e::idempotency_test

@@ -14,7 +14,7 @@
 #include <stop_token>
 #include <string_view>
 
-namespace holdfast::e2e {
+namespace holdfast::e2e::leases_test {
 namespace {
 
 /// Calls hang for as long as it says.
@@ -131,4 +131,4 @@ TEST_P(LeasesTest, AStopCallbackThatTakesLongHoldsUpNobodyElse) {
 HOLDFAST_ON_EACH_STORE(LeasesTest);
 
 }  // namespace
-}  // namespace holdfast::e2e
+}  // namespace holdfast::e2e::leases_test

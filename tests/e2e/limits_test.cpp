@@ -1,7 +1,7 @@
 // What happens at the limits: a warning before, a clear error after, and the parent is told.
 #include "stores_test.hpp"
 
-namespace holdfast::e2e {
+namespace holdfast::e2e::limits_test {
 namespace {
 
 class LimitsTest : public OnEachStore {};
@@ -166,4 +166,4 @@ TEST_P(LimitsTest, OptionsThatMakeNoSenseAreRefusedWhereTheyAreGiven) {
 }
 
 }  // namespace
-}  // namespace holdfast::e2e
+}  // namespace holdfast::e2e::limits_test

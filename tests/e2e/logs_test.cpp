@@ -3,7 +3,7 @@
 
 #include <regex>
 
-namespace holdfast::e2e {
+namespace holdfast::e2e::logs_test {
 namespace {
 
 class LogsTest : public OnEachStore {};
@@ -78,4 +78,4 @@ TEST_P(LogsTest, LinesOfTheCodeAreWrittenOnceHoweverOftenItIsReplayed) {
 }
 
 }  // namespace
-}  // namespace holdfast::e2e
+}  // namespace holdfast::e2e::logs_test

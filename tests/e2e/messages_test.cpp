@@ -1,7 +1,7 @@
 // Events and mailboxes as users see them.
 #include "stores_test.hpp"
 
-namespace holdfast::e2e {
+namespace holdfast::e2e::messages_test {
 namespace {
 
 class MessagesTest : public OnEachStore {};
@@ -116,4 +116,4 @@ TEST_P(MessagesTest, AnEventOfAnotherTypeIsSetAsideAndHarmsNobody) {
 }
 
 }  // namespace
-}  // namespace holdfast::e2e
+}  // namespace holdfast::e2e::messages_test

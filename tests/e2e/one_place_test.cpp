@@ -7,7 +7,7 @@
 #include <condition_variable>
 #include <mutex>
 
-namespace holdfast::e2e {
+namespace holdfast::e2e::one_place_test {
 namespace {
 
 constexpr int kWorkers = 3;
@@ -92,4 +92,4 @@ TEST_P(OnePlace, ThreeOpenedSessionsGoToThreeWorkers) {
 }
 
 }  // namespace
-}  // namespace holdfast::e2e
+}  // namespace holdfast::e2e::one_place_test

@@ -15,7 +15,7 @@
 #include <string>
 #include <thread>
 
-namespace holdfast::e2e {
+namespace holdfast::e2e::outage_test {
 namespace {
 
 using sqlite_store::Processes;
@@ -118,4 +118,4 @@ TEST(OutageTest, AFolderThatBecomesReadOnlyKeepsOthersOutAndStopsNobody) {
 }
 
 }  // namespace
-}  // namespace holdfast::e2e
+}  // namespace holdfast::e2e::outage_test

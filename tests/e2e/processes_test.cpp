@@ -10,7 +10,7 @@
 #include <array>
 #include <atomic>
 
-namespace holdfast::e2e {
+namespace holdfast::e2e::processes_test {
 namespace {
 
 using sqlite_store::eventually;
@@ -180,4 +180,4 @@ TEST_F(ProcessesTest, AnotherEngineTakesOverFromOneThatWasKilled) {
 }
 
 }  // namespace
-}  // namespace holdfast::e2e
+}  // namespace holdfast::e2e::processes_test

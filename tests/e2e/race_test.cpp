@@ -9,7 +9,7 @@
 #include <set>
 #include <thread>
 
-namespace holdfast::e2e {
+namespace holdfast::e2e::race_test {
 namespace {
 
 // ---- at the store -------------------------------------------------------------------------------
@@ -273,4 +273,4 @@ TEST_P(RaceTest, CodeSeesOneOutcomeAndTheSameOneAfterARestart) {
 }
 
 }  // namespace
-}  // namespace holdfast::e2e
+}  // namespace holdfast::e2e::race_test

@@ -1,7 +1,7 @@
 // What a client can see of a run, and do with it; typed names.
 #include "stores_test.hpp"
 
-namespace holdfast::e2e {
+namespace holdfast::e2e::runs_test {
 namespace {
 
 struct Decision {
@@ -233,4 +233,4 @@ TEST_P(RunsTest, ManyAreStartedAlsoWhenSomeAreRefused) {
 }
 
 }  // namespace
-}  // namespace holdfast::e2e
+}  // namespace holdfast::e2e::runs_test

@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-namespace holdfast::e2e {
+namespace holdfast::e2e::scale_test {
 namespace {
 
 class ScaleTest : public OnEachStore {};
@@ -73,4 +73,4 @@ TEST_P(ScaleTest, AFanInOfAThousandWithFailuresAndRetries) {
 }
 
 }  // namespace
-}  // namespace holdfast::e2e
+}  // namespace holdfast::e2e::scale_test

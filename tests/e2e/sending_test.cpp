@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-namespace holdfast::e2e {
+namespace holdfast::e2e::sending_test {
 namespace {
 
 class SendingTest : public OnEachStore {};
@@ -254,4 +254,4 @@ TEST_P(SendingTest, OfMessagesWithOneKeyTheFirstCounts) {
 }
 
 }  // namespace
-}  // namespace holdfast::e2e
+}  // namespace holdfast::e2e::sending_test

@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-namespace holdfast::e2e {
+namespace holdfast::e2e::sessions_affinity_test {
 namespace {
 
 class SessionAffinity : public SessionsTest {};
@@ -208,4 +208,4 @@ TEST_P(SessionAffinity, ASessionMovesToTheWorkerThatHasTheHandler) {
 }
 
 }  // namespace
-}  // namespace holdfast::e2e
+}  // namespace holdfast::e2e::sessions_affinity_test

@@ -8,7 +8,7 @@
 #include <functional>
 #include <thread>
 
-namespace holdfast::e2e {
+namespace holdfast::e2e::sessions_doors_test {
 namespace {
 
 class SessionDoors : public SessionsTest {
@@ -409,4 +409,4 @@ TEST_P(SessionDoors, WorkWithoutRoomAnywhereTimesOutByName) {
 }
 
 }  // namespace
-}  // namespace holdfast::e2e
+}  // namespace holdfast::e2e::sessions_doors_test

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-namespace holdfast::e2e {
+namespace holdfast::e2e::sessions_ends_test {
 namespace {
 
 class SessionEnds : public SessionsTest {
@@ -310,4 +310,4 @@ TEST_P(SessionEnds, AFailedSessionMayBeAcquiredAgainByWhoeverMay) {
 }
 
 }  // namespace
-}  // namespace holdfast::e2e
+}  // namespace holdfast::e2e::sessions_ends_test

@@ -13,7 +13,7 @@
 #include <mutex>
 #include <set>
 
-namespace holdfast::e2e {
+namespace holdfast::e2e::sessions_interplay_test {
 namespace {
 
 class SessionInterplay : public SessionsTest {};
@@ -251,4 +251,4 @@ TEST_P(SessionProcesses, PoisonHitsOneActivityAndNeverItsSession) {
 }
 
 }  // namespace
-}  // namespace holdfast::e2e
+}  // namespace holdfast::e2e::sessions_interplay_test

@@ -5,7 +5,7 @@
 
 #include <thread>
 
-namespace holdfast::e2e {
+namespace holdfast::e2e::sessions_late_test {
 namespace {
 
 class SessionsLate : public SessionsTest {};
@@ -381,4 +381,4 @@ TEST_P(SessionsLate, WhatOutlivesItsTimeoutStillCountsAsRunningInItsSession) {
 }
 
 }  // namespace
-}  // namespace holdfast::e2e
+}  // namespace holdfast::e2e::sessions_late_test

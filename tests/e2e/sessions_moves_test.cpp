@@ -7,7 +7,7 @@
 #include <mutex>
 #include <set>
 
-namespace holdfast::e2e {
+namespace holdfast::e2e::sessions_moves_test {
 namespace {
 
 /// One line after the other, until it is told to end.
@@ -342,4 +342,4 @@ TEST_P(SessionMoves, WorkersThatComeAndGoNeverShareAGeneration) {
 }
 
 }  // namespace
-}  // namespace holdfast::e2e
+}  // namespace holdfast::e2e::sessions_moves_test

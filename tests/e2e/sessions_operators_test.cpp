@@ -6,7 +6,7 @@
 #include <functional>
 #include <thread>
 
-namespace holdfast::e2e {
+namespace holdfast::e2e::sessions_operators_test {
 namespace {
 
 Task<int> counts(Context& ctx, std::string session) {
@@ -153,4 +153,4 @@ TEST_P(SessionOperators, AStateThatCannotBeReadIsDiscarded) {
 }
 
 }  // namespace
-}  // namespace holdfast::e2e
+}  // namespace holdfast::e2e::sessions_operators_test

@@ -5,7 +5,7 @@
 
 #include <map>
 
-namespace holdfast::e2e {
+namespace holdfast::e2e::sessions_settings_test {
 namespace {
 
 class SessionSettings : public SessionsTest {
@@ -198,4 +198,4 @@ TEST_P(SessionSettings, TheQueueOfASessionIsThatOfItsActivities) {
 }
 
 }  // namespace
-}  // namespace holdfast::e2e
+}  // namespace holdfast::e2e::sessions_settings_test

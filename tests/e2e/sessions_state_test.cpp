@@ -7,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-namespace holdfast::e2e {
+namespace holdfast::e2e::sessions_state_test {
 namespace {
 
 struct Lines {
@@ -443,4 +443,4 @@ TEST(SessionStateOptionsTest, ThatCannotWorkAreRefused) {
 }
 
 }  // namespace
-}  // namespace holdfast::e2e
+}  // namespace holdfast::e2e::sessions_state_test

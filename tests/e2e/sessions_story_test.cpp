@@ -6,7 +6,7 @@
 #include <mutex>
 #include <sstream>
 
-namespace holdfast::e2e {
+namespace holdfast::e2e::sessions_story_test {
 namespace {
 
 /// Keeps lines of every level.
@@ -280,4 +280,4 @@ TEST(SessionLogEntries, AreReadable) {
 }
 
 }  // namespace
-}  // namespace holdfast::e2e
+}  // namespace holdfast::e2e::sessions_story_test

@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-namespace holdfast::e2e {
+namespace holdfast::e2e::state_test {
 namespace {
 
 class StateTest : public OnEachStore {};
@@ -104,4 +104,4 @@ TEST_P(StateTest, TheHistoryBudgetTellsWhenToContinueAsNew) {
 }
 
 }  // namespace
-}  // namespace holdfast::e2e
+}  // namespace holdfast::e2e::state_test

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <thread>
 
-namespace holdfast::e2e {
+namespace holdfast::e2e::stopping_test {
 namespace {
 
 class StoppingTest : public ::testing::Test {
@@ -111,4 +111,4 @@ TEST_F(StoppingTest, ARuntimeWhoseFileVanishedSaysSoAcceptsNothingAndStops) {
 }
 
 }  // namespace
-}  // namespace holdfast::e2e
+}  // namespace holdfast::e2e::stopping_test

@@ -19,7 +19,7 @@
 #include <atomic>
 #include <set>
 
-namespace holdfast::e2e {
+namespace holdfast::e2e::traps_test {
 namespace {
 
 class TrapsTest : public OnEachStore {};
@@ -450,4 +450,4 @@ TEST_P(TrapsTest, ReadingTheStatusOrStartingAnActivityDoesNotReadHistory) {
 }
 
 }  // namespace
-}  // namespace holdfast::e2e
+}  // namespace holdfast::e2e::traps_test

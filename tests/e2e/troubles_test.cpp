@@ -9,7 +9,7 @@
 #include <array>
 #include <atomic>
 
-namespace holdfast::e2e {
+namespace holdfast::e2e::troubles_test {
 namespace {
 
 class TroublesTest : public OnEachStore {};
@@ -262,4 +262,4 @@ TEST_F(PoisonTest, ATurnThatKillsItsWorkersEndsItsInstanceAndTheParentIsToldWhil
 }
 
 }  // namespace
-}  // namespace holdfast::e2e
+}  // namespace holdfast::e2e::troubles_test

@@ -5,7 +5,7 @@
 
 #include <array>
 
-namespace holdfast::e2e {
+namespace holdfast::e2e::workers_test {
 namespace {
 
 class WorkersTest : public OnEachStore {};
@@ -110,4 +110,4 @@ TEST_P(DeadWorkers, ServeNothing) {
 }
 
 }  // namespace
-}  // namespace holdfast::e2e
+}  // namespace holdfast::e2e::workers_test

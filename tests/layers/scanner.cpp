@@ -3,7 +3,6 @@
 #include "source_text.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -46,8 +45,6 @@ std::string listed(const std::set<std::string>& names) {
   for (const std::string& name : names) text.append(text.empty() ? "" : ", ").append(name);
   return text.empty() ? "no other layer" : text + " only";
 }
-
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 /// Where `what` stands in `text` as whole words: `rand(` is not found in `operand(`.
 std::optional<std::size_t> find_words(std::string_view text, std::string_view what, std::size_t from) {

@@ -7,6 +7,9 @@
 
 namespace holdfast::layers {
 
+/// Whether an identifier can have it.
+bool is_word(char c);
+
 struct Include {
   std::string name{};
   bool quoted = false;
