@@ -154,7 +154,10 @@ void TurnStep::keep_one_suspect(std::vector<store::LockedTurn>& turns) {
           {{"instance", turn.instance}, {"orchestration", turn.code.name}, {"delivery", turn.delivery}});
       return false;
     }
-    others.push_back({.key = turn.key, .token = turn.token, .delay = kSuspectPause});
+    others.push_back({.key = turn.key,
+                      .token = turn.token,
+                      .delay = kSuspectPause,
+                      .seen = turn.messages.empty() ? MessageId{} : turn.messages.back().id});
     return true;
   });
   if (others.empty()) return;
@@ -248,6 +251,7 @@ void TurnStep::give_up(TurnBatch& batch) {
   give_back({.key = instance.key,
              .token = instance.token,
              .delay = batch.current.requested ? kParkedPause : Duration::zero(),
+             .seen = batch.current.taken.seen,
              .park = "a turn took longer than turn_time_limit"});
   desk_.tell_store(std::move(batch.current.taken.done));
   desk_.tell_store(cache_.abandon(instance, batch.abandoned));
@@ -648,7 +652,7 @@ void TurnStep::give_up(PreparedTurn& turn, const StoreError& error) {
   } else {
     trouble_.failed("commit turns", error);
   }
-  store::TurnRelease release{.key = instance.key, .token = instance.token};
+  store::TurnRelease release{.key = instance.key, .token = instance.token, .seen = turn.taken.seen};
   if (locked) release.delay = locked_out_.pause(instance.key, worker_.now());
   release.counts = error.kind == StoreError::Kind::invalid;
   // It would fail like this again and again; people have to look at it.
@@ -679,6 +683,7 @@ void TurnStep::say_parked(const CachedInstance& instance, std::string_view why) 
 
 void TurnStep::release(PreparedTurn& turn, store::TurnRelease release) {
   clear_suspect(release.key);
+  release.seen = turn.taken.seen;
   give_back(std::move(release));
   desk_.tell_store(std::move(turn.taken.done));
   desk_.tell_store(cache_.drop(*turn.taken.instance));

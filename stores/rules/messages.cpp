@@ -8,6 +8,18 @@
 
 namespace holdfast::rules {
 
+namespace {
+
+/// Of a release: whoever asks an instance to end need not wait for it.
+void end_delay(Transaction& tx, Instance& instance) {
+  if (instance.not_before <= tx.now) return;
+  unplace(tx, instance);
+  instance.not_before = tx.now;
+  instance.ready_since.reset();
+}
+
+}  // namespace
+
 bool deliver(Transaction& tx, Instance& instance, Message message) {
   if (has_ended(instance.view.status) && message.kind != MessageKind::start) return false;
   message.id = tx.numbers.next_message();
@@ -15,7 +27,9 @@ bool deliver(Transaction& tx, Instance& instance, Message message) {
   if (!makes_ready(instance, inserted->second, instance.seen)) return true;
   // Also when it is locked: whoever keeps the lock between turns may fetch what has come.
   tx.news.work |= kTurns;
-  if (!instance.lock.live && !instance.ready_since) place(tx, instance);
+  if (instance.lock.live) return true;
+  if (inserted->second.kind == MessageKind::control) end_delay(tx, instance);
+  if (!instance.ready_since) place(tx, instance);
   return true;
 }
 

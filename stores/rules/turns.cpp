@@ -99,13 +99,21 @@ void park(Transaction& tx, Instance& instance, const std::string& why) {
   touch(tx, instance);
 }
 
+/// It came while the turn was under way, which knew nothing of it.
+bool has_control_after(const Transaction& tx, Instance& instance, MessageId seen) {
+  tx.rows.messages_after(instance, seen);
+  return std::any_of(instance.messages.upper_bound(seen), instance.messages.end(),
+                     [](const auto& entry) { return entry.second.kind == MessageKind::control; });
+}
+
 void release(Transaction& tx, Instance& instance, const TurnRelease& release) {
   unplace(tx, instance);
   instance.lock = {};
   if (!release.counts && instance.delivery > 0) --instance.delivery;
   if (release.park) park(tx, instance, *release.park);
   instance.seen = {};
-  instance.not_before = after(tx.now, release.delay);
+  const bool waits = release.delay > Duration{} && !has_control_after(tx, instance, release.seen);
+  instance.not_before = waits ? after(tx.now, release.delay) : tx.now;
   instance.ready_since.reset();
   place(tx, instance);
   if (instance.ready_since) tx.news.work |= kTurns;

@@ -75,6 +75,15 @@ bool makes_ready(const Instance& instance, MessageId id, const Letter& letter) {
          Waits(instance).contains(letter.address_kind, letter.address);
 }
 
+/// Of a release: whoever asks an instance to end need not wait for it.
+void end_delay(Transaction& tx, Instance& instance) {
+  take_out(tx, instance);
+  instance.not_before = 0;
+  instance.ready_at.reset();
+  place(tx, instance, true);
+  save_instance(tx, instance);
+}
+
 }  // namespace
 
 // ---- coming in ----------------------------------------------------------------------------------
@@ -105,7 +114,10 @@ bool deliver(Transaction& tx, Instance& instance, const Letter& letter) {
   if (!makes_ready(instance, id, letter)) return true;
   // Also when it is locked: whoever keeps the lock between turns may fetch what has come.
   tx.wake(store::kTurns);
-  if (instance.is_free() && !instance.ready_at) {
+  if (!instance.is_free()) return true;
+  if (letter.kind == MessageKind::control && instance.not_before > tx.now) {
+    end_delay(tx, instance);
+  } else if (!instance.ready_at) {
     place(tx, instance, true);
     tx.run(tx.sql.set_ready_at, instance.key, instance.ready_at);
   }
@@ -187,6 +199,18 @@ bool needs_turn(Transaction& tx, const Instance& instance, MessageId seen) {
 
 bool has_news(Transaction& tx, const Instance& instance, MessageId seen) {
   return has_waking_message(tx, instance, seen) || has_awaited_delivery(tx, instance, seen);
+}
+
+bool has_control_after(Transaction& tx, const Instance& instance, MessageId seen) {
+  if (instance.messages) {
+    return std::ranges::any_of(*instance.messages, [&](const store::Message& message) {
+      return message.id > seen && message.kind == MessageKind::control;
+    });
+  }
+  for (Cursor row = tx.rows(tx.sql.message_heads, instance.key, 0, seen); row.next();) {
+    if (static_cast<MessageKind>(row->integer(0)) == MessageKind::control) return true;
+  }
+  return false;
 }
 
 // ---- reading ------------------------------------------------------------------------------------

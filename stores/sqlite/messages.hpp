@@ -53,6 +53,8 @@ bool needs_turn(Transaction& tx, const Instance& instance, MessageId seen);
 bool has_news(Transaction& tx, const Instance& instance, MessageId seen);
 /// Whether it runs and has a delivery after `seen` for an address that it waits for.
 bool has_awaited_delivery(Transaction& tx, const Instance& instance, MessageId seen);
+/// Whether a control message came after `seen`.
+bool has_control_after(Transaction& tx, const Instance& instance, MessageId seen);
 
 // ---- reading and removing -----------------------------------------------------------------------
 

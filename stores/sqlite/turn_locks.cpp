@@ -47,7 +47,8 @@ StoreResult<void> release_turn(Transaction& tx, const store::TurnRelease& releas
   instance->held.reset();
   tx.run(tx.sql.unhold, release.key);
   instance->seen = {};
-  instance->not_before = release.delay > Duration::zero() ? later(tx.now, release.delay) : 0;
+  const bool waits = release.delay > Duration::zero() && !has_control_after(tx, *instance, release.seen);
+  instance->not_before = waits ? later(tx.now, release.delay) : 0;
   instance->ready_at.reset();
   place(tx, *instance, needs_turn(tx, *instance, {}));
   save_instance(tx, *instance);

@@ -155,9 +155,60 @@ STORE_TEST(TurnLocks, NewsDoesntShortenTheDelayOfARelease) {
   const Worker a = join("a");
   const Turn turn = a.begin("order-1");
   must(a.release({.key = turn.key(), .token = turn->token, .delay = 10s}));
-  tell("order-1", "hello");
+  Turn other = a.begin("order-2");
+  a.commit(other.sends(turn.key(), outcome(ExecutionNumber{1}, EventId{2}, "done")));
   EXPECT_EQ(names(a.fetch_turns()), Texts{});
   pass(10s);
+  EXPECT_EQ(names(a.fetch_turns()), Texts{"order-1"});
+}
+
+STORE_TEST(TurnLocks, AControlMessageEndsTheDelayOfARelease) {
+  const Worker a = join("a");
+  const Turn turn = a.begin("order-1");
+  must(a.release({.key = turn.key(), .token = turn->token, .delay = 10s}));
+  tell("order-1", "terminate");
+  EXPECT_TRUE(row("order-1").ready);
+  EXPECT_EQ(names(a.fetch_turns()), Texts{"order-1"});
+}
+
+STORE_TEST(TurnLocks, AnotherControlMessageEndsTheDelayOfAParkedInstance) {
+  const Worker a = join("a");
+  const Turn turn = a.begin("order-1");
+  must(a.release({.key = turn.key(), .token = turn->token, .park = "why"}));
+  tell("order-1", "cancel");
+  const Turn cancelled = a.fetch_turn();
+  must(a.release({.key = cancelled.key(),
+                  .token = cancelled->token,
+                  .delay = 10s,
+                  .seen = cancelled->messages.back().id,
+                  .park = "why"}));
+  EXPECT_EQ(names(a.fetch_turns()), Texts{});
+  tell("order-1", "terminate");
+  EXPECT_EQ(a.fetch_turn().messages(),
+            (Texts{"start: order-1 input", "control: cancel", "control: terminate"}));
+}
+
+STORE_TEST(TurnLocks, AControlMessageThatCameDuringTheTurnEndsTheDelayOfItsRelease) {
+  const Worker a = join("a");
+  const Turn turn = a.begin("order-1");
+  tell("order-1", "terminate");
+  must(a.release({.key = turn.key(),
+                  .token = turn->token,
+                  .delay = 10s,
+                  .seen = turn->messages.back().id,
+                  .park = "why"}));
+  EXPECT_EQ(names(a.fetch_turns()), Texts{"order-1"});
+}
+
+STORE_TEST(TurnLocks, ADelayedControlMessageEndsTheDelayOfAReleaseWhenItIsDue) {
+  const Worker a = join("a");
+  const Turn turn = a.begin("order-1");
+  must(a.release({.key = turn.key(), .token = turn->token, .delay = 10s}));
+  ClientMessage terminate = message_to("order-1", control("terminate"));
+  terminate.delay = 2s;
+  send(terminate);
+  EXPECT_EQ(names(a.fetch_turns()), Texts{});
+  pass(2s);
   EXPECT_EQ(names(a.fetch_turns()), Texts{"order-1"});
 }
 

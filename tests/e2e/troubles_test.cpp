@@ -146,6 +146,19 @@ TEST_P(ChangingTest, AParkedInstanceCanBeTerminatedAndItsParentIsTold) {
   EXPECT_EQ(client.run("child").status(), Status::terminated);
 }
 
+TEST_P(ChangingTest, AParkedInstanceThatIsAskedToStopIsTriedNowAndThenAndCanStillBeTerminated) {
+  break_it();
+  const auto times_parked = [&] {
+    return log->count("error instance can't go on and is parked instance=child");
+  };
+  const std::size_t before = times_parked();
+  client.cancel("child", "not needed");
+  ASSERT_TRUE(eventually([&] { return times_parked() > before; }));
+  client.terminate("child", "hopeless");
+  EXPECT_TRUE(eventually([&] { return client.run("child").status() == Status::terminated; }));
+  EXPECT_LE(times_parked(), before + 3) << "its code was tried again and again, without a pause";
+}
+
 // ---- code that kills its worker --------------------------------------------------------------------
 
 /// What the processes of a test tell each other.

@@ -212,7 +212,9 @@ struct Committed {
 struct TurnRelease {
   InstanceKey key{};
   LockToken token{};
-  Duration delay{};                   ///< not ready before this has passed
+  Duration delay{};  ///< not ready before this has passed, or a control message comes
+  /// The last message that came with the turn: a control message after it is one that comes.
+  MessageId seen{};
   bool counts = false;                ///< whether this hand-out counts as a delivery
   std::optional<std::string> park{};  ///< the status becomes parked; the text says why
 };

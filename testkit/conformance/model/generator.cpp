@@ -147,6 +147,7 @@ class Generator {
                         .life = choose_.life(),
                         .token = choose_.which(),
                         .delay = dice_.chance(40) ? choose_.short_time() : Duration{},
+                        .seen = dice_.chance(80) ? Seen::given : Seen::none,
                         .counts = dice_.chance(40),
                         .park = dice_.chance(25)});
     return op;

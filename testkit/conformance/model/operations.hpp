@@ -210,6 +210,7 @@ struct TurnReleaseSpec {
   Life life = Life::now;
   Which token = Which::last;
   Duration delay{};
+  Seen seen = Seen::given;
   bool counts = false;
   bool park = false;
   friend bool operator==(const TurnReleaseSpec&, const TurnReleaseSpec&) = default;

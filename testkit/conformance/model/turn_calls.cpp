@@ -74,6 +74,9 @@ void Comparison::perform(const ReleaseTurns& op) {
     const InstanceKey key = space.key(spec.id, spec.life);
     store::TurnRelease release{
         .key = key, .token = space.token(key, spec.token), .delay = spec.delay, .counts = spec.counts};
+    if (const auto& given = space.memory(key).given; spec.seen == Seen::given && !given.empty()) {
+      release.seen = given.back();
+    }
     if (spec.park) release.park = "parked by step " + std::to_string(step_);
     releases.push_back(std::move(release));
   }
