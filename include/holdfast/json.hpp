@@ -188,7 +188,8 @@ class JsonReader {
   /// True when nothing but blanks is left.
   bool finish();
 
-  /// Notes "expected <expected>, found <what stands here>" and returns false.
+  /// Notes "expected <expected>, found <what stands here>" and returns false; "malformed JSON: ..., at byte
+  /// <n>" where no JSON value stands.
   bool fail_expected(std::string_view expected);
   /// Notes `message` and returns false.
   bool fail(std::string message);
@@ -229,6 +230,7 @@ class JsonReader {
   bool text_with_escapes(const char* start, bool ascii, std::string_view& out);
   bool fail_utf8();
   bool escape();
+  bool fail_cut_off();
   bool code_point(std::uint32_t& out);
   bool skip_number();
   [[nodiscard]] const char* number_end() const noexcept;

@@ -53,18 +53,31 @@ TEST(Decode, NamesThePathOfWhatIsWrong) {
 }
 
 TEST(Decode, SaysWhereTheTextIsNoJson) {
-  EXPECT_EQ(why_not<Order>(R"({"id":"o")"), "expected ',' or '}' at byte 9, found the end of the text");
-  EXPECT_EQ(why_not<Order>(R"({"id":"o",})"), "expected a key in quotes at byte 10, found '}'");
-  EXPECT_EQ(why_not<Order>(R"({"id" "o"})"), "expected ':' at byte 6, found string \"o\"");
-  EXPECT_EQ(why_not<Order>(R"({"id":"o"} x)"), "expected the end of the text at byte 11, found 'x'");
-  EXPECT_EQ(why_not<Order>(""), "expected object, found the end of the text");
-  EXPECT_EQ(why_not<Order>(R"({"unknown": [1, 2, @]})"), "[2]: expected a value at byte 19, found '@'");
-  EXPECT_EQ(why_not<std::string>("\"abc"), "a string is cut off by the end of the text");
+  EXPECT_EQ(why_not<Order>(R"({"id":"o")"),
+            "malformed JSON: expected ',' or '}' at byte 9, found the end of the text");
+  EXPECT_EQ(why_not<Order>(R"({"id":"o",})"),
+            "malformed JSON: expected a key in quotes at byte 10, found '}'");
+  EXPECT_EQ(why_not<Order>(R"({"id" "o"})"), "malformed JSON: expected ':' at byte 6, found string \"o\"");
+  EXPECT_EQ(why_not<Order>(R"({"id":"o"} x)"),
+            "malformed JSON: expected the end of the text at byte 11, found 'x'");
+  EXPECT_EQ(why_not<Order>(""), "malformed JSON: expected a value at byte 0, found the end of the text");
+  EXPECT_EQ(why_not<Order>(R"({"unknown": [1, 2, @]})"),
+            "[2]: malformed JSON: expected a value at byte 19, found '@'");
+  EXPECT_EQ(why_not<int>("tru"), "malformed JSON: expected a value at byte 0, found tru");
+  EXPECT_EQ(why_not<bool>(" nul"), "malformed JSON: expected a value at byte 1, found nul");
+  EXPECT_EQ(why_not<int>("[1, 2"),
+            "malformed JSON: expected ',' or ']' at byte 5, found the end of the text");
+  EXPECT_EQ(why_not<Order>(R"({"items":[{"qty":+1}]})"),
+            "items[0].qty: malformed JSON: expected a value at byte 17, found '+'");
+  EXPECT_EQ(why_not<std::string>("\"abc"),
+            "malformed JSON: a string is cut off by the end of the text at byte 4");
   EXPECT_EQ(why_not<std::string>("\"a\nb\""),
-            "a string has a control character at byte 2 that is not escaped");
-  EXPECT_EQ(why_not<std::string>("\"\\x\""), "a string has an invalid escape before byte 3");
-  EXPECT_EQ(why_not<std::string>("\"\\ud800\""), "a string has an invalid escape before byte 7");
-  EXPECT_EQ(why_not<std::string>("\"\xFF\""), "a string is not valid UTF-8");
+            "malformed JSON: a string has a control character at byte 2 that is not escaped");
+  EXPECT_EQ(why_not<std::string>("\"\\x\""), "malformed JSON: a string has an invalid escape before byte 3");
+  EXPECT_EQ(why_not<std::string>("\"\\ud800\""),
+            "malformed JSON: a string has an invalid escape before byte 7");
+  EXPECT_EQ(why_not<std::string>("\"\xFF\""),
+            "malformed JSON: the string that ends at byte 3 is not valid UTF-8");
 }
 
 TEST(Decode, FailuresAreOfCategoryDecodeAndNotRetryable) {
@@ -97,11 +110,16 @@ TEST(Decode, TakesNoKeyForAnother) {
 }
 
 TEST(Decode, ReadsWhatItWouldNotWriteInTheSameWay) {
-  EXPECT_EQ(why_not<Item>(R"({,"sku":"a"})"), "expected a key in quotes at byte 1, found ','");
-  EXPECT_EQ(why_not<Item>(R"({"sku":"a""qty":1})"), "expected ',' or '}' at byte 10, found string \"qty\"");
-  EXPECT_EQ(why_not<Item>(R"({"sku":"a",,"qty":1})"), "expected a key in quotes at byte 11, found ','");
-  EXPECT_EQ(why_not<Item>(R"({"sku":)"), "sku: expected string, found the end of the text");
-  EXPECT_EQ(why_not<Item>(R"({"sku)"), "a string is cut off by the end of the text");
+  EXPECT_EQ(why_not<Item>(R"({,"sku":"a"})"),
+            "malformed JSON: expected a key in quotes at byte 1, found ','");
+  EXPECT_EQ(why_not<Item>(R"({"sku":"a""qty":1})"),
+            "malformed JSON: expected ',' or '}' at byte 10, found string \"qty\"");
+  EXPECT_EQ(why_not<Item>(R"({"sku":"a",,"qty":1})"),
+            "malformed JSON: expected a key in quotes at byte 11, found ','");
+  EXPECT_EQ(why_not<Item>(R"({"sku":)"),
+            "sku: malformed JSON: expected a value at byte 7, found the end of the text");
+  EXPECT_EQ(why_not<Item>(R"({"sku)"),
+            "malformed JSON: a string is cut off by the end of the text at byte 5");
 }
 
 TEST(Decode, NamesAKeyWithEscapesByWhatItMeans) {

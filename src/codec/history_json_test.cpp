@@ -170,7 +170,7 @@ TEST(HistoryJson, NumbersGoOnFromTheOneThatIsGiven) {
 
 TEST(HistoryJson, ErrorsNameTheEventAndTheField) {
   EXPECT_EQ(error_of("{}"), "expected an array of events, found an object");
-  EXPECT_EQ(error_of("[{]"), "event 1: expected a key in quotes at byte 2, found ']'");
+  EXPECT_EQ(error_of("[{]"), "event 1: malformed JSON: expected a key in quotes at byte 2, found ']'");
   EXPECT_EQ(error_of("[1]"), "event 1: expected object, found number 1");
   EXPECT_EQ(error_of("[{}]"), "event 1: it has no \"kind\"");
   EXPECT_EQ(error_of(R"([{"event":5,"kind":"timer"}])"), "event 5: there is no kind \"timer\"");
@@ -194,7 +194,7 @@ TEST(HistoryJson, ErrorsNameTheEventAndTheField) {
       "without an exponent, or \"never\"");
   EXPECT_EQ(error_of(R"([{"kind":"completed","value":{"encoding":"bytes","$b64":"?"}}])"),
             "event 1 (completed): value: $b64: expected base64 text");
-  EXPECT_EQ(error_of("[] x"), "expected the end of the text at byte 3, found 'x'");
+  EXPECT_EQ(error_of("[] x"), "malformed JSON: expected the end of the text at byte 3, found 'x'");
 }
 
 TEST(HistoryJson, CutsAndRefusesFailuresWithTooManyCauses) {

@@ -13,6 +13,8 @@ namespace holdfast {
 
 namespace {
 
+std::string malformed(const std::string& what) { return "malformed JSON: " + what; }
+
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // What a letter means after a backslash; NUL when nothing.
@@ -98,13 +100,19 @@ bool JsonReader::fail(std::string message) {
 
 bool JsonReader::fail_expected(std::string_view expected) {
   if (!ok()) return false;
+  // What is no JSON at all is no value of another type either.
+  JsonReader rest({begin_, static_cast<std::size_t>(end_ - begin_)});
+  rest.at_ = at_;
+  rest.depth_ = depth_;
+  if (!rest.skip()) return fail(rest.error());
   return fail("expected " + std::string(expected) + ", found " + found());
 }
 
 bool JsonReader::syntax_error(std::string_view expected) {
   if (!ok()) return false;
-  return fail("expected " + std::string(expected) + " at byte " + std::to_string(at_ - begin_) + ", found " +
-              found());
+  const std::string what = found();  // behind the blanks
+  return fail(malformed("expected " + std::string(expected) + " at byte " + std::to_string(at_ - begin_) +
+                        ", found " + what));
 }
 
 std::string JsonReader::found() {
@@ -197,11 +205,9 @@ bool JsonReader::finish() {
 bool JsonReader::skip() {
   switch (peek()) {
     case JsonKind::null:
-      return null();
-    case JsonKind::boolean: {
-      bool ignored = false;
-      return boolean(ignored);
-    }
+      return word("null") || syntax_error("a value");
+    case JsonKind::boolean:
+      return word("true") || word("false") || syntax_error("a value");
     case JsonKind::number:
       return skip_number();
     case JsonKind::string: {
@@ -367,20 +373,27 @@ bool JsonReader::text_with_escapes(const char* start, bool ascii, std::string_vi
       continue;
     }
     if (!codec::is_plain(*at_))
-      return fail("a string has a control character at byte " + std::to_string(at_ - begin_) +
-                  " that is not escaped");
+      return fail(malformed("a string has a control character at byte " + std::to_string(at_ - begin_) +
+                            " that is not escaped"));
     const codec::PlainRun run = codec::plain_run(at_, end_);
     scratch_.append(at_, run.end);
     ascii = ascii && run.ascii;
     at_ = run.end;
   }
-  return fail("a string is cut off by the end of the text");
+  return fail_cut_off();
 }
 
-bool JsonReader::fail_utf8() { return fail("a string is not valid UTF-8"); }
+bool JsonReader::fail_utf8() {
+  return fail(
+      malformed("the string that ends at byte " + std::to_string(at_ - begin_) + " is not valid UTF-8"));
+}
+bool JsonReader::fail_cut_off() {
+  return fail(
+      malformed("a string is cut off by the end of the text at byte " + std::to_string(end_ - begin_)));
+}
 
 bool JsonReader::escape() {
-  if (at_ == end_) return fail("a string is cut off by the end of the text");
+  if (at_ == end_) return fail_cut_off();
   const char letter = *at_++;
   if (const char meaning = meaning_of(letter); meaning != '\0') {
     scratch_.push_back(meaning);
@@ -388,7 +401,7 @@ bool JsonReader::escape() {
   }
   std::uint32_t unit = 0;
   if (letter != 'u' || !code_point(unit))
-    return fail("a string has an invalid escape before byte " + std::to_string(at_ - begin_));
+    return fail(malformed("a string has an invalid escape before byte " + std::to_string(at_ - begin_)));
   append_utf8(scratch_, unit);
   return true;
 }

@@ -106,12 +106,12 @@ TEST(JsonReader, StaysFailedAfterTheFirstFailure) {
     return in.skip();
   }));
   EXPECT_EQ(reads, 2);
-  EXPECT_EQ(in.error(), "[1]: expected a value at byte 4, found 'x'");
+  EXPECT_EQ(in.error(), "[1]: malformed JSON: expected a value at byte 4, found 'x'");
   EXPECT_FALSE(in.skip());
   EXPECT_FALSE(in.finish());
   bool flag = false;
   EXPECT_FALSE(in.boolean(flag));
-  EXPECT_EQ(in.error(), "[1]: expected a value at byte 4, found 'x'");
+  EXPECT_EQ(in.error(), "[1]: malformed JSON: expected a value at byte 4, found 'x'");
 }
 
 TEST(JsonReader, QuotesLittleOfALongValue) {

@@ -97,8 +97,10 @@ TEST(Nlohmann, FailuresCarryThePath) {
 }
 
 TEST(Nlohmann, TextThatIsNoJsonFailsAsElsewhere) {
-  EXPECT_EQ(refusal<Drawing>(R"({"extra":{"a":[1,}})"), "extra.a[1]: expected a value at byte 17, found '}'");
-  EXPECT_EQ(refusal<nlohmann::json>("1 2"), "expected the end of the text at byte 2, found number 2");
+  EXPECT_EQ(refusal<Drawing>(R"({"extra":{"a":[1,}})"),
+            "extra.a[1]: malformed JSON: expected a value at byte 17, found '}'");
+  EXPECT_EQ(refusal<nlohmann::json>("1 2"),
+            "malformed JSON: expected the end of the text at byte 2, found number 2");
 }
 
 // Two limits of that library, as the header says.
