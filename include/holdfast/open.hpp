@@ -16,9 +16,10 @@ class Store;
 /// The options that all stores have. sqlite() and postgres() have more.
 struct OpenOptions {
   std::string ns = "default";
-  bool create = true;  ///< false: a store that doesn't exist is an error (StoreOpenError, missing)
+  /// False: a store or namespace that doesn't exist is an error (StoreOpenError, missing).
+  bool create = true;
   /// True: nothing is created or upgraded, and calls that would change something are refused (ClientError,
-  /// invalid).
+  /// invalid). Not for "memory:", which is always new.
   bool read_only = false;
   Logger* logger = nullptr;
 };

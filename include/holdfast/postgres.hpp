@@ -15,11 +15,11 @@ class Logger;
 class Store;
 
 struct PostgresOptions {
-  std::string ns = "default";
+  std::string ns = "default";  ///< 1 to 255 bytes of UTF-8 without control characters
   /// The schema that holds the tables. It is created if it doesn't exist, and upgraded if it is older than
   /// this library, if the role has the rights; see docs/postgres.md for a role that has not.
   std::string schema = "holdfast";
-  /// False: a schema that doesn't exist is an error (StoreOpenError, missing).
+  /// False: a schema or namespace that doesn't exist is an error (StoreOpenError, missing).
   bool create = true;
   /// True: nothing is created or upgraded, and calls that would change something are refused (ClientError,
   /// invalid). A role that may only SELECT is enough.

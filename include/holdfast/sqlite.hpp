@@ -21,12 +21,12 @@ enum class Durability : std::uint8_t {
 };
 
 struct SqliteOptions {
-  std::string ns = "default";
-  /// False: a file that doesn't exist is an error (StoreOpenError, missing).
+  std::string ns = "default";  ///< 1 to 255 bytes of UTF-8 without control characters
+  /// False: a file or namespace that doesn't exist is an error (StoreOpenError, missing).
   bool create = true;
-  /// True: nothing is created or upgraded, and calls that would change something are refused (ClientError,
-  /// invalid). For tools that only look. The user still needs write access to the file: readers take part in
-  /// SQLite's locks.
+  /// True: nothing is created, upgraded or written, and calls that would change something are refused
+  /// (ClientError, invalid). For tools that only look: no write lock is needed, and no right to write where
+  /// SQLite can do without (docs/operations.md).
   bool read_only = false;
   Durability durability = Durability::full;
   /// How long a call waits for another process that writes, before it answers `unavailable`.

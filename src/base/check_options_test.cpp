@@ -127,8 +127,8 @@ TEST(CheckOptions, OfVersions) {
   EXPECT_EQ(checked_version(""), "");  // none is named
   EXPECT_EQ(refused(std::string(255, '1')), "fine");
   EXPECT_EQ(refused("\n\x01"),
-            "the name of a version has a control character; names have 1 to 255 bytes of UTF-8 without "
-            "control characters (invalid_name)");
+            "the name of a version has the control character U+000A at byte 0; names have 1 to 255 bytes of "
+            "UTF-8 without control characters (invalid_name)");
   EXPECT_NE(refused(std::string(256, '1')), "fine");
   EXPECT_NE(refused("\xff"), "fine");
 }

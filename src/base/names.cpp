@@ -3,7 +3,11 @@
 #include <holdfast/detail/names.hpp>
 #include <holdfast/errors.hpp>
 
-#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <optional>
+#include <utility>
 
 namespace holdfast::detail {
 
@@ -11,26 +15,45 @@ namespace {
 
 constexpr std::size_t kMaxNameSize = 255;
 
-std::string_view problem_of(std::string_view name) noexcept {
+unsigned byte_at(std::string_view text, std::size_t at) { return static_cast<unsigned char>(text[at]); }
+
+/// Where the first control character of valid UTF-8 stands: C0, DEL or C1.
+std::optional<std::size_t> find_control(std::string_view text) noexcept {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const unsigned byte = byte_at(text, at);
+    if (byte < 0x20 || byte == 0x7f || (byte == 0xc2 && byte_at(text, at + 1) < 0xa0)) return at;
+  }
+  return std::nullopt;
+}
+
+std::string control_at(std::string_view text, std::size_t at) {
+  const unsigned byte = byte_at(text, at);
+  std::array<char, 16> point{};
+  std::snprintf(point.data(), point.size(), "U+%04X", byte == 0xc2 ? byte_at(text, at + 1) : byte);
+  return "the control character " + std::string(point.data()) + " at byte " + std::to_string(at);
+}
+
+std::string problem_of(std::string_view name) {
   if (name.empty()) return "is empty";
-  if (name.size() > kMaxNameSize) return "has more than 255 bytes";
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  if (std::any_of(name.begin(), name.end(), is_control)) return "has a control character";
   if (!is_utf8(name)) return "is not valid UTF-8";
+  if (const auto control = find_control(name)) return "has " + control_at(name, *control);
+  if (name.size() > kMaxNameSize)
+    return "has more than 255 bytes: " + std::string(name.substr(0, 40)) + "...";
   return {};
 }
 
 }  // namespace
 
+std::string name_problem(std::string_view what, std::string_view name) {
+  const std::string problem = problem_of(name);
+  if (problem.empty()) return {};
+  return "the name of " + std::string(what) + " " + problem +
+         "; names have 1 to 255 bytes of UTF-8 without control characters";
+}
+
 std::string checked_name(std::string_view what, std::string_view name) {
-  if (const std::string_view problem = problem_of(name); !problem.empty()) {
-    const bool printable = problem.starts_with("has more");
-    throw Error(Failure{.type = "invalid_name",
-                        .message = "the name of " + std::string(what) + " " + std::string(problem) +
-                                   (printable ? ": " + std::string(name.substr(0, 40)) + "..." : "") +
-                                   "; names have 1 to 255 bytes of UTF-8 without control characters",
-                        .retryable = false});
-  }
+  if (std::string problem = name_problem(what, name); !problem.empty())
+    throw Error(Failure{.type = "invalid_name", .message = std::move(problem), .retryable = false});
   return std::string(name);
 }
 

@@ -1,5 +1,6 @@
 #include "store.hpp"
 
+#include "contract/namespaces.hpp"
 #include "stores/rules/sessions.hpp"
 #include "stores/rules/views.hpp"
 
@@ -10,6 +11,7 @@ namespace holdfast {
 std::shared_ptr<MemoryDatabase> memory_database() { return std::make_shared<MemoryDatabase>(); }
 
 std::shared_ptr<Store> memory(MemoryOptions options) {
+  store::check_namespace(options.ns);
   return std::make_shared<memory_store::MemoryStore>(std::move(options));
 }
 

@@ -25,7 +25,13 @@ std::shared_ptr<Store> open(std::string_view address, OpenOptions options) {
                               .read_only = options.read_only,
                               .logger = options.logger});
   }
-  if (address == "memory:") return memory({.ns = std::move(options.ns)});
+  if (address == "memory:") {
+    if (options.read_only) {
+      throw StoreOpenError(StoreOpenError::Kind::invalid,
+                           "'memory:' is new and empty, so it can't be opened with read_only");
+    }
+    return memory({.ns = std::move(options.ns)});
+  }
   // What is there may be an address with a password.
   const std::string scheme(address.substr(0, address.find(':')));
   throw StoreOpenError(

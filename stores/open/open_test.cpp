@@ -19,9 +19,10 @@ namespace {
 
 using Kind = StoreOpenError::Kind;
 
-Kind refused(const std::string& address, std::string* why = nullptr) {
+Kind refused(const std::string& address, std::string* why = nullptr,
+             const OpenOptions& options = {.create = false}) {
   try {
-    open(address, {.create = false});
+    open(address, options);
   } catch (const StoreOpenError& error) {
     if (why != nullptr) *why = error.failure().message;
     return error.kind();
@@ -71,7 +72,21 @@ void expect_only_readable(const std::string& address, const std::string& ns = "d
     EXPECT_EQ(error.kind(), ClientError::Kind::invalid) << error.failure().message;
   }
   EXPECT_EQ(Client(open(address, {.ns = ns})).run("h").info().status, Status::running);
-  EXPECT_TRUE(Client(open(address, {.ns = "none", .read_only = true})).list().runs.empty());
+}
+
+// Of a store that has the namespace `ns`.
+void expect_namespaces_are_checked(const std::string& address, const std::string& ns) {
+  std::string why;
+  EXPECT_EQ(refused(address, &why, {.ns = ns + "-none", .create = false}), Kind::missing);
+  EXPECT_NE(why.find("no namespace '" + ns + "-none'"), std::string::npos) << why;
+  EXPECT_NE(why.find("set `create`"), std::string::npos) << why;
+  EXPECT_EQ(refused(address, &why, {.ns = ns + "-none", .read_only = true}), Kind::missing);
+  EXPECT_NE(why.find("without read_only"), std::string::npos) << why;
+  EXPECT_NO_THROW(open(address, {.ns = ns, .create = false}));
+  EXPECT_EQ(refused(address, &why, {.ns = ""}), Kind::invalid);
+  EXPECT_NE(why.find("the name of a namespace is empty"), std::string::npos) << why;
+  EXPECT_EQ(refused(address, &why, {.ns = "a\nb"}), Kind::invalid);
+  EXPECT_NE(why.find("the control character U+000A at byte 1"), std::string::npos) << why;
 }
 
 TEST(Open, ForReadingChangesNothingInAFile) {
@@ -79,12 +94,35 @@ TEST(Open, ForReadingChangesNothingInAFile) {
   const std::string address = "sqlite:" + (folder / "app.db");
   EXPECT_THROW(open(address, {.read_only = true}), StoreOpenError);
   EXPECT_FALSE(std::filesystem::exists(folder / "app.db"));
+  std::string why;
+  EXPECT_EQ(refused(address, &why, {.read_only = true}), Kind::missing);
+  EXPECT_NE(why.find("without read_only"), std::string::npos) << why;
   expect_only_readable(address);
 }
 
 TEST(Open, ForReadingChangesNothingOnAServer) {
   const postgres_store::TestSchema schema;
   expect_only_readable(schema.uri(), schema.name());
+}
+
+TEST(Open, LooksForTheNamespaceInAFile) {
+  const sqlite_store::TemporaryFolder folder;
+  const std::string address = "sqlite:" + (folder / "app.db");
+  open(address, {.ns = "shop"});
+  expect_namespaces_are_checked(address, "shop");
+}
+
+TEST(Open, LooksForTheNamespaceOnAServer) {
+  const postgres_store::TestSchema schema;
+  open(schema.uri(), {.ns = schema.name()});
+  expect_namespaces_are_checked(schema.uri(), schema.name());
+}
+
+TEST(Open, RefusesMemoryThatIsOnlyRead) {
+  std::string why;
+  EXPECT_EQ(refused("memory:", &why, {.read_only = true}), Kind::invalid);
+  EXPECT_NE(why.find("read_only"), std::string::npos) << why;
+  EXPECT_EQ(refused("memory:", &why, {.ns = "\x7f"}), Kind::invalid);
 }
 
 TEST(Open, TakesMemory) { EXPECT_FALSE(Client(open("memory:")).find("h")); }

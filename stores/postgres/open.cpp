@@ -2,6 +2,7 @@
 
 #include "adopt.hpp"
 #include "base/utf8.hpp"
+#include "contract/namespaces.hpp"
 #include "schema.hpp"
 #include "statements.hpp"
 #include "uri.hpp"
@@ -195,6 +196,7 @@ std::span<const Migration> migrations() {
 // that the role or the database sets for others would end connections that wait for work, or calls that take
 // no longer than they may; `transaction_timeout` came with PostgreSQL 17.
 ConnectionSetup connection_setup(std::string_view uri, const PostgresOptions& options) {
+  store::check_namespace(options.ns);
   check_uri(std::string(uri));
   check_schema(options.schema);
   check_timeout(options.timeout);
@@ -220,10 +222,12 @@ std::int32_t intern_namespace(Connection& connection, const std::string& ns) {
   return static_cast<std::int32_t>(number(connection, sql::kInternNamespace, Parameters(ns)));
 }
 
-/// For those who only look. 0, in which nothing is, when there is no such namespace.
-std::int32_t find_namespace(Connection& connection, const std::string& ns) {
-  constexpr Statement kFind{"open.namespace", "SELECT coalesce(max(id), 0) FROM namespaces WHERE name = $1"};
-  return static_cast<std::int32_t>(number(connection, kFind, Parameters(ns)));
+/// One that is not to be made.
+std::int32_t find_namespace(Connection& connection, const std::string& ns, store::NotMade why) {
+  constexpr Statement kFind{"open.namespace", "SELECT id FROM namespaces WHERE name = $1"};
+  const std::int64_t found = number(connection, kFind, Parameters(ns));
+  if (found == 0) store::refuse_missing_namespace(ns, why);
+  return static_cast<std::int32_t>(found);
 }
 
 std::int32_t open_schema(const ConnectionSetup& setup, const PostgresOptions& options,
@@ -239,10 +243,11 @@ std::int32_t open_schema(const ConnectionSetup& setup, const PostgresOptions& op
     refuse_newer(setup.schema, newest, known.back().number);
     if (options.read_only) {
       refuse_older(setup.schema, newest, known.back().number);
-      return find_namespace(connection, options.ns);
+      return find_namespace(connection, options.ns, store::NotMade::read_only);
     }
     if (newest < known.back().number) bring_up_to_date(connection, options, known);
     adopt_server(connection, options.logger);
+    if (!options.create) return find_namespace(connection, options.ns, store::NotMade::create_is_false);
     return intern_namespace(connection, options.ns);
   } catch (const SqlError& error) {
     cannot_open(error);

@@ -35,7 +35,7 @@ LeaseClock::LeaseClock(Connection& database, const Clock& clock, std::string boo
     : clock_(clock),
       boot_id_(std::move(boot_id)),
       ahead_(ahead.count()),
-      read_(database.prepare("SELECT boot, offset, bound FROM lease_clock WHERE id = 1")),
+      read_(database.prepare(kReadLeaseClock)),
       write_(database.prepare(
           "INSERT OR REPLACE INTO lease_clock (id, boot, offset, bound) VALUES (1, ?, ?, ?)")) {}
 
@@ -43,12 +43,12 @@ std::int64_t LeaseClock::machine_now() const noexcept {
   return clock_.boot_now().time_since_epoch().count() - ahead_;
 }
 
-std::int64_t LeaseClock::now() {
+LeaseClock::Reading LeaseClock::read(Statement& statement) const {
   const std::int64_t boot = machine_now();
   std::int64_t offset = kStart.count() - boot;
   std::int64_t bound = 0;
   bool same_boot = false;
-  if (Cursor row(read_); row.next()) {
+  if (Cursor row(statement); row.next()) {
     same_boot = row->text(0) == boot_id_;
     offset = row->int64(1);
     bound = row->int64(2);
@@ -57,10 +57,19 @@ std::int64_t LeaseClock::now() {
   // went back to a snapshot, or this is another clock than the last one.
   const bool went_back = boot + offset < bound - kAhead.count();
   if (bound != 0 && (!same_boot || went_back)) offset = bound - boot;
-  const std::int64_t now = boot + offset;
-  if (now >= bound) write_.run(std::string_view(boot_id_), offset, now + kAhead.count());
-  offset_.store(offset, std::memory_order_relaxed);
-  return now;
+  return {.now = boot + offset, .offset = offset, .bound = bound};
+}
+
+std::int64_t LeaseClock::now() {
+  const Reading found = read(read_);
+  if (found.now >= found.bound)
+    write_.run(std::string_view(boot_id_), found.offset, found.now + kAhead.count());
+  offset_.store(found.offset, std::memory_order_relaxed);
+  return found.now;
+}
+
+void LeaseClock::follow(Statement& statement) {
+  offset_.store(read(statement).offset, std::memory_order_relaxed);
 }
 
 std::int64_t LeaseClock::look() const noexcept {

@@ -18,6 +18,10 @@ inline constexpr std::string_view kLeaseClockSchema =
     "CREATE TABLE lease_clock (id INTEGER PRIMARY KEY CHECK (id = 1), boot TEXT NOT NULL, "
     "offset INTEGER NOT NULL, bound INTEGER NOT NULL) STRICT";
 
+/// What LeaseClock::follow() has to be given.
+inline constexpr std::string_view kReadLeaseClock =
+    "SELECT boot, offset, bound FROM lease_clock WHERE id = 1";
+
 /// Names the time between two boots of this machine. Empty when the system doesn't say.
 std::string current_boot_id();
 
@@ -47,13 +51,22 @@ class LeaseClock {
   /// now and then. After a rollback there is nothing to repair.
   std::int64_t now();
 
-  /// The time by the offset that now() found last, for those outside of write transactions; now() was called
-  /// before. Any thread.
+  /// For those who never write: as now() would find it, with kReadLeaseClock of any connection. Any thread.
+  void follow(Statement& statement);
+
+  /// The time by the offset that now() or follow() found last, for those outside of write transactions; one
+  /// of them was called before. Any thread.
   [[nodiscard]] std::int64_t look() const noexcept;
   /// When the boot clock shows that lease time. As look().
   [[nodiscard]] BootTime to_boot(std::int64_t lease_time) const noexcept;
 
  private:
+  struct Reading {
+    std::int64_t now = 0;
+    std::int64_t offset = 0;
+    std::int64_t bound = 0;  ///< as the row has it
+  };
+  [[nodiscard]] Reading read(Statement& statement) const;
   [[nodiscard]] std::int64_t machine_now() const noexcept;
 
   const Clock& clock_;

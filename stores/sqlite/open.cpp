@@ -43,11 +43,11 @@ std::int64_t statfs_magic(const std::string& folder) {
 }
 
 // Never by opening it: closing a file drops the locks that this process may hold on it elsewhere.
-bool may_write(const std::string& path) {
-  return ::faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK, AT_EACCESS) == 0;
+bool may(int rights, const std::string& path) {
+  return ::faccessat(AT_FDCWD, path.c_str(), rights, AT_EACCESS) == 0;
 }
 
-void check_folder(const std::string& file, const std::string& folder, const OpenSeams& seams) {
+void check_folder(const std::string& file, const std::string& folder, bool writes, const OpenSeams& seams) {
   std::error_code failed;
   if (!fs::is_directory(folder, failed)) {
     refuse(OpenKind::no_directory, file, "there is no folder '" + folder + "'; make it, or correct the path");
@@ -60,7 +60,7 @@ void check_folder(const std::string& file, const std::string& folder, const Open
             "), where locks and shared memory don't work; put the file on a local disk, or use a store that "
             "several machines can share");
   }
-  if (!may_write(folder)) {
+  if (writes && !may(R_OK | W_OK, folder)) {
     refuse(OpenKind::read_only, file,
            "the folder '" + folder + "' can't be written (" + std::strerror(errno) +
                "), but the store also needs files beside its own; give this user the right to write there");
@@ -68,21 +68,21 @@ void check_folder(const std::string& file, const std::string& folder, const Open
 }
 
 // Payloads are nobody else's business; SQLite makes the files beside it in the same way. Not by opening it:
-// see may_write(). When it can't be made, or is there by now, SQLite finds out.
+// see may(). When it can't be made, or is there by now, SQLite finds out.
 void make_private(const std::string& file) {
   static_cast<void>(::mknod(file.c_str(), S_IFREG | S_IRUSR | S_IWUSR, 0));
 }
 
 // True when there is something in it.
-bool check_existing(const std::string& file, const std::string& folder, bool create) {
+bool check_existing(const std::string& file, const std::string& folder, const SqliteOptions& options) {
   std::error_code failed;
   const fs::file_status status = fs::status(file, failed);
   if (status.type() == fs::file_type::not_found ||
       (fs::is_regular_file(status) && fs::is_empty(file, failed))) {
-    if (!create) {
+    if (options.read_only || !options.create) {
       refuse(OpenKind::missing, file,
-             "there is no such file, and it is not to be created; correct the path, or set "
-             "SqliteOptions::create");
+             std::string("there is no such file, and it is not to be created; correct the path, or ") +
+                 (options.read_only ? "open it once without read_only" : "set SqliteOptions::create"));
     }
     if (room_on_disk(folder) < kRoomForANewFile) {
       refuse(OpenKind::disk_full, file, "the disk is full; make room on it");
@@ -94,10 +94,11 @@ bool check_existing(const std::string& file, const std::string& folder, bool cre
   } else if (!fs::is_regular_file(status)) {
     refuse(OpenKind::not_a_store, file, "it is not a regular file; correct the path");
   }
-  if (!may_write(file)) {
-    refuse(OpenKind::read_only, file,
-           "the file can't be written (" + std::string(std::strerror(errno)) +
-               "); give this user the right to read and write it");
+  if (!may(options.read_only ? R_OK : R_OK | W_OK, file)) {
+    const bool reads = options.read_only;
+    refuse(reads ? OpenKind::no_access : OpenKind::read_only, file,
+           "the file can't be " + std::string(reads ? "read (" : "written (") + std::strerror(errno) +
+               "); give this user the right to read " + (reads ? "it" : "and write it"));
   }
   return !fs::is_empty(file, failed);
 }
@@ -130,6 +131,13 @@ std::uint32_t number_at(const std::array<unsigned char, 100>& header, std::size_
   refuse(OpenKind::newer, file, what + "; run the version that wrote it, or a later one");
 }
 
+[[noreturn]] void refuse_newer_schema(const std::string& file, std::int64_t there,
+                                      const MigrationPlan& plan) {
+  refuse_newer(file, "its schema is " + std::to_string(there) +
+                         ", written by a newer version of Holdfast; this one knows schemas up to " +
+                         std::to_string(plan.newest()));
+}
+
 // A file of ours has our id in its first bytes from the first commit on, and SQLite must not touch another's,
 // not even to roll back what a crash left behind.
 void check_header(Connection& database, const std::string& file, const MigrationPlan& plan) {
@@ -139,9 +147,7 @@ void check_header(Connection& database, const std::string& file, const Migration
   if (application == static_cast<std::uint32_t>(kApplicationId)) {
     const std::uint32_t version = number_at(header, 60);
     if (version <= static_cast<std::uint32_t>(plan.newest())) return;
-    refuse_newer(file, "its schema is " + std::to_string(version) +
-                           ", written by a newer version of Holdfast; this one knows schemas up to " +
-                           std::to_string(plan.newest()));
+    refuse_newer_schema(file, version, plan);
   }
   if (application != 0) refuse_foreign(file, "it is the database of another program");
   // The first commit itself may have been cut off: then SQLite has to undo it before the file can be judged.
@@ -169,6 +175,10 @@ void set_up(Connection& database, const SqliteOptions& options) {
   sqlite3_busy_timeout(database.get(), static_cast<int>(options.busy_timeout.count()));
   sqlite3_db_config(database.get(), SQLITE_DBCONFIG_DQS_DML, 0, nullptr);
   sqlite3_db_config(database.get(), SQLITE_DBCONFIG_DQS_DDL, 0, nullptr);
+  // Who only reads leaves the log to those who write.
+  if (options.read_only) {
+    sqlite3_db_config(database.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  }
   database.exec("PRAGMA synchronous = " + std::string(synchronous(options.durability)) +
                 "; PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA wal_autocheckpoint = 0; "
                 "PRAGMA cache_size = -16384; PRAGMA secure_delete = OFF");
@@ -253,9 +263,10 @@ Advice advice_for(const SqlError& error, const std::string& folder) {
   refuse(OpenKind::busy, file, refused.what());
 }
 
-void refuse_older(Connection& database, const std::string& file, const MigrationPlan& plan) {
+void require_newest(Connection& database, const std::string& file, const MigrationPlan& plan) {
   const std::int64_t there = database.schema_number();
-  if (there >= plan.newest()) return;
+  if (there == plan.newest()) return;
+  if (there > plan.newest()) refuse_newer_schema(file, there, plan);
   refuse(OpenKind::read_only, file,
          "it is of schema " + std::to_string(there) + ", this library works with schema " +
              std::to_string(plan.newest()) +
@@ -275,6 +286,35 @@ bool migrate_file(Connection& database, const MigrationPlan& plan) {
   }
 }
 
+// SQLite reads a file with a write-ahead log through its log and the log's index, which it makes when nobody
+// has the file open.
+[[noreturn]] void refuse_without_index(const std::string& file, const std::string& folder) {
+  refuse(
+      OpenKind::read_only, file,
+      "the folder '" + folder +
+          "' can't be written, and SQLite's files beside the store (-wal, -shm), which it needs to read it, "
+          "are not there: they are while a process that writes has it open; else open a copy of the file "
+          "in a folder of your own");
+}
+
+OpenedDatabase open_file_for_reading(const std::string& file, const std::string& folder,
+                                     const SqliteOptions& options, const MigrationPlan& plan,
+                                     const OpenSeams& seams) try {
+  OpenedDatabase opened;
+  opened.writer = Connection(file, SQLITE_OPEN_READONLY, seams.vfs);
+  Connection& database = opened.writer;
+  check_header(database, file, plan);
+  set_up(database, options);
+  require_newest(database, file, plan);
+  look_at_each_table(database);
+  opened.path = sqlite3_db_filename(database.get(), "main");
+  return opened;
+} catch (const SqlError& error) {
+  const bool lacks_files = error.primary() == SQLITE_CANTOPEN || error.primary() == SQLITE_READONLY;
+  if (!lacks_files || may(W_OK, folder)) throw;
+  refuse_without_index(file, folder);
+}
+
 // Until the end of it only reads, unless the file is new or of an older schema.
 OpenedDatabase open_file(const std::string& file, bool has_content, const SqliteOptions& options,
                          const MigrationPlan& plan, const OpenSeams& seams) {
@@ -283,7 +323,6 @@ OpenedDatabase open_file(const std::string& file, bool has_content, const Sqlite
   Connection& database = opened.writer;
   if (has_content) check_header(database, file, plan);
   set_up(database, options);
-  if (options.read_only) refuse_older(database, file, plan);
   // A new file gets its schema before its write-ahead log, so that its first bytes name us whenever it has
   // any.
   const bool changed = migrate_file(database, plan);
@@ -294,6 +333,10 @@ OpenedDatabase open_file(const std::string& file, bool has_content, const Sqlite
 }
 
 OpenedDatabase open_in_memory(const SqliteOptions& options, const MigrationPlan& plan) {
+  if (options.read_only) {
+    throw StoreOpenError(OpenKind::invalid,
+                         "a database in memory is new and empty, so it can't be opened with read_only");
+  }
   OpenedDatabase opened;
   opened.writer = Connection(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
   set_up(opened.writer, options);
@@ -338,9 +381,10 @@ OpenedDatabase open_database(const fs::path& path, const SqliteOptions& options,
   if (path.empty()) refuse(OpenKind::no_directory, "", "the path is empty; name a file");
   const std::string file = fs::absolute(path).string();
   const std::string folder = fs::absolute(path).parent_path().string();
-  check_folder(file, folder, seams);
+  check_folder(file, folder, !options.read_only, seams);
   try {
-    const bool has_content = check_existing(file, folder, options.create && !options.read_only);
+    const bool has_content = check_existing(file, folder, options);
+    if (options.read_only) return open_file_for_reading(file, folder, options, plan, seams);
     return open_file(file, has_content, options, plan, seams);
   } catch (const SqlError& error) {
     throw_open_error(error, path);
@@ -350,7 +394,7 @@ OpenedDatabase open_database(const fs::path& path, const SqliteOptions& options,
 }
 
 Connection open_reader(const OpenedDatabase& opened, const SqliteOptions& options, const OpenSeams& seams) {
-  Connection reader(opened.path, SQLITE_OPEN_READWRITE, seams.vfs);
+  Connection reader(opened.path, options.read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE, seams.vfs);
   set_up(reader, options);
   reader.exec("PRAGMA query_only = ON");
   return reader;

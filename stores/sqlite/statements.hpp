@@ -1,6 +1,7 @@
 // All SQL of the calls, by name. One Statements per connection.
 #pragma once
 
+#include "lease_clock.hpp"
 #include "query.hpp"
 
 namespace holdfast::sqlite_store {
@@ -16,6 +17,7 @@ struct Statements {
                       "UPDATE counters SET instances = ?1, messages = ?2, workers = ?3, generations = ?4,"
                       " session_log = ?5, set_aside = ?6, turn_horizon = ?7, activity_horizon = ?8,"
                       " session_horizon = ?9 WHERE id = 1"};
+  Query lease_clock{"sqlite.lease_clock", kReadLeaseClock};
   Query namespace_id{"sqlite.namespace_id", "SELECT id FROM namespaces WHERE name = ?1"};
   Query insert_namespace{"sqlite.insert_namespace",
                          "INSERT INTO namespaces (name) VALUES (?1) ON CONFLICT DO NOTHING"};

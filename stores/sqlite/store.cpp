@@ -2,6 +2,7 @@
 
 #include "activities.hpp"
 #include "clients.hpp"
+#include "contract/namespaces.hpp"
 #include "damaged_row.hpp"
 #include "sessions.hpp"
 #include "settle.hpp"
@@ -20,15 +21,32 @@ namespace {
 
 /// Also reads the lease clock once, for those who only look at it.
 std::int64_t intern_namespace(Connection& connection, LogTrust& log_trust, LeaseClock& clock,
+/// 0 when there is none.
+std::int64_t number_of_namespace(Connection& connection, Statements& sql, const std::string& name) {
+  Cursor row(sql.namespace_id.use(connection, nullptr), name);
+  return row.next() ? row->int64(0) : 0;
+}
+
                               const SqliteOptions& options) {
-  const std::string& name = options.ns;
+std::int64_t find_namespace(Connection& connection, LeaseClock& clock, const SqliteOptions& options) {
+  Statements sql;
+  clock.follow(sql.lease_clock.use(connection, nullptr));
+  const std::int64_t number = number_of_namespace(connection, sql, options.ns);
+  if (number == 0) store::refuse_missing_namespace(options.ns, store::NotMade::read_only);
+  return number;
+}
+
+/// The same, and makes it unless options say otherwise.
   Statements sql;
   connection.begin_immediate();
   log_trust.require();
   clock.now();
-  if (!options.read_only) sql.insert_namespace.use(connection, nullptr).run(name);
-  std::int64_t number = 0;  // of none
-  if (Cursor row(sql.namespace_id.use(connection, nullptr), name); row.next()) number = row->int64(0);
+  if (options.create) sql.insert_namespace.use(connection, nullptr).run(options.ns);
+  const std::int64_t number = number_of_namespace(connection, sql, options.ns);
+  if (number == 0) {
+    connection.rollback();
+    store::refuse_missing_namespace(options.ns, store::NotMade::create_is_false);
+  }
   log_trust.commit();
   return number;
 }
@@ -45,12 +63,15 @@ SqliteStore::SqliteStore(const std::filesystem::path& path, SqliteOptions option
   const MigrationPlan plan = store_plan(*options_.clock);
   schema_number_ = plan.newest();
   database_ = open_database(path, options_, plan);
-  side_file_ = std::make_shared<SideFile>(database_.path, options_.logger);
+  // Who only reads takes no turns at the write lock, and wakes nobody; that others have written shows in the
+  // files.
+  side_file_ = std::make_shared<SideFile>(options_.read_only ? "" : database_.path, options_.logger);
   turnstile_ = std::make_unique<Turnstile>(*side_file_);
   wakes_ = std::make_unique<FileWakes>(database_.path, side_file_, *options_.clock);
   lease_clock_ = std::make_unique<LeaseClock>(database_.writer, *options_.clock);
   LogTrust log_trust(database_.writer, *side_file_, options_.logger);
-  ns_number_ = intern_namespace(database_.writer, log_trust, *lease_clock_, options_);
+  ns_number_ = options_.read_only ? find_namespace(database_.writer, *lease_clock_, options_)
+                                  : intern_namespace(database_.writer, log_trust, *lease_clock_, options_);
   link_ = std::make_unique<Link>(std::move(database_.writer), ns_number_, options_.faults);
   log_trust_ = std::make_unique<LogTrust>(link_->connection, *side_file_, options_.logger);
   wal_limit_ = std::make_unique<WalLimit>(
@@ -76,7 +97,9 @@ SqliteStore::SqliteStore(const std::filesystem::path& path, SqliteOptions option
                     .shorten_log = [this] { wal_limit_->after_batch(); }});
 }
 
-SqliteStore::~SqliteStore() { log_trust_->checkpoint_at_close(); }
+SqliteStore::~SqliteStore() {
+  if (!options_.read_only) log_trust_->checkpoint_at_close();
+}
 
 // A call that waited behind another one of this process, which got no lock either, has waited for the lock,
 // too. Something is left in any case: the lock may just have been freed.
@@ -139,6 +162,8 @@ StoreResult<Answer> SqliteStore::read(Call call) {
     require_schema(link->connection);
     link->memo = Memo{};
     Transaction tx(*link, Transaction::Mode::reads, lease_clock_->look(), clock().calendar_now());
+    if (options_.read_only)
+      lease_clock_->follow(link->statements.lease_clock.use(link->connection, options_.faults));
     StoreResult<Answer> answer = call(tx);
     link->connection.rollback();
     const std::lock_guard lock(readers_mutex_);
@@ -426,6 +451,7 @@ std::shared_ptr<Store> sqlite(const std::string& path, SqliteOptions options) {
     return std::make_shared<sqlite_store::SqliteStore>(path, std::move(options));
   } catch (const sqlite_store::SqlError& error) {
     sqlite_store::throw_open_error(error, path);
+  store::check_namespace(options.ns);
   }
 }
 
