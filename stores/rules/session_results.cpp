@@ -9,11 +9,12 @@ SessionResults::SessionResults(const Activity& activity, const std::optional<Ses
     : session_(activity.session),
       worker_(activity.lock.worker),
       generation_(activity.generation),
+      session_over_(activity.session_over.has_value()),
       save_(save),
       abort_(abort) {}
 
 bool SessionResults::counts(const Transaction& tx) const {
-  if (!session_ || !save_ || !save_->required) return true;
+  if (!session_ || !save_ || !save_->required || session_over_) return true;
   const Session* const session = find_session(tx, *session_);
   return session == nullptr || session->ended || is_current(*session, worker_, generation_);
 }

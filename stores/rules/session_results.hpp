@@ -14,7 +14,7 @@ class SessionResults {
  public:
   SessionResults(const Activity& activity, const std::optional<SessionSave>& save,
                  const std::optional<std::string>& abort);
-  /// Whether the answer counts: not without a save that it requires.
+  /// Whether the answer counts: not without a save that it requires, unless its session has ended under it.
   [[nodiscard]] bool counts(const Transaction& tx) const;
   void apply(Transaction& tx) const;
 
@@ -22,6 +22,7 @@ class SessionResults {
   std::optional<std::string> session_;
   WorkerKey worker_;
   Generation generation_;
+  bool session_over_;
   const std::optional<SessionSave>& save_;
   const std::optional<std::string>& abort_;
 };

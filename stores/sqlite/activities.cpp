@@ -312,7 +312,7 @@ void queue_again(Transaction& tx, Activity activity, Duration delay) {
 }
 
 bool SessionResults::counts(Transaction& tx) const {
-  if (session == 0 || !*save || !(*save)->required) return true;
+  if (session == 0 || !*save || !(*save)->required || session_over) return true;
   const Session& row = session_of(tx, session);
   return !row.begun || row.ended || is_current(row, worker, generation);
 }

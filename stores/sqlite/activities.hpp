@@ -98,9 +98,10 @@ struct SessionResults {
   std::int64_t session = 0;
   WorkerKey worker{};
   Generation generation{};
+  bool session_over = false;
   const std::optional<store::SessionSave>* save = nullptr;
   const std::optional<std::string>* abort = nullptr;
-  /// Whether the answer counts: not without a save that it requires.
+  /// Whether the answer counts: not without a save that it requires, unless its session has ended under it.
   [[nodiscard]] bool counts(Transaction& tx) const;
   void apply(Transaction& tx) const;
 };

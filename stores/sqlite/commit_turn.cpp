@@ -101,6 +101,7 @@ class Commit {
     const SessionResults result{.session = row->session,
                                 .worker = row->worker,
                                 .generation = row->generation,
+                                .session_over = row->session_over.has_value(),
                                 .save = &done.save,
                                 .abort = &done.abort_session};
     return result.counts(tx_);
@@ -163,6 +164,7 @@ class Commit {
       results.push_back({.session = row->session,
                          .worker = row->worker,
                          .generation = row->generation,
+                         .session_over = row->session_over.has_value(),
                          .save = &done.save,
                          .abort = &done.abort_session});
       erase_activity(tx_, *row);

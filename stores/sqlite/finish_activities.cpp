@@ -87,6 +87,7 @@ StoreResult<void> finish_activity(Transaction& tx, const ActivityResult& result)
   const SessionResults for_session{.session = activity->session,
                                    .worker = activity->worker,
                                    .generation = activity->generation,
+                                   .session_over = activity->session_over.has_value(),
                                    .save = &result.save,
                                    .abort = &result.abort_session};
   if (!for_session.counts(tx)) {

@@ -201,6 +201,34 @@ STORE_TEST(SessionEnds, WhatRanInItsFirstLifeDoesNotGoOnInTheSecond) {
   EXPECT_EQ(a.fetch_activity()->instance, "order-2");
 }
 
+// Its second life has nothing of the first, so nothing is missing in it either.
+STORE_TEST(SessionEnds, WhatRanInItsFirstLifeCountsWithoutItsSave) {
+  Worker a = join("a");
+  a.activity_lease = 1h;
+  a.commit(a.begin("order-1").schedules(of_session("gpu")));
+  Turn turn = a.begin("order-2");
+  turn.schedules(of_session("gpu"));
+  a.commit(turn);
+  const Works works = a.fetch_activities();
+  ASSERT_EQ(works.works.size(), 2U);
+  must(store().close_session("gpu", SessionReason::operated));
+  a.commit(a.begin("order-3").schedules(of_session("gpu")));
+  const Work next = a.fetch_activity();
+  for (const Work& work : works.works) {
+    EXPECT_EQ(answer(a.answer_with({.id = work.id(),
+                                    .token = work.token,
+                                    .result = Finished{"x"},
+                                    .save = SessionSave{.bytes = "old", .required = true}})),
+              "ok");
+  }
+  EXPECT_EQ(session("gpu").saved_size, std::nullopt);
+  must(a.answer_with({.id = next.id(),
+                      .token = next.token,
+                      .result = Finished{"x"},
+                      .save = SessionSave{.bytes = "new", .required = true}}));
+  EXPECT_EQ(session("gpu").saved_size, 3U);
+}
+
 // ---- what is told ---------------------------------------------------------------------------------
 
 STORE_TEST(SessionEnds, WhatIsTakenAwayIsToldWhoHeldTheSessionAndWhyItEnded) {

@@ -321,6 +321,32 @@ TEST_P(SessionStates, WhatIsSavedWithAnActivityDoesNotCountOnceTheSessionIsAnoth
   EXPECT_EQ(run.wait<Strings>(kSoon), Strings{"one"});
 }
 
+// What it has done counts, and the session's second life begins with nothing of it.
+TEST_P(SessionStates, WhatRunsWhenItsSessionIsClosedAndBegunAnewCounts) {
+  const auto turns = turns_only([](Runtime& rt) { rt.orchestration("recite", recite); });
+  const auto a = runtime(named("a", quick(log)), [&](Runtime& rt) {
+    const auto lines = rt.session_state<Lines>("lines", saved_by_codec<Lines>(SaveState::with_each_activity));
+    rt.activity("add", [this, lines](ActivityContext& ctx, std::string line) {
+      Lines& known = lines.in(ctx);
+      known.lines.push_back(line);
+      if (line == "waits") {
+        ++waiting;
+        while (!go_on) std::this_thread::sleep_for(1ms);
+      }
+      return known.lines;
+    });
+  });
+  const auto first = client().start("recite", {.id = "r1"}, "s1", Strings{"before", "waits"});
+  ASSERT_TRUE(eventually([&] { return waiting == 1; }));
+  EXPECT_TRUE(client().close_session("s1"));
+  EXPECT_EQ(client().start("recite", {.id = "r2"}, "s1", Strings{"after"}).wait<Strings>(kSoon),
+            Strings{"after"});
+  go_on = true;
+  EXPECT_EQ(first.wait<Strings>(kSoon), (Strings{"before", "waits"})) << log->all();
+  EXPECT_EQ(client().start("recite", {.id = "r3"}, "s1", Strings{"last"}).wait<Strings>(kSoon),
+            (Strings{"after", "last"}));
+}
+
 /// Loses the answers of commits, or keeps everything from the store, when it is told to.
 class Hiccup final : public FaultPlan {
  public:
