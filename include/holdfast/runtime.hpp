@@ -219,8 +219,9 @@ class Runtime {
   /// options that are out of range or contradict each other, ClientError when the store can't be reached.
   void start();
   /// Takes no new work, lets activities finish until `deadline` has passed, then fires their stop tokens;
-  /// releases all locks. True when everything finished by itself, everything was released, and no thread is
-  /// left behind. (Code that ignores its stop token, and a turn that does not end, keep their thread.)
+  /// releases all locks. True when everything finished by itself, everything was released, sessions with
+  /// their states, and no thread is left behind. (Code that ignores its stop token, and a turn that does not
+  /// end, keep their thread.)
   ///
   /// Once the deadline and the cancel grace have passed, it waits only for calls to the store that are under
   /// way. If the store does not answer them, no more are made: locks that could not be released end with

@@ -178,7 +178,7 @@ bool Node::leave() {
   if (said_superseded_) worker_.counters.superseded.add(-1);
   log(*worker_.logger, LogLevel::info, "worker stopped");
   worker_.logger->close();
-  return gave_back_all;
+  return gave_back_all && !sessions_.lost_a_state();
 }
 
 }  // namespace holdfast::runtime

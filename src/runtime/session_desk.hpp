@@ -142,6 +142,8 @@ class SessionDesk {
   [[nodiscard]] std::size_t size() const;
   /// None is here, and nobody is about to hear of it.
   [[nodiscard]] bool quiet() const { return *jobs_ == 0 && size() == 0; }
+  /// A session has left with this worker, and its code could not save what was in memory.
+  [[nodiscard]] bool lost_a_state() const { return lost_a_state_; }
 
  private:
   /// How long a wish for room counts: a little longer than until the next fetch, which is once per second.
@@ -256,6 +258,7 @@ class SessionDesk {
   std::shared_ptr<std::atomic<int>> jobs_ = std::make_shared<std::atomic<int>>(0);
   std::deque<std::function<void()>> notices_;  // for hooks, one after the other
   bool telling_ = false;
+  std::atomic<bool> lost_a_state_{false};
 };
 
 }  // namespace holdfast::runtime

@@ -225,6 +225,7 @@ void SessionDesk::saved(const HeldPointer& held, Saved result) {
     return come_back(held, after(worker_.now(), kSavePause));
   }
   if (!result.problem.empty()) {
+    lost_a_state_ = true;
     log(*worker_.logger, LogLevel::error,
         "a session is released without being saved: changes since its state was saved last are lost",
         {{"session", held->hold.id}, {"generation", held->hold.generation.value}, {"error", result.problem}});

@@ -285,7 +285,7 @@ TEST_P(SessionStates, ThatCannotBeSavedKeepTheirSessionHereUntilTheWorkerGoes) {
   EXPECT_TRUE(log->wait_for("the state of a session could not be saved")) << log->all();
   EXPECT_EQ(client().describe_session("s1").owner, "a");
   EXPECT_EQ(a->client().start("count_in", {.id = "d"}, "s1", 1).wait<int>(kSoon), 2) << "it is still there";
-  a->drain(kSoon);
+  EXPECT_FALSE(a->drain(kSoon)) << "a state is lost";
   EXPECT_EQ(log->count("a session is released without being saved: changes since its state was saved last"),
             1)
       << log->all();
