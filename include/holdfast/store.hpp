@@ -187,6 +187,10 @@ class Store {
   /// idle or displaced and something of it is queued; or when a `fail` session that has run an activity in
   /// this generation is released without a save. Activities that former owners still run don't matter. Queued
   /// work makes the session claimable at once.
+  /// A session is displaced for one that waits: the first, in the order of a fetch, that has waited for
+  /// kWaitsForRoom and that this worker may claim. From now on that one is kept for the worker's node, for
+  /// kWaitsForRoom; if its lease was over, nobody owns it any more. `conflict` when there is none, and when
+  /// the worker is below its limit of sessions.
   virtual std::vector<StoreResult<void>> release_sessions(
       WorkerKey worker, std::span<const store::SessionRelease> releases) = 0;
   /// Ends a session: queued items fail with session_closed, running ones may finish. False when it had ended
@@ -201,8 +205,11 @@ class Store {
   /// with `force`, that has run an activity in this generation; and when no worker of the node is at work.
   virtual StoreResult<store::WishAnswer> ask_for_session(std::string_view id,
                                                          const store::SessionWish& wish) = 0;
-  /// Sessions of this worker that an operator has asked for; by id.
-  virtual StoreResult<std::vector<store::SessionHold>> wanted_sessions(WorkerKey worker) = 0;
+  /// Sessions of this worker that an operator has asked for; and those that have ended while it owned them,
+  /// which it hears of by kCancels, until it acknowledges that. By id.
+  virtual StoreResult<std::vector<store::WantedSession>> wanted_sessions(WorkerKey worker) = 0;
+  /// The worker knows that these have ended.
+  virtual StoreResult<void> acknowledge_ends(WorkerKey worker, std::span<const store::SessionHold> holds) = 0;
   /// Deletes the saved state of a session; its owner's memory stays as it is. False when there was none;
   /// `not_found` when there is no such session.
   virtual StoreResult<bool> discard_session_state(std::string_view id) = 0;

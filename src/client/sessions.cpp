@@ -24,6 +24,7 @@ SessionInfo detail::to_info(store::SessionView session) {
           .generation = session.generation,
           .held_since = session.held_since,
           .wanted = std::move(session.wanted),
+          .kept_for = session.kept_for,
           .policy = std::move(session.policy),
           .lease_left = session.lease_left,
           .ttl_left = session.ttl_left,

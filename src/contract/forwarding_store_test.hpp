@@ -86,8 +86,11 @@ class ForwardingStore : public Store {
                                                  const store::SessionWish& wish) override {
     return to_->ask_for_session(id, wish);
   }
-  StoreResult<std::vector<store::SessionHold>> wanted_sessions(WorkerKey worker) override {
+  StoreResult<std::vector<store::WantedSession>> wanted_sessions(WorkerKey worker) override {
     return to_->wanted_sessions(worker);
+  }
+  StoreResult<void> acknowledge_ends(WorkerKey worker, std::span<const store::SessionHold> holds) override {
+    return to_->acknowledge_ends(worker, holds);
   }
   StoreResult<bool> discard_session_state(std::string_view id) override {
     return to_->discard_session_state(id);

@@ -24,9 +24,6 @@ constexpr Duration kFetchEnds = std::chrono::milliseconds(5);
 // for more: so long it takes them to wake up, and to ask the store.
 constexpr Duration kTurnOfOthers = std::chrono::milliseconds(10);
 
-// How long an item of an unclaimed session waits for a worker that has room for it.
-constexpr Duration kWaitsForRoom = std::chrono::seconds(1);
-
 // `call` is null for what was answered without being run.
 void say_refused(Worker& worker, const store::ActivityResult& answer, const detail::ActivityCall* call,
                  const StoreError& error) {
@@ -107,8 +104,8 @@ void FetchStep::mind_sessions(const store::FetchedActivities& fetched, BootTime 
   }
   sessions_.want_hand_over(fetched.to_hand_over);
   if (!fetched.wants_capacity) return;
-  if (*fetched.wants_capacity < kWaitsForRoom) {
-    due_ = std::min(due_, after(asked, kWaitsForRoom - *fetched.wants_capacity));
+  if (*fetched.wants_capacity < store::kWaitsForRoom) {
+    due_ = std::min(due_, after(asked, store::kWaitsForRoom - *fetched.wants_capacity));
     return;
   }
   sessions_.want_room(asked);

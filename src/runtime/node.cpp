@@ -105,7 +105,7 @@ void Node::rejoin() {
   join_in_doubt_ = false;
   log(*worker_.logger, LogLevel::warn,
       "others took this worker for gone, since it gave no sign of life; it has joined again");
-  sessions_.all_left(store::SessionReason::owner_lost);
+  sessions_.all_left(store::SessionReason::lapsed);
   look_again();
 }
 

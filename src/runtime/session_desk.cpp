@@ -45,7 +45,7 @@ SessionDesk::HeldPointer SessionDesk::take_up(const store::SessionGrant& grant, 
   HeldPointer held = found->second;
   if (held->hold.generation < grant.hold.generation) {
     if (grant.held_since > held->hold.generation) {  // somebody else had it in between
-      leave(held, SessionReason::owner_lost);
+      leave(held, SessionReason::lapsed);
       return add(grant, asked, reason);
     }
     claim_again(held, grant, asked);
@@ -152,7 +152,7 @@ void SessionDesk::acquired(const store::Acquired& acquired, BootTime asked) {
     rest_from_now(held);
     claim_again(held, grant, asked);
   } else {  // somebody else had it in between
-    leave(held, SessionReason::owner_lost);
+    leave(held, SessionReason::lapsed);
     add(grant, asked, SessionReason::acquired);
   }
 }

@@ -40,7 +40,7 @@ SessionReason reason_of(CancelReason reason) {
 }  // namespace
 
 SessionKeeper::Done SessionKeeper::step() {
-  Done done;
+  Done done{.fetch = std::exchange(fetch_, false)};
   if (sessions_.size() == 0) return done;
   const BootTime now = worker_.now();
   const bool draining = !worker_.accepting;
@@ -53,8 +53,9 @@ SessionKeeper::Done SessionKeeper::step() {
   if (now >= look_due_) look_after_lapsed(now);
   if (giving_up_ && now >= fail_due_) fail_unmovable(SessionDesk::Which::refused);
   sessions_.choose_leavers(draining);
-  const bool made_room = release();
-  done.fetch = draining ? sessions_.has_unmovable() : made_room || std::exchange(claimed_again_, false);
+  release();
+  const bool fetch = std::exchange(fetch_, false) || done.fetch;
+  done.fetch = draining ? sessions_.has_unmovable() : fetch;
   if (sessions_.size() == 0) return done;
   done.next_due = std::min({renewal_due(), look_due_, sessions_.next_due()});
   if (fail_due_ > now) done.next_due = std::min(done.next_due, fail_due_);
@@ -79,11 +80,37 @@ BootTime SessionKeeper::retry_time(StoreTrouble& trouble, std::string_view what,
 // When the store does not answer, the next renewal asks again.
 void SessionKeeper::look_for_wanted() {
   if (sessions_.size() == 0) return;
-  const auto wanted = worker_.store->wanted_sessions(WorkerKey{worker_.key});
-  if (wanted) {
-    sessions_.want_back(*wanted);
-  } else if (may_pass(wanted.error())) {
-    others_.failed("read which sessions are asked for", wanted.error());
+  const WorkerKey key{worker_.key};
+  const auto wanted = worker_.store->wanted_sessions(key);
+  if (!wanted) {
+    if (may_pass(wanted.error())) others_.failed("read which sessions are asked for", wanted.error());
+    return;
+  }
+  std::vector<store::SessionHold> asked_for;
+  std::vector<store::SessionHold> ended;
+  for (const store::WantedSession& session : *wanted) {
+    (session.ended ? ended : asked_for).push_back(session.hold);
+    if (session.ended) sessions_.left(session.hold, *session.ended);
+  }
+  sessions_.want_back(asked_for);
+  if (ended.empty()) return;
+  fetch_ = true;
+  const auto answer = worker_.store->acknowledge_ends(key, ended);
+  if (!answer && may_pass(answer.error())) others_.failed("acknowledge ends of sessions", answer.error());
+}
+
+// What became of a session that this worker has no more, as its log tells.
+SessionReason SessionKeeper::why_left(const store::SessionHold& hold, SessionReason otherwise) {
+  constexpr std::size_t kAtOnce = 500;
+  for (std::uint64_t after = 0;;) {
+    const auto page = worker_.store->session_log(hold.id, after, kAtOnce);
+    if (!page) return otherwise;
+    for (const store::SessionLogEntry& entry : *page) {
+      if (entry.generation == hold.generation && entry.owner.empty()) return entry.reason;
+      if (entry.generation > hold.generation) return SessionReason::lapsed;
+      after = entry.number;
+    }
+    if (page->size() < kAtOnce) return otherwise;
   }
 }
 
@@ -107,7 +134,8 @@ void SessionKeeper::renew(BootTime now) {
     if (may_pass(error)) {
       sessions_.not_renewed(hold, retry_at);
     } else if (error.kind == StoreError::Kind::gone) {
-      sessions_.left(hold, reason_of(error.reason));
+      sessions_.left(hold, why_left(hold, reason_of(error.reason)));
+      fetch_ = true;
     } else if (error.kind == StoreError::Kind::lost) {
       sessions_.lapsed(hold);
       look_due_ = kLongAgo;
@@ -145,12 +173,12 @@ bool SessionKeeper::look_after(const store::SessionHold& hold) {
   if (mine && view->state == State::active) {
     // Claimed by a call whose answer is on its way, or was lost.
     sessions_.held_again(hold, *view, asked);
-    claimed_again_ = true;
+    fetch_ = true;
   } else if (mine && view->state == State::lapsed && worker_.accepting) {
     return claim_again(hold);
   } else {
-    const bool same = view && view->generation == hold.generation;
-    sessions_.left(hold, same ? view->reason : SessionReason::owner_lost);
+    sessions_.left(hold, why_left(hold, SessionReason::lapsed));
+    fetch_ = true;
   }
   return true;
 }
@@ -166,29 +194,28 @@ bool SessionKeeper::claim_again(const store::SessionHold& hold) {
     worker_.note_standing(answer.error(), key);
     worker_.note_damage("claim a session again", answer.error());
     if (!may_pass(answer.error())) return true;
-    look_due_ = others_.failed("claim a session again", answer.error());
+    look_due_ = claiming_.failed("claim a session again", answer.error());
     return false;
   }
+  claiming_.worked();
   using Kind = store::Acquired::Kind;
   if (answer->kind == Kind::reacquired || answer->kind == Kind::reused) {
     sessions_.held_again(hold, answer->session, asked);
-    claimed_again_ = true;
+    fetch_ = true;
   }
   return true;
 }
 
-// True when there is room for others.
-bool SessionKeeper::release() {
+void SessionKeeper::release() {
   const std::vector<store::SessionRelease> releases = sessions_.releases();
-  if (releases.empty()) return false;
+  if (releases.empty()) return;
   const Answers answers = worker_.store->release_sessions(WorkerKey{worker_.key}, releases);
   const BootTime retry_at = retry_time(releasing_, "release sessions", answers);
-  bool made_room = false;
   for (std::size_t i = 0; i < releases.size(); ++i) {
     const store::SessionHold& hold = releases[i].hold;
     if (answers[i]) {
       sessions_.left(hold, releases[i].reason);
-      made_room = true;
+      fetch_ = true;
       continue;
     }
     const StoreError& error = answers[i].error();
@@ -196,14 +223,15 @@ bool SessionKeeper::release() {
       sessions_.not_released(hold, retry_at);
     } else if (error.kind == StoreError::Kind::conflict) {
       sessions_.stays(hold, error.message);
+      if (releases[i].reason == SessionReason::displaced) fetch_ = true;  // it says whether one still waits
     } else if (error.kind == StoreError::Kind::gone) {
-      sessions_.left(hold, reason_of(error.reason));
+      sessions_.left(hold, why_left(hold, reason_of(error.reason)));
+      fetch_ = true;
     } else {
       sessions_.lapsed(hold);
       look_due_ = kLongAgo;
     }
   }
-  return made_room;
 }
 
 void SessionKeeper::fail_unmovable(SessionDesk::Which which) {

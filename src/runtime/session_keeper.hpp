@@ -17,14 +17,19 @@ namespace holdfast::runtime {
 class SessionKeeper {
  public:
   SessionKeeper(Worker& worker, SessionDesk& sessions)
-      : worker_(worker), sessions_(sessions), renewing_(worker), releasing_(worker), others_(worker) {}
+      : worker_(worker),
+        sessions_(sessions),
+        renewing_(worker),
+        releasing_(worker),
+        claiming_(worker),
+        others_(worker) {}
 
   struct Done {
     BootTime next_due = BootTime::max();
     bool fetch = false;  ///< fetching may find more
   };
   Done step();
-  /// Looks whether somebody asks for sessions of this worker.
+  /// Looks whether somebody asks for sessions of this worker, or has ended some.
   void look_for_wanted();
   /// This worker has no more time: sessions that can't be handed over are lost. Any thread.
   void give_up() noexcept { giving_up_ = true; }
@@ -37,8 +42,9 @@ class SessionKeeper {
   void look_after_lapsed(BootTime now);
   bool look_after(const store::SessionHold& hold);
   bool claim_again(const store::SessionHold& hold);
-  bool release();
+  void release();
   void fail_unmovable(SessionDesk::Which which);
+  [[nodiscard]] store::SessionReason why_left(const store::SessionHold& hold, store::SessionReason otherwise);
   using Answers = std::vector<StoreResult<void>>;
   BootTime retry_time(StoreTrouble& trouble, std::string_view what, const Answers& answers);
 
@@ -46,11 +52,12 @@ class SessionKeeper {
   SessionDesk& sessions_;
   StoreTrouble renewing_;
   StoreTrouble releasing_;
+  StoreTrouble claiming_;
   StoreTrouble others_;
   std::atomic<bool> giving_up_{false};
   BootTime last_renewal_ = kLongAgo;
   BootTime look_due_ = kLongAgo;  // at those that have lapsed
-  bool claimed_again_ = false;    // there may be work of what is held again
+  bool fetch_ = false;            // there may be work of what is held again, or room for other sessions
   BootTime fail_due_ = kLongAgo;  // those that can't be handed over, once there is no more time
 };
 

@@ -275,12 +275,12 @@ void SessionDesk::stays(const store::SessionHold& hold, const std::string& why) 
         "end that work",
         {{"session", hold.id}, {"generation", hold.generation.value}, {"error", why}});
   }
-  const bool displaced = leaves_for == SessionReason::displaced;
   held->hand_over = held->wanted_back && !held->fails;
   held->refused = true;
-  rest_from_now(held);  // what is queued or backs off is activity
+  // What is queued or backs off is activity. One that was to be displaced may stay because nobody needs its
+  // place any more: whether somebody does is for the next fetch to say.
+  if (leaves_for != SessionReason::displaced) rest_from_now(held);
   come_back(held, after(worker_.now(), kReleasePause));
-  if (displaced) room_wanted_until_ = after(worker_.now(), kWish);  // of another one
 }
 
 void SessionDesk::left(const store::SessionHold& hold, SessionReason reason) {

@@ -176,8 +176,11 @@ StoreResult<store::WishAnswer> StoreGate::ask_for_session(std::string_view id,
                                                           const store::SessionWish& wish) {
   return one([&] { return inner_->ask_for_session(id, wish); });
 }
-StoreResult<std::vector<store::SessionHold>> StoreGate::wanted_sessions(WorkerKey worker) {
+StoreResult<std::vector<store::WantedSession>> StoreGate::wanted_sessions(WorkerKey worker) {
   return one([&] { return inner_->wanted_sessions(worker); });
+}
+StoreResult<void> StoreGate::acknowledge_ends(WorkerKey worker, std::span<const store::SessionHold> holds) {
+  return one([&] { return inner_->acknowledge_ends(worker, holds); });
 }
 StoreResult<bool> StoreGate::discard_session_state(std::string_view id) {
   return one([&] { return inner_->discard_session_state(id); });

@@ -213,7 +213,7 @@ Counters::Counters(Metrics& metrics)
        {SessionReason::idle, SessionReason::drained, SessionReason::displaced, SessionReason::handed_over,
         SessionReason::operated, SessionReason::owner_lost, SessionReason::owner_restarted,
         SessionReason::drain_deadline, SessionReason::ttl, SessionReason::closed_by_code,
-        SessionReason::aborted, SessionReason::lapsed}) {
+        SessionReason::opener_ended, SessionReason::aborted, SessionReason::lapsed}) {
     static_cast<void>(sessions_left(metrics, reason));
   }
 }

@@ -186,10 +186,16 @@ StoreResult<store::WishAnswer> MemoryStore::ask_for_session(std::string_view id,
   return answer<store::WishAnswer>("memory.ask_for_session",
                                    [&](Transaction& tx) { return rules::ask_for_session(tx, id, wish); });
 }
-StoreResult<std::vector<SessionHold>> MemoryStore::wanted_sessions(WorkerKey worker) {
-  using Holds = std::vector<SessionHold>;
-  return answer<Holds>("memory.wanted_sessions", [=](Transaction& tx) -> StoreResult<Holds> {
+StoreResult<std::vector<store::WantedSession>> MemoryStore::wanted_sessions(WorkerKey worker) {
+  using Wanted = std::vector<store::WantedSession>;
+  return answer<Wanted>("memory.wanted_sessions", [=](Transaction& tx) -> StoreResult<Wanted> {
     return rules::wanted_sessions(tx, worker);
+  });
+}
+StoreResult<void> MemoryStore::acknowledge_ends(WorkerKey worker, std::span<const SessionHold> holds) {
+  return answer<void>("memory.acknowledge_ends", [=](Transaction& tx) -> StoreResult<void> {
+    for (const SessionHold& hold : holds) rules::acknowledge_end(tx, worker, hold);
+    return {};
   });
 }
 StoreResult<bool> MemoryStore::discard_session_state(std::string_view id) {

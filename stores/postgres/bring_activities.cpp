@@ -204,11 +204,11 @@ void WorkingSet::want_free_sessions(const std::vector<std::string>& ids) {
 }
 
 void WorkingSet::want_claimable_sessions(const std::vector<std::string>& ids, std::size_t count,
-                                         WorkerKey worker) {
+                                         WorkerKey worker, store::Saved saved) {
   Parameters wanted(ns());
   wanted.add_all(ids).add(tx().now).add(static_cast<std::int64_t>(count)).add(worker);
   ask(sql::kClaimableSessions, wanted,
-      [this](const Answer& answer) { take_free_sessions(answer, store::Saved::bytes); });
+      [this, saved](const Answer& answer) { take_free_sessions(answer, saved); });
 }
 
 void WorkingSet::take_free_sessions(const Answer& answer, store::Saved saved) {

@@ -22,6 +22,9 @@ void want_for_start(WorkingSet& set, const store::StartRequest& request);
 void want_for_send(WorkingSet& set, const store::ClientMessage& message);
 void want_for_finish(WorkingSet& set, const store::ActivityResult& result);
 
+/// Brings the session that a worker without room could make room for, if nobody else has locked it.
+void bring_next_in_line(WorkingSet& set, WorkerKey worker);
+
 // These begin with an empty set, and leave it written and empty.
 StoreResult<store::FetchedTurns> fetch_turns(WorkingSet& set, const store::TurnRequest& request,
                                              LookAgain& look_again);
@@ -48,7 +51,7 @@ std::vector<store::CancelRecord> view_cancels(WorkingSet& set, WorkerKey worker)
 std::vector<store::QueueDepth> view_queues(WorkingSet& set);
 std::vector<store::SessionView> view_sessions(WorkingSet& set, const store::SessionFilter& filter);
 store::SessionCounts count_sessions(WorkingSet& set);
-std::vector<store::SessionHold> wanted_sessions(WorkingSet& set, WorkerKey worker);
+std::vector<store::WantedSession> wanted_sessions(WorkingSet& set, WorkerKey worker);
 std::vector<store::SessionLogEntry> view_session_log(WorkingSet& set, std::string_view id,
                                                      std::uint64_t after, std::size_t limit);
 StoreResult<store::InstanceView> find(WorkingSet& set, std::string_view instance);

@@ -22,6 +22,14 @@ Parameters& add_abilities(Parameters& parameters, const Abilities& abilities) {
   return parameters.add_all(abilities.handlers).add(abilities.queues.any).add_all(abilities.queues.names);
 }
 
+/// What to look for sessions by that a worker may take something of.
+Parameters sessions_for(WorkingSet& set, WorkerKey worker, const Abilities& abilities, bool owned_only) {
+  Parameters wanted(set.ns(), worker);
+  add_abilities(wanted, abilities).add(set.tx().now).add_all(abilities.capabilities);
+  wanted.add(owned_only);
+  return wanted;
+}
+
 void add_texts(const Answer& answer, std::vector<std::string>& all) {
   for (int i = 0; i < answer.rows(); ++i) all.emplace_back(answer.bytes(i, 0));
 }
@@ -96,10 +104,9 @@ class Candidates {
 
   // Without a lock: which of them to lock is known when all are.
   void look_for_sessions() {
-    Parameters wanted(set_.ns(), request_.worker);
-    add_abilities(wanted, abilities_).add(set_.tx().now).add_all(abilities_.capabilities);
-    wanted.add(request_.owned_only);
-    set_.ask(sql::kSessionsFor, wanted, [this](const Answer& answer) { take_sessions(answer); });
+    const bool owned_only = request_.owned_only;
+    set_.ask(sql::kSessionsFor, sessions_for(set_, request_.worker, abilities_, owned_only),
+             [this](const Answer& answer) { take_sessions(answer); });
     set_.want_held_elsewhere(request_.worker);
     set_.ask(sql::kCountLiveWorkers, Parameters(set_.ns()), [this](const Answer& answer) {
       live_workers_ = static_cast<std::size_t>(answer.integer(0, 0));
@@ -141,7 +148,7 @@ class Candidates {
       for (std::size_t i = 0; i < std::min(claimable_.size(), wanted_claims_ + kPassedOver); ++i) {
         ids.push_back(claimable_[i].id);
       }
-      set_.want_claimable_sessions(ids, wanted_claims_, request_.worker);
+      set_.want_claimable_sessions(ids, wanted_claims_, request_.worker, store::Saved::bytes);
     }
     wanted_owned_ = std::min(owned_.size(), request_.max);
     const auto first = owned_.begin();
@@ -197,6 +204,27 @@ void bring_next_due(WorkingSet& set, const ActivityRequest& request, Duration& n
 }
 
 }  // namespace
+
+void bring_next_in_line(WorkingSet& set, WorkerKey key) {
+  const rules::Worker* const worker = rules::find_worker(set.tx(), key);
+  if (worker == nullptr) return;
+  std::vector<std::string> waiting;
+  const BootTime since = set.tx().now - store::kWaitsForRoom;
+  const auto take = [&](const Answer& answer) {
+    for (int i = 0; i < answer.rows() && waiting.size() < kPassedOver; ++i) {
+      Row row(answer, i);
+      auto id = row.next<std::string>();
+      const bool held = row.next<bool>();
+      const auto oldest = row.next<std::optional<BootTime>>();
+      if (!held && oldest && *oldest <= since) waiting.push_back(std::move(id));
+    }
+  };
+  set.ask(sql::kSessionsFor, sessions_for(set, key, worker->info.abilities, false), take);
+  set.bring();
+  if (waiting.empty()) return;
+  set.want_claimable_sessions(waiting, 1, key, store::Saved::size);
+  set.bring();
+}
 
 StoreResult<FetchedActivities> fetch_activities(WorkingSet& set, const ActivityRequest& request,
                                                 LookAgain& look_again) {

@@ -665,8 +665,8 @@ inline constexpr Statement kHeldByAll{
     " AND ended IS NULL AND lease_until > $2 GROUP BY worker"};
 inline constexpr Statement kWantedSessions{
     "postgres.wanted_sessions",
-    "SELECT id, generation FROM sessions WHERE ns = $1 AND worker = $2 AND wanted IS NOT NULL"
-    " AND ended IS NULL ORDER BY id"};
+    "SELECT id, generation, CASE WHEN ended IS NOT NULL THEN reason END FROM sessions"
+    " WHERE ns = $1 AND worker = $2 AND wanted IS NOT NULL ORDER BY id"};
 inline constexpr Statement kOwnedByNode{
     "postgres.owned_by_node",
     "SELECT id FROM sessions WHERE ns = $1 AND worker <> 0 AND ended IS NULL AND owner = $2"};

@@ -269,6 +269,7 @@ std::vector<StoreResult<void>> PostgresStore::release_sessions(
   return write_each<void>(
       Caller::worker, releases, Place::middle,
       [=](WorkingSet& set, const store::SessionRelease& item) {
+        if (item.reason == store::SessionReason::displaced) bring_next_in_line(set, worker);
         return rules::release_session(set.tx(), worker, item);
       },
       [=](WorkingSet& set, const store::SessionRelease& item) {
@@ -297,9 +298,22 @@ StoreResult<store::WishAnswer> PostgresStore::ask_for_session(std::string_view i
       [=](WorkingSet& set) { set.need().sessions.emplace(id); });
 }
 
-StoreResult<std::vector<store::SessionHold>> PostgresStore::wanted_sessions(WorkerKey worker) {
-  return read<std::vector<store::SessionHold>>(
+StoreResult<std::vector<store::WantedSession>> PostgresStore::wanted_sessions(WorkerKey worker) {
+  return read<std::vector<store::WantedSession>>(
       [=](WorkingSet& set) { return postgres_store::wanted_sessions(set, worker); });
+}
+
+StoreResult<void> PostgresStore::acknowledge_ends(WorkerKey worker,
+                                                  std::span<const store::SessionHold> holds) {
+  return write<void>(
+      Caller::worker,
+      [=](WorkingSet& set) -> StoreResult<void> {
+        for (const store::SessionHold& hold : holds) rules::acknowledge_end(set.tx(), worker, hold);
+        return {};
+      },
+      [=](WorkingSet& set) {
+        for (const store::SessionHold& hold : holds) set.need().sessions.insert(hold.id);
+      });
 }
 
 StoreResult<bool> PostgresStore::discard_session_state(std::string_view id) {

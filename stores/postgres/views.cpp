@@ -188,17 +188,19 @@ store::SessionCounts count_sessions(WorkingSet& set) {
   return counts;
 }
 
-std::vector<store::SessionHold> wanted_sessions(WorkingSet& set, WorkerKey worker) {
-  std::vector<store::SessionHold> holds;
+std::vector<store::WantedSession> wanted_sessions(WorkingSet& set, WorkerKey worker) {
+  std::vector<store::WantedSession> wanted;
   set.ask(sql::kWantedSessions, Parameters(set.ns(), worker), [&](const Answer& answer) {
     for (int i = 0; i < answer.rows(); ++i) {
       Row row(answer, i);
-      auto id = row.next<std::string>();
-      holds.push_back({std::move(id), row.next<Generation>()});
+      store::WantedSession& one = wanted.emplace_back();
+      one.hold.id = row.next<std::string>();
+      one.hold.generation = row.next<Generation>();
+      one.ended = row.next<std::optional<store::SessionReason>>();
     }
   });
   set.bring();
-  return holds;
+  return wanted;
 }
 
 std::vector<store::SessionLogEntry> view_session_log(WorkingSet& set, std::string_view id,

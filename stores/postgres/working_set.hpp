@@ -144,7 +144,8 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
                      const std::vector<InstanceKey>& ending);
   void want_free_sessions(const std::vector<std::string>& ids);
   /// The first `count` of those that may be claimed, and that nobody else has locked.
-  void want_claimable_sessions(const std::vector<std::string>& ids, std::size_t count, WorkerKey worker);
+  void want_claimable_sessions(const std::vector<std::string>& ids, std::size_t count, WorkerKey worker,
+                               store::Saved saved);
   /// How many sessions the worker holds, before any of them is in the space.
   void want_held_elsewhere(WorkerKey worker);
   /// The same of all workers in the space.

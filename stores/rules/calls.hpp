@@ -66,7 +66,8 @@ StoreResult<void> release_session(Transaction& tx, WorkerKey worker, const Sessi
 StoreResult<bool> close_session(Transaction& tx, std::string_view id, SessionReason reason);
 /// With all workers in the space, when the wish names a node.
 StoreResult<WishAnswer> ask_for_session(Transaction& tx, std::string_view id, const SessionWish& wish);
-std::vector<SessionHold> wanted_sessions(const Transaction& tx, WorkerKey worker);
+std::vector<WantedSession> wanted_sessions(const Transaction& tx, WorkerKey worker);
+void acknowledge_end(Transaction& tx, WorkerKey worker, const SessionHold& hold);
 StoreResult<bool> discard_session_state(Transaction& tx, std::string_view id);
 StoreResult<void> fail_session(Transaction& tx, WorkerKey worker, const SessionHold& hold,
                                SessionReason reason);

@@ -117,8 +117,8 @@ struct Session {
   bool planned = false;    ///< the last owner gave it up itself
   bool restarted = false;  ///< it was taken from an older incarnation of its owner's node
   bool ran = false;        ///< an activity was handed out in this generation
-  /// A person wants its owner to give it up: for this node, or for anybody ("").  Of one that is unclaimed:
-  /// only this node may claim it until `lease_until`.
+  /// A person wants its owner to give it up: for this node, or for anybody (""). Of one that is unclaimed:
+  /// only this node may claim it until `lease_until`. Of one that has ended (""): its owner has to be told.
   std::optional<std::string> wanted{};
   Duration wanted_for{};  ///< how long it is kept for that node once it is unclaimed
   BootTime last_activity{};

@@ -63,7 +63,7 @@ Acquired acquire_again(Transaction& tx, const Worker& worker, const Abilities& a
   if (const auto refused = not_for(tx, worker.key, abilities, session.policy)) {
     return answer_with(tx, session, *refused);
   }
-  if (session.ended) revive(session);
+  if (session.ended) revive(tx, session);
   const Claim found = claim(tx, session, worker, abilities, SessionReason::acquired);
   Acquired acquired = answer_with(tx, session, Acquired::Kind::reacquired);
   acquired.same_owner = found.same_owner;
@@ -103,15 +103,46 @@ std::optional<std::string> hindrance(const Transaction& tx, const Session& sessi
   return std::nullopt;
 }
 
-StoreResult<void> release_one(Transaction& tx, WorkerKey worker, const SessionRelease& item) {
-  const auto found = held(tx, worker, item.hold);
+/// The session that a worker without room makes room for: the first, in the order of a fetch, that has waited
+/// for long enough, and that it may claim.
+Session* next_in_line(const Transaction& tx, const Worker& worker) {
+  for (const ReadyItem& item : tx.space.waiting) {
+    if (tx.now - item.since < store::kWaitsForRoom) continue;
+    const Activity& activity = tx.space.activities.at(item.id);
+    if (admit(tx, worker.key, worker.info.abilities, activity) != Admission::by_claim) continue;
+    return find_session(tx, *activity.session);
+  }
+  return nullptr;
+}
+
+/// Why a session is not displaced, or the one that waits for its place.
+Result<Session*, std::string> makes_room_for(const Transaction& tx, const Worker& worker) {
+  if (!is_live(worker)) return Unexpected(std::string("its worker takes no new work"));
+  if (sessions_held(tx, worker.key) < worker.info.abilities.session_limit) {
+    return Unexpected(std::string("its worker has room for others"));
+  }
+  Session* const next = next_in_line(tx, worker);
+  if (next == nullptr) return Unexpected(std::string("no other session waits for its place"));
+  return next;
+}
+
+StoreResult<void> release_one(Transaction& tx, const Worker& worker, const SessionRelease& item) {
+  const auto found = held(tx, worker.key, item.hold);
   if (!found) return Unexpected(found.error());
   Session& session = **found;
-  if (const auto why = hindrance(tx, session, item)) {
-    return refuse(StoreError::Kind::conflict, "session '" + session.id + "' is not released: " + *why);
+  const auto stays = [&](const std::string& why) {
+    return refuse(StoreError::Kind::conflict, "session '" + session.id + "' is not released: " + why);
+  };
+  if (const auto why = hindrance(tx, session, item)) return stays(*why);
+  Session* next = nullptr;
+  if (item.reason == SessionReason::displaced && !session.wanted) {
+    const auto waits = makes_room_for(tx, worker);  // others may have made room meanwhile
+    if (!waits) return stays(waits.error());
+    next = *waits;
   }
   if (item.save) save(tx, session, *item.save);
   release(tx, session, item.reason);
+  if (next != nullptr) promise(tx, *next, worker);
   return {};
 }
 
@@ -142,7 +173,7 @@ StoreResult<void> renew_session(Transaction& tx, WorkerKey worker, const Session
 
 StoreResult<void> release_session(Transaction& tx, WorkerKey worker, const SessionRelease& item) {
   if (auto refused = refusal(tx, worker, Call::keeps_what_it_has)) return Unexpected(*refused);
-  return release_one(tx, worker, item);
+  return release_one(tx, *find_worker(tx, worker), item);
 }
 
 StoreResult<bool> close_session(Transaction& tx, std::string_view id, SessionReason reason) {
@@ -202,15 +233,27 @@ StoreResult<WishAnswer> ask_for_session(Transaction& tx, std::string_view id, co
   return WishAnswer::asked;
 }
 
-std::vector<SessionHold> wanted_sessions(const Transaction& tx, WorkerKey worker) {
-  std::vector<SessionHold> holds;
-  const auto owned = tx.space.owned.find(worker);
-  if (owned == tx.space.owned.end()) return holds;
-  for (const std::string& id : owned->second) {
-    const Session& session = *find_session(tx, id);
-    if (session.wanted) holds.push_back({id, session.generation});
+std::vector<WantedSession> wanted_sessions(const Transaction& tx, WorkerKey worker) {
+  std::vector<WantedSession> wanted;
+  for (const auto* const index : {&tx.space.owned, &tx.space.untold}) {
+    const auto found = index->find(worker);
+    if (found == index->end()) continue;
+    for (const std::string& id : found->second) {
+      const Session& session = *find_session(tx, id);
+      if (!session.wanted) continue;
+      wanted.push_back({.hold = {id, session.generation}});
+      if (session.ended) wanted.back().ended = session.reason;
+    }
   }
-  return holds;
+  std::ranges::sort(wanted, {}, [](const WantedSession& one) -> const std::string& { return one.hold.id; });
+  return wanted;
+}
+
+void acknowledge_end(Transaction& tx, WorkerKey worker, const SessionHold& hold) {
+  Session* const session = find_session(tx, hold.id);
+  const bool is_it =
+      session != nullptr && session->worker == worker && session->generation == hold.generation;
+  if (is_it) forget_end(tx, *session);
 }
 
 StoreResult<bool> discard_session_state(Transaction& tx, std::string_view id) {

@@ -25,10 +25,12 @@ bool is_claimable(const Transaction& tx, const Session& session) {
   return session.worker == WorkerKey{} || session.policy.when_lost == SessionPolicy::WhenLost::reclaim;
 }
 
+bool is_kept(const Transaction& tx, const Session& session) {
+  return session.worker == WorkerKey{} && session.lease_until > tx.now && is_claimable(tx, session);
+}
+
 bool is_kept_from(const Transaction& tx, const Session& session, WorkerKey worker) {
-  if (session.worker != WorkerKey{} || session.lease_until <= tx.now || !is_claimable(tx, session)) {
-    return false;
-  }
+  if (!is_kept(tx, session)) return false;
   if (session.wanted) return node_of(tx, worker) != *session.wanted;
   return session.restarted && node_of(tx, worker) != session.last_owner;
 }
@@ -200,6 +202,7 @@ void adopt_waiting(Transaction& tx, const Session& session) {
 
 Session& begin(Transaction& tx, const std::string& id, const SessionPolicy& policy, Instance* opener) {
   Session& session = tx.space.sessions[id];
+  forget_end(tx, session);
   session = Session{.id = id,
                     .policy = policy,
                     .last_activity = tx.now,
@@ -219,7 +222,8 @@ Session& begin(Transaction& tx, const std::string& id, const SessionPolicy& poli
   return session;
 }
 
-void revive(Session& session) {
+void revive(Transaction& tx, Session& session) {
+  forget_end(tx, session);
   session.ended.reset();
   session.note.clear();
   session.saved.reset();
@@ -236,7 +240,8 @@ Claim claim(Transaction& tx, Session& session, const Worker& worker, const Abili
   const bool same_owner = session.last_worker == worker.key;
   const Claim found{.same_owner = same_owner,
                     .previous_owner = session.last_owner,
-                    .reason = session.worker != WorkerKey{}         ? SessionReason::lapsed
+                    .reason = session.worker != WorkerKey{} || session.reason == SessionReason::lapsed
+                                  ? SessionReason::lapsed
                               : reason == SessionReason::taken_back ? reason
                               : session.restarted                   ? SessionReason::owner_restarted
                               : session.planned && !same_owner      ? session.reason
@@ -300,6 +305,18 @@ void release(Transaction& tx, Session& session, SessionReason reason) {
   make_unclaimed(tx, session, keep_as_wanted(tx, session));
 }
 
+void promise(Transaction& tx, Session& session, const Worker& worker) {
+  // One that lapsed under this worker is its own still, with what it has in memory.
+  if (is_kept(tx, session) || session.worker == worker.key) return;
+  if (session.worker != WorkerKey{}) {
+    make_unclaimed(tx, session);
+    changed(tx, session, SessionReason::lapsed);
+  }
+  session.wanted = worker.info.node;
+  session.wanted_for = store::kWaitsForRoom;
+  keep_for_wanted(tx, session);
+}
+
 void keep_for_wanted(Transaction& tx, Session& session) {
   session.lease_until = keep_as_wanted(tx, session);
   if (!session.queued.empty()) tx.news.work |= kActivities;
@@ -326,13 +343,19 @@ void fail_items(Transaction& tx, std::set<ActivityId> items, CancelReason reason
   for (const ActivityId& id : items) fail(tx, tx.space.activities.at(id), reason);
 }
 
-/// The record keeps its last owner, for those who look at it.
+/// The record keeps its last owner, for those who look at it; and the owner is told, which may keep much in
+/// its memory.
 void end(Transaction& tx, Session& session, SessionState state, SessionReason reason,
          SessionLogEntry::Kind kind) {
   changed(tx, session, reason);
   session.ended = state;
   session.wanted.reset();
   disown(tx, session);
+  if (session.worker != WorkerKey{}) {
+    session.wanted = "";
+    tx.space.untold[session.worker].insert(session.id);
+    tx.news.cancelled.push_back(session.worker);
+  }
   write_log(tx, session, kind, reason, "", session.owner);
 }
 
@@ -379,8 +402,18 @@ void abort(Transaction& tx, Session& session, const std::string& note) {
   tell_watchers(tx, session, end_of(session, SessionReason::aborted));
 }
 
+void forget_end(Transaction& tx, Session& session) {
+  if (!session.ended) return;
+  session.wanted.reset();
+  const auto found = tx.space.untold.find(session.worker);
+  if (found == tx.space.untold.end()) return;
+  found->second.erase(session.id);
+  if (found->second.empty()) tx.space.untold.erase(found);
+}
+
 void remove(Transaction& tx, Session& session) {
   disown(tx, session);
+  forget_end(tx, session);
   write_log(tx, session, SessionLogEntry::Kind::swept, SessionReason::swept, "", session.owner);
   if (!session.ended) tell_watchers(tx, session, end_of(session, SessionReason::swept));
   const auto found = tx.space.sessions.find(session.id);

@@ -16,8 +16,10 @@ namespace holdfast::rules {
 [[nodiscard]] bool is_held_by(const Transaction& tx, const Session& session, WorkerKey worker);
 /// Somebody who meets its requirements may claim it.
 [[nodiscard]] bool is_claimable(const Transaction& tx, const Session& session);
-/// It is claimable, and kept for another node: the one that held it, which was started again, or the one that
-/// a person has named.
+/// It is claimable, but only by a certain node: the one that held it, which was started again, the one that a
+/// person has named, or the one that has made room for it.
+[[nodiscard]] bool is_kept(const Transaction& tx, const Session& session);
+/// The same, and this worker is of another node.
 [[nodiscard]] bool is_kept_from(const Transaction& tx, const Session& session, WorkerKey worker);
 /// No more of its activities may run at once.
 [[nodiscard]] bool is_full(const Transaction& tx, const Session& session);
@@ -45,7 +47,7 @@ Session* session_now(Transaction& tx, std::string_view id);
 Session& begin(Transaction& tx, const std::string& id, const SessionPolicy& policy, Instance* opener);
 
 /// One that was aborted may be claimed again, with nothing of what it had.
-void revive(Session& session);
+void revive(Transaction& tx, Session& session);
 
 /// What a claim found.
 struct Claim {
@@ -64,6 +66,11 @@ void end_lease(Transaction& tx, Session& session);
 void save(Transaction& tx, Session& session, const SessionSave& save);
 /// Its owner gives it up.
 void release(Transaction& tx, Session& session, SessionReason reason);
+/// This worker has made room for it: it is kept for that worker's node for a moment, so that no other one
+/// makes room too.
+void promise(Transaction& tx, Session& session, const Worker& worker);
+/// Its owner knows that it has ended, or need not know any more.
+void forget_end(Transaction& tx, Session& session);
 /// One that nobody owns is kept for the node in `wanted`, or no longer for anybody.
 void keep_for_wanted(Transaction& tx, Session& session);
 /// A newer incarnation of its owner's node has joined.

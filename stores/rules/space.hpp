@@ -48,7 +48,9 @@ struct Space {
 
   ByName<Session> sessions{};
   std::map<WorkerKey, std::set<std::string>> owned{};  ///< sessions; also when the lease is over
-  ByName<std::set<InstanceKey>> watchers{};            ///< of sessions, whether there or not
+  std::map<WorkerKey, std::set<std::string>>
+      untold{};                              ///< sessions that have ended; it does not know that yet
+  ByName<std::set<InstanceKey>> watchers{};  ///< of sessions, whether there or not
   std::vector<SessionLogEntry> session_log{};
 
   std::map<WorkerKey, Worker> workers{};

@@ -45,7 +45,7 @@ struct Session {
   bool restarted = false;
   bool ran = false;
   /// A person wants its owner to give it up: for this node, or for anybody (""). Of one that is unclaimed:
-  /// only this node may claim it until `lease_until`.
+  /// only this node may claim it until `lease_until`. Of one that has ended (""): its owner has to be told.
   std::optional<std::string> wanted{};
   Duration wanted_for{};  ///< how long it is kept for that node once it is unclaimed
   LeaseTime last_activity = 0;

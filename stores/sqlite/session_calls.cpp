@@ -1,11 +1,17 @@
 // Sessions are acquired, kept, given up, ended and looked at.
+#include "admission.hpp"
+#include "queue_reader.hpp"
 #include "sessions.hpp"
 #include "workers.hpp"
 
 #include <holdfast/store/instances.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace holdfast::sqlite_store {
 namespace {
@@ -116,6 +122,40 @@ std::optional<std::string> hindrance(Transaction& tx, const Session& session,
   return std::nullopt;
 }
 
+/// The session that a worker without room makes room for: the first, in the order of a fetch, that has waited
+/// for long enough, and that it may claim.
+Session* next_in_line(Transaction& tx, WorkerKey worker, const store::Abilities& abilities) {
+  QueueReader queue(tx, worker, abilities, std::numeric_limits<std::int64_t>::max());
+  while (const auto item = queue.next()) {
+    if (item->lane < 0 || !tx.kind(item->lane).in_session) {
+      queue.drop_lane(item->lane);
+      continue;
+    }
+    if (tx.now - item->at < store::kWaitsForRoom.count()) {
+      queue.drop_stream(*item);  // those behind it waited less
+      continue;
+    }
+    const std::optional<Activity> activity = find_activity(tx, item->id);
+    if (admit(tx, worker, abilities, *activity) != Admission::by_claim) continue;
+    return &session_of(tx, activity->session);
+  }
+  return nullptr;
+}
+
+/// Why a session is not displaced, or the one that waits for its place.
+Result<Session*, std::string> makes_room_for(Transaction& tx, WorkerKey worker) {
+  const std::vector<LiveWorker> workers = live_workers(tx);
+  const auto found = std::ranges::find(workers, worker, &LiveWorker::key);
+  if (found == workers.end()) return Unexpected(std::string("its worker takes no new work"));
+  const store::Abilities& abilities = found->info.abilities;
+  if (sessions_held(tx, worker) < abilities.session_limit) {
+    return Unexpected(std::string("its worker has room for others"));
+  }
+  Session* const next = next_in_line(tx, worker, abilities);
+  if (next == nullptr) return Unexpected(std::string("no other session waits for its place"));
+  return next;
+}
+
 }  // namespace
 
 StoreResult<Acquired> acquire_session(Transaction& tx, WorkerKey worker, const store::Abilities& abilities,
@@ -147,11 +187,19 @@ StoreResult<void> release_session(Transaction& tx, WorkerKey worker, const store
   auto found = held(tx, worker, item.hold);
   if (!found) return Unexpected(std::move(found).error());
   Session& session = **found;
-  if (const auto why = hindrance(tx, session, item)) {
-    return refuse(StoreError::Kind::conflict, "session '" + session.id + "' is not released: " + *why);
+  const auto stays = [&](const std::string& why) {
+    return refuse(StoreError::Kind::conflict, "session '" + session.id + "' is not released: " + why);
+  };
+  if (const auto why = hindrance(tx, session, item)) return stays(*why);
+  Session* next = nullptr;
+  if (item.reason == SessionReason::displaced && !session.wanted) {
+    const auto waits = makes_room_for(tx, worker);  // others may have made room meanwhile
+    if (!waits) return stays(waits.error());
+    next = *waits;
   }
   if (item.save) keep_state(tx, session, *item.save);
   release(tx, session, item.reason);
+  if (next != nullptr) promise(tx, *next, worker);
   return {};
 }
 
@@ -215,12 +263,21 @@ StoreResult<store::WishAnswer> ask_for_session(Transaction& tx, std::string_view
   return WishAnswer::asked;
 }
 
-StoreResult<std::vector<store::SessionHold>> wanted_sessions(Transaction& tx, WorkerKey worker) {
-  std::vector<store::SessionHold> holds;
+StoreResult<std::vector<store::WantedSession>> wanted_sessions(Transaction& tx, WorkerKey worker) {
+  std::vector<store::WantedSession> wanted;
   for (Cursor row = tx.rows(tx.sql.sessions_wanted, worker); row.next();) {
-    holds.push_back({std::string(row->text(0)), row->number<Generation>(1)});
+    wanted.push_back({.hold = {std::string(row->text(0)), row->number<Generation>(1)}});
+    if (!row->is_null(2)) wanted.back().ended = static_cast<SessionReason>(row->integer(2));
   }
-  return holds;
+  return wanted;
+}
+
+void acknowledge_end(Transaction& tx, WorkerKey worker, const store::SessionHold& hold) {
+  Session* const session = find_session(tx, hold.id);
+  if (session == nullptr || !session->ended || !session->wanted) return;
+  if (session->worker != worker || session->generation != hold.generation) return;
+  session->wanted.reset();
+  save_session(tx, *session);
 }
 
 StoreResult<bool> discard_session_state(Transaction& tx, std::string_view id) {
@@ -270,7 +327,8 @@ store::SessionView view_session(Transaction& tx, const Session& session, store::
       .worker = session.worker,
       .generation = session.generation,
       .held_since = session.held_since,
-      .wanted = session.wanted,
+      .wanted = session.ended ? std::nullopt : session.wanted,
+      .kept_for = is_kept(tx, session) ? left_until(session.lease_until, tx.now) : Duration{},
       .policy = session.policy,
       .lease_left = is_held(tx, session) ? left_until(session.lease_until, tx.now) : Duration{},
       .quiet_for = Duration(tx.now - session.last_activity),

@@ -144,10 +144,12 @@ bool is_claimable(const Transaction& tx, const Session& session) {
   return session.worker == WorkerKey{} || session.policy.when_lost == WhenLost::reclaim;
 }
 
+bool is_kept(const Transaction& tx, const Session& session) {
+  return session.worker == WorkerKey{} && session.lease_until > tx.now && is_claimable(tx, session);
+}
+
 bool is_kept_from(Transaction& tx, const Session& session, WorkerKey worker) {
-  if (session.worker != WorkerKey{} || session.lease_until <= tx.now || !is_claimable(tx, session)) {
-    return false;
-  }
+  if (!is_kept(tx, session)) return false;
   if (session.wanted) return tx.node_of(worker) != *session.wanted;
   return session.restarted && tx.node_of(worker) != session.last_owner;
 }
@@ -384,7 +386,8 @@ Claim claim(Transaction& tx, Session& session, WorkerKey worker, const store::Ab
   const bool same_owner = session.last_worker == worker;
   Claim found{.same_owner = same_owner,
               .previous_owner = session.last_owner,
-              .reason = session.worker != WorkerKey{}         ? SessionReason::lapsed
+              .reason = session.worker != WorkerKey{} || session.reason == SessionReason::lapsed
+                            ? SessionReason::lapsed
                         : reason == SessionReason::taken_back ? reason
                         : session.restarted                   ? SessionReason::owner_restarted
                         : session.planned && !same_owner      ? session.reason
@@ -453,6 +456,18 @@ void release(Transaction& tx, Session& session, SessionReason reason) {
   make_unclaimed(tx, session, keep_as_wanted(tx, session));
 }
 
+void promise(Transaction& tx, Session& session, WorkerKey worker) {
+  // One that lapsed under this worker is its own still, with what it has in memory.
+  if (is_kept(tx, session) || session.worker == worker) return;
+  if (session.worker != WorkerKey{}) {
+    make_unclaimed(tx, session);
+    note_change(tx, session, SessionReason::lapsed);
+  }
+  session.wanted = tx.node_of(worker);
+  session.wanted_for = store::kWaitsForRoom;
+  keep_for_wanted(tx, session);
+}
+
 void keep_for_wanted(Transaction& tx, Session& session) {
   session.lease_until = keep_as_wanted(tx, session);
   if (queued_in(tx, session) > 0) tx.wake(store::kActivities);
@@ -475,12 +490,17 @@ void owner_restarted(Transaction& tx, Session& session, const store::NewWorker& 
 
 namespace {
 
-/// The record keeps its last owner, for those who look at it.
+/// The record keeps its last owner, for those who look at it; and the owner is told, which may keep much in
+/// its memory.
 void end(Transaction& tx, Session& session, SessionState state, SessionReason reason,
          SessionLogEntry::Kind kind) {
   note_change(tx, session, reason);
   session.ended = state;
   session.wanted.reset();
+  if (session.worker != WorkerKey{}) {
+    session.wanted = "";
+    tx.news.cancelled.push_back(session.worker);
+  }
   write_log(tx, session, kind, reason, {}, session.owner);
   save_session(tx, session);
 }

@@ -38,8 +38,10 @@ bool is_held(const Transaction& tx, const Session& session);
 bool is_held_by(const Transaction& tx, const Session& session, WorkerKey worker);
 /// Somebody who meets its requirements may claim it.
 bool is_claimable(const Transaction& tx, const Session& session);
-/// It is claimable, and kept for another node: the one that held it, which was started again, or the one that
-/// a person has named.
+/// It is claimable, but only by a certain node: the one that held it, which was started again, the one that a
+/// person has named, or the one that has made room for it.
+bool is_kept(const Transaction& tx, const Session& session);
+/// The same, and this worker is of another node.
 bool is_kept_from(Transaction& tx, const Session& session, WorkerKey worker);
 /// No more of its activities may run at once.
 bool is_full(Transaction& tx, const Session& session);
@@ -92,6 +94,9 @@ void end_lease(Transaction& tx, Session& session);
 void keep_state(Transaction& tx, Session& session, const store::SessionSave& save);
 /// Its owner gives it up.
 void release(Transaction& tx, Session& session, store::SessionReason reason);
+/// This worker has made room for it: it is kept for that worker's node for a moment, so that no other one
+/// makes room too.
+void promise(Transaction& tx, Session& session, WorkerKey worker);
 /// One that nobody owns is kept for the node in `wanted`, or no longer for anybody.
 void keep_for_wanted(Transaction& tx, Session& session);
 /// A newer incarnation of its owner's node has joined.
@@ -124,7 +129,8 @@ StoreResult<void> release_session(Transaction& tx, WorkerKey worker, const store
 StoreResult<bool> close_session(Transaction& tx, std::string_view id, store::SessionReason reason);
 StoreResult<store::WishAnswer> ask_for_session(Transaction& tx, std::string_view id,
                                                const store::SessionWish& wish);
-StoreResult<std::vector<store::SessionHold>> wanted_sessions(Transaction& tx, WorkerKey worker);
+StoreResult<std::vector<store::WantedSession>> wanted_sessions(Transaction& tx, WorkerKey worker);
+void acknowledge_end(Transaction& tx, WorkerKey worker, const store::SessionHold& hold);
 StoreResult<bool> discard_session_state(Transaction& tx, std::string_view id);
 StoreResult<void> fail_session(Transaction& tx, WorkerKey worker, const store::SessionHold& hold,
                                store::SessionReason reason);

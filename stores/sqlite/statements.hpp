@@ -314,8 +314,8 @@ struct Statements {
       " opened_by = ?22, saved = ?23, saved_version = ?24, created_at = ?25, updated_at = ?26,"
       " held_since = ?27, wanted = ?28, wanted_for = ?29 WHERE number = ?1"};
   Query sessions_wanted{"sqlite.sessions_wanted",
-                        "SELECT id, generation FROM sessions WHERE worker = ?1 AND wanted IS NOT NULL"
-                        " AND ended IS NULL ORDER BY id"};
+                        "SELECT id, generation, CASE WHEN ended IS NOT NULL THEN reason END FROM sessions"
+                        " WHERE worker = ?1 AND wanted IS NOT NULL ORDER BY id"};
   Query delete_session{"sqlite.delete_session", "DELETE FROM sessions WHERE number = ?1"};
   Query extend_session{"sqlite.extend_session",
                        "UPDATE sessions SET lease_until = ?2, last_activity = ?3 WHERE number = ?1"};

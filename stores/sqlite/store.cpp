@@ -325,9 +325,16 @@ StoreResult<store::WishAnswer> SqliteStore::ask_for_session(std::string_view id,
       [&](Transaction& tx) { return sqlite_store::ask_for_session(tx, id, wish); });
 }
 
-StoreResult<std::vector<store::SessionHold>> SqliteStore::wanted_sessions(WorkerKey worker) {
-  return read<std::vector<store::SessionHold>>(
+StoreResult<std::vector<store::WantedSession>> SqliteStore::wanted_sessions(WorkerKey worker) {
+  return read<std::vector<store::WantedSession>>(
       [=](Transaction& tx) { return sqlite_store::wanted_sessions(tx, worker); });
+}
+
+StoreResult<void> SqliteStore::acknowledge_ends(WorkerKey worker, std::span<const store::SessionHold> holds) {
+  return write<void>([=](Transaction& tx) -> StoreResult<void> {
+    for (const store::SessionHold& hold : holds) acknowledge_end(tx, worker, hold);
+    return {};
+  });
 }
 
 StoreResult<bool> SqliteStore::discard_session_state(std::string_view id) {

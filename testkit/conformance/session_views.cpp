@@ -238,9 +238,15 @@ STORE_TEST(SessionViews, TheLogTellsEachChangeAndWhen) {
   pass(lease / 2);
   sweep();
   is(last_of("lost"), Kind::lost, SessionReason::owner_lost, "", "a");
-  const SessionHold full{"full", a.acquire("full").session.generation};
-  must(a.release(full, SessionReason::displaced));
-  is(last_of("full"), Kind::displaced, SessionReason::displaced, "", "a");
+  a.commit(a.fetch_turn().ends());
+  NewWorker small = worker_info("small");
+  small.abilities.session_limit = 1;
+  const Worker c = join(small);
+  const SessionHold full{"full", c.acquire("full").session.generation};
+  c.commit(c.begin("order-2").schedules(of_session("waits")));
+  pass(kWaitsForRoom);
+  must(c.release(full, SessionReason::displaced));
+  is(last_of("full"), Kind::displaced, SessionReason::displaced, "", "small");
 }
 
 STORE_TEST(SessionViews, TheLogSaysWhyItIsNoLongerWithTheOneBefore) {

@@ -28,15 +28,15 @@ STORE_TEST(SessionWishes, AreToldToTheOwnerWhichReleasesItAsOperated) {
   const auto ears = store().listen(kCancels, a.key);
   EXPECT_EQ(asked(*this, "gpu"), "asked");
   EXPECT_TRUE(hears(*this, *ears, kCancels));
-  EXPECT_EQ(must(store().wanted_sessions(a.key)), std::vector{hold});
-  EXPECT_EQ(must(store().wanted_sessions(b.key)), std::vector<SessionHold>{});
+  EXPECT_EQ(must(store().wanted_sessions(a.key)), std::vector{WantedSession{.hold = hold}});
+  EXPECT_EQ(must(store().wanted_sessions(b.key)), std::vector<WantedSession>{});
   EXPECT_EQ(session("gpu").wanted, "");
   EXPECT_EQ(session("gpu").owner, "a") << "until it gives it up";
   must(a.renew(hold));
   must(a.release(hold, SessionReason::handed_over, "state"));
   EXPECT_EQ(session("gpu").reason, SessionReason::operated);
   EXPECT_EQ(session("gpu").wanted, std::nullopt);
-  EXPECT_EQ(must(store().wanted_sessions(a.key)), std::vector<SessionHold>{});
+  EXPECT_EQ(must(store().wanted_sessions(a.key)), std::vector<WantedSession>{});
   const Acquired next = b.acquire("gpu");
   EXPECT_EQ(next.session.saved, "state");
   EXPECT_EQ(next.previous_owner, "a");
@@ -89,7 +89,59 @@ STORE_TEST(SessionWishes, EndWithTheNextClaim) {
   pass(a.info.abilities.session_lease);
   a.acquire("gpu");
   EXPECT_EQ(session("gpu").wanted, std::nullopt);
-  EXPECT_EQ(must(store().wanted_sessions(a.key)), std::vector<SessionHold>{});
+  EXPECT_EQ(must(store().wanted_sessions(a.key)), std::vector<WantedSession>{});
+}
+
+// ---- ends -----------------------------------------------------------------------------------------
+
+// It may have much in memory, and would find out only when it renews its lease.
+STORE_TEST(SessionWishes, EndsAreToldToTheOwnerUntilItKnows) {
+  const Worker a = join("a");
+  const SessionHold closed = acquired(a, "closed");
+  const SessionHold expired = acquired(a, "expired", {.ttl = 5s, .on_record = true});
+  const SessionHold lost = acquired(a, "lost", fails());
+  acquired(a, "stays");
+  const auto ears = store().listen(kCancels, a.key);
+  must(store().close_session("closed", SessionReason::operated));
+  EXPECT_TRUE(hears(*this, *ears, kCancels));
+  EXPECT_EQ(session("closed").wanted, std::nullopt) << "nobody asks for it";
+  pass(5s);
+  sweep();
+  EXPECT_TRUE(hears(*this, *ears, kCancels));
+  must(store().fail_session(a.key, lost, SessionReason::drain_deadline));
+  using Wanted = std::vector<WantedSession>;
+  EXPECT_EQ(must(store().wanted_sessions(a.key)), (Wanted{{closed, SessionReason::operated},
+                                                          {expired, SessionReason::ttl},
+                                                          {lost, SessionReason::drain_deadline}}));
+  const Worker b = join("b");
+  must(store().acknowledge_ends(b.key, one(closed)));
+  const SessionHold before{"lost", Generation{lost.generation.value - 1}};
+  must(store().acknowledge_ends(a.key, one(before)));
+  EXPECT_EQ(must(store().wanted_sessions(a.key)).size(), 3U) << "another's hold, or another generation";
+  must(store().acknowledge_ends(a.key, std::vector{closed, lost}));
+  EXPECT_EQ(must(store().wanted_sessions(a.key)), (Wanted{{expired, SessionReason::ttl}}));
+}
+
+STORE_TEST(SessionWishes, TheEndByAnOpenerIsToldToTheOwner) {
+  const Worker a = join("a");
+  const Worker b = join("b");
+  b.commit(b.begin("order-1").opens_session("gpu", {.on_record = true}));
+  const SessionHold hold = acquired(a, "gpu");
+  const auto ears = store().listen(kCancels, a.key);
+  must(store().delete_instance("order-1", true, {}));
+  EXPECT_TRUE(hears(*this, *ears, kCancels));
+  EXPECT_EQ(must(store().wanted_sessions(a.key)),
+            (std::vector<WantedSession>{{hold, SessionReason::opener_ended}}));
+}
+
+STORE_TEST(SessionWishes, EndsOfWhatNobodyHoldsOrBeginsAnewAreToldToNobody) {
+  const Worker a = join("a");
+  must(a.release(acquired(a, "free", {.on_record = true}), SessionReason::idle));
+  must(store().close_session("free", SessionReason::operated));
+  acquired(a, "named");
+  must(store().close_session("named", SessionReason::operated));
+  a.commit(a.begin("order-1").schedules(of_session("named")));
+  EXPECT_EQ(must(store().wanted_sessions(a.key)), std::vector<WantedSession>{});
 }
 
 // ---- move -----------------------------------------------------------------------------------------

@@ -146,7 +146,7 @@ STORE_TEST(Sessions, AnIdleReleaseIsRefusedWhileThereIsWork) {
 // It runs in a generation of that owner, which the one who has the session now can't wait for.
 STORE_TEST(Sessions, ReleasesDontWaitForAnActivityOfAFormerOwner) {
   for (const SessionReason reason :
-       {SessionReason::drained, SessionReason::handed_over, SessionReason::displaced, SessionReason::idle}) {
+       {SessionReason::drained, SessionReason::handed_over, SessionReason::operated, SessionReason::idle}) {
     const std::string id = "gpu-" + std::string(to_string(reason));
     Worker a = join("a of " + id);
     a.activity_lease = 1h;

@@ -301,8 +301,11 @@ StoreResult<store::WishAnswer> FaultyStore::ask_for_session(std::string_view id,
                                                             const store::SessionWish& wish) {
   return one("ask for session", [&] { return inner_->ask_for_session(id, wish); });
 }
-StoreResult<std::vector<store::SessionHold>> FaultyStore::wanted_sessions(WorkerKey worker) {
+StoreResult<std::vector<store::WantedSession>> FaultyStore::wanted_sessions(WorkerKey worker) {
   return one("wanted sessions", [&] { return inner_->wanted_sessions(worker); });
+}
+StoreResult<void> FaultyStore::acknowledge_ends(WorkerKey worker, std::span<const store::SessionHold> holds) {
+  return one("acknowledge ends", [&] { return inner_->acknowledge_ends(worker, holds); });
 }
 StoreResult<bool> FaultyStore::discard_session_state(std::string_view id) {
   return one("discard session state", [&] { return inner_->discard_session_state(id); });

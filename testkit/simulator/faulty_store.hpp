@@ -86,7 +86,8 @@ class FaultyStore final : public Store {
   StoreResult<bool> close_session(std::string_view id, store::SessionReason reason) override;
   StoreResult<store::WishAnswer> ask_for_session(std::string_view id,
                                                  const store::SessionWish& wish) override;
-  StoreResult<std::vector<store::SessionHold>> wanted_sessions(WorkerKey worker) override;
+  StoreResult<std::vector<store::WantedSession>> wanted_sessions(WorkerKey worker) override;
+  StoreResult<void> acknowledge_ends(WorkerKey worker, std::span<const store::SessionHold> holds) override;
   StoreResult<bool> discard_session_state(std::string_view id) override;
   StoreResult<void> fail_session(WorkerKey worker, const store::SessionHold& hold,
                                  store::SessionReason reason) override;

@@ -114,9 +114,24 @@ void SessionWitness::released(WorkerKey worker, const store::SessionRelease& rel
   if (holder.worker != worker || holder.generation != release.hold.generation)
     broken_("session '" + release.hold.id + "' was released by a worker that does not hold it");
   holder.until = kLongAgo;
+  if (release.reason == store::SessionReason::displaced && !makes_room(worker, release.hold.id))
+    broken_("session '" + release.hold.id + "' was displaced by worker " + to_string(worker) +
+            ", and no session waits for its place");
   if (release.reason != store::SessionReason::idle) return;
   holder.released_as_idle = clock_.boot_now();
   if (holder.released_as_idle < holder.not_idle_until) complain_of_broken_promise(release.hold.id, worker);
+}
+
+// Just after it has let a session go: whether the store keeps one that waits for it, which it may have held
+// itself until its lease was over. One that an operator asks for leaves for that.
+bool SessionWitness::makes_room(WorkerKey worker, std::string_view displaced) {
+  return std::ranges::any_of(read_sessions_(), [&](const store::SessionView& session) {
+    if (session.id == displaced) return session.reason == store::SessionReason::operated;
+    const bool kept = session.kept_for > Duration::zero() && session.wanted.value_or("") == node_of(worker);
+    const bool taken_back = session.kept_for > Duration::zero() && !session.wanted;
+    const bool its_own = session.state == store::SessionState::lapsed && session.worker == worker;
+    return session.queued > 0 && (kept || taken_back || its_own);
+  });
 }
 
 // What happened between the question and its answer counts too.

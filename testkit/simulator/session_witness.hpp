@@ -24,12 +24,14 @@ class SessionWitness {
  public:
   using ReadLog = std::function<std::vector<store::SessionLogEntry>(std::string_view id)>;
   using IsRegistered = std::function<bool(WorkerKey worker)>;
+  using ReadSessions = std::function<std::vector<store::SessionView>()>;
   SessionWitness(const Clock& clock, std::function<void(std::string)> broken, ReadLog read_log,
-                 IsRegistered is_registered)
+                 IsRegistered is_registered, ReadSessions read_sessions)
       : clock_(clock),
         broken_(std::move(broken)),
         read_log_(std::move(read_log)),
-        is_registered_(std::move(is_registered)) {}
+        is_registered_(std::move(is_registered)),
+        read_sessions_(std::move(read_sessions)) {}
 
   void joined(const store::NewWorker& info, WorkerKey key);
   /// All workers refresh often enough for each other. From now on, one that has tried to without a pause must
@@ -69,6 +71,7 @@ class SessionWitness {
   [[nodiscard]] bool has_left(std::string_view id, Generation generation) const;
   void judge_sweeps(const store::StoreState& state);
   [[nodiscard]] bool is_kept_for_its_node(std::string_view id, const Holder& holder);
+  [[nodiscard]] bool makes_room(WorkerKey worker, std::string_view displaced);
   void complain_of_broken_promise(std::string_view id, WorkerKey worker);
   [[nodiscard]] const std::string& node_of(WorkerKey worker) { return nodes_[worker]; }
 
@@ -76,6 +79,7 @@ class SessionWitness {
   std::function<void(std::string)> broken_;
   ReadLog read_log_;
   IsRegistered is_registered_;
+  ReadSessions read_sessions_;
   std::map<WorkerKey, std::string> nodes_;
   std::map<std::string, WorkerKey> newest_;  // incarnation of each node
   std::map<WorkerKey, BootTime> returns_;    // until when what its node held before is kept for it

@@ -34,10 +34,11 @@ class SessionWitnessTest : public ::testing::Test {
   ManualClock clock_;
   std::vector<std::string> complaints_;
   std::vector<store::SessionLogEntry> log_;
+  std::vector<store::SessionView> sessions_;
   WorkerKey gone_{};
   SessionWitness witness_{clock_, [this](std::string what) { complaints_.push_back(std::move(what)); },
                           [this](std::string_view) { return log_; },
-                          [this](WorkerKey worker) { return worker != gone_; }};
+                          [this](WorkerKey worker) { return worker != gone_; }, [this] { return sessions_; }};
 };
 
 TEST_F(SessionWitnessTest, HasNothingToSayOfClaimsOneAfterTheOther) {
@@ -166,6 +167,19 @@ TEST_F(SessionWitnessTest, SeesAReleaseByAnotherThanTheHolder) {
   claim(kFirst, 1);
   witness_.released(kSecond, {.hold = {"s", Generation{1}}}, {});
   EXPECT_TRUE(complained("released by a worker that does not hold it"));
+}
+
+TEST_F(SessionWitnessTest, SeesThatASessionWasDisplacedAndNoneWaits) {
+  const store::SessionRelease release{.hold = {"s", Generation{1}},
+                                      .reason = store::SessionReason::displaced};
+  claim(kFirst, 1);
+  sessions_ = {{.id = "waits", .wanted = "a", .kept_for = 1s, .queued = 1}};
+  witness_.released(kFirst, release, {});
+  EXPECT_TRUE(complaints_.empty());
+  claim(kFirst, 2);
+  sessions_ = {{.id = "waits", .wanted = "b", .kept_for = 1s, .queued = 1}};
+  witness_.released(kFirst, {.hold = {"s", Generation{2}}, .reason = release.reason}, {});
+  EXPECT_TRUE(complained("no session waits for its place"));
 }
 
 TEST_F(SessionWitnessTest, SeesThatWhatAWorkerAskedForWasReleasedAsIdle) {

@@ -83,6 +83,10 @@ World::World(std::uint64_t seed, const testing::SimulationOptions& options, bool
           [this](WorkerKey worker) {
             const auto workers = plain_store_->workers();
             return !workers || std::ranges::find(*workers, worker, &store::WorkerView::key) != workers->end();
+          },
+          [this] {
+            auto sessions = plain_store_->sessions({.limit = 1'000'000});
+            return sessions ? *std::move(sessions) : std::vector<store::SessionView>();
           }),
       activity_watch_(clock_, witness_, [this](std::string what) { fail(std::move(what)); }),
       open_(options.database ? options.database(clock_) : in_memory(clock_)),

@@ -130,7 +130,7 @@ TEST_P(SessionMoves, AllFiguresOfSessionsAreThereFromTheBeginning) {
                                    "holdfast_superseded_workers 0"};
   for (const char* reason :
        {"idle", "drained", "displaced", "handed_over", "operated", "owner_lost", "owner_restarted",
-        "drain_deadline", "ttl", "closed_by_code", "aborted", "lapsed"})
+        "drain_deadline", "ttl", "closed_by_code", "opener_ended", "aborted", "lapsed"})
     figures.push_back("holdfast_sessions_left_total{reason=\"" + std::string(reason) + "\"} 0");
   for (const char* end : {"expired", "lost", "removed"})
     figures.push_back("holdfast_sessions_swept_total{end=\"" + std::string(end) + "\"} 0");

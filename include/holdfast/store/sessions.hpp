@@ -7,6 +7,7 @@
 #include <holdfast/options.hpp>
 #include <holdfast/session_info.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -57,9 +58,11 @@ struct SessionView {
   /// The generation in which its last owner began to hold it. No other worker has held it since, so what that
   /// worker has in memory since then is current.
   Generation held_since{};
-  /// An operator has asked its owner to release it: for this node, or, when empty, for any worker. Of a
-  /// session without an owner: only this node may claim it for a while.
+  /// An operator has asked its owner to release it: for this node, or, when empty, for any worker.
+  /// Of a session without an owner: only this node may claim it for a while, since an operator has named it or
+  /// it has displaced another session for this one.
   std::optional<std::string> wanted{};
+  Duration kept_for{};  ///< without an owner: how long only one node may claim it
   SessionPolicy policy{};
   Duration lease_left{};  ///< 0 when over
   std::optional<Duration> ttl_left{};
@@ -103,6 +106,17 @@ struct SessionWish {
 };
 /// The answer to a wish.
 using WishAnswer = SessionReleased;
+
+/// A session that its owner is to let go.
+struct WantedSession {
+  SessionHold hold{};
+  std::optional<SessionReason> ended{};  ///< it has ended, for this reason; none: somebody asks for it
+  friend bool operator==(const WantedSession&, const WantedSession&) = default;
+};
+
+/// So long work of a session waits for a worker with room before a worker without displaces another session
+/// for it; and so long it is kept for that worker then, so that no other one displaces a session too.
+inline constexpr Duration kWaitsForRoom = std::chrono::seconds(1);
 
 /// A hold to renew.
 struct SessionRenewal {

@@ -81,6 +81,7 @@ class Comparison {
   void perform(const CloseSession& op);
   void perform(const AskForSession& op);
   void perform(const DiscardSessionState& op);
+  void perform(const AcknowledgeEnds& op);
   void perform(const FailSession& op);
   void perform(const Start& op);
   void perform(const Send& op);

@@ -79,6 +79,7 @@ class Generator {
             {some(choose_.sessions, 1), &Generator::close_session},
             {some(choose_.sessions, 2), &Generator::ask_for_session},
             {some(choose_.sessions, 1), &Generator::discard_session_state},
+            {some(choose_.sessions, 1), &Generator::acknowledge_ends},
             {some(choose_.sessions, 1) + some(owned, 1), &Generator::fail_session},
             {2, &Generator::delete_instance},
             {1, &Generator::prune},
@@ -269,6 +270,10 @@ class Generator {
     return op;
   }
   Operation discard_session_state() { return DiscardSessionState{.on = on_, .id = choose_.session()}; }
+  Operation acknowledge_ends() {
+    const Sid id = choose_.owned_session();
+    return AcknowledgeEnds{.on = on_, .who = owner_of(id), .id = id, .generation = choose_.which()};
+  }
   Operation fail_session() {
     const Sid id = choose_.owned_session();
     return FailSession{.on = on_, .who = owner_of(id), .id = id, .generation = choose_.which()};

@@ -364,6 +364,14 @@ struct DiscardSessionState {
   Sid id = Sid::s;
   friend bool operator==(const DiscardSessionState&, const DiscardSessionState&) = default;
 };
+struct AcknowledgeEnds {
+  static constexpr std::string_view kName = "acknowledge_ends";
+  On on = On::left;
+  Who who = Who::ada;
+  Sid id = Sid::s;
+  Which generation = Which::last;
+  friend bool operator==(const AcknowledgeEnds&, const AcknowledgeEnds&) = default;
+};
 struct FailSession {
   static constexpr std::string_view kName = "fail_session";
   On on = On::left;
@@ -470,11 +478,12 @@ struct Reopen {
   friend bool operator==(const Reopen&, const Reopen&) = default;
 };
 
-using Operation = std::variant<Join, Refresh, Leave, FetchTurns, CommitTurns, ReleaseTurns, RenewTurns,
-                               ReadHistory, WakeParked, FetchActivities, FinishActivities, RenewActivities,
-                               AcknowledgeCancels, AcquireSession, RenewSessions, ReleaseSessions,
-                               CloseSession, AskForSession, DiscardSessionState, FailSession, Start, Send,
-                               Delete, Prune, LookAround, Doze, Sweep, Advance, StepCalendar, Reopen>;
+using Operation =
+    std::variant<Join, Refresh, Leave, FetchTurns, CommitTurns, ReleaseTurns, RenewTurns, ReadHistory,
+                 WakeParked, FetchActivities, FinishActivities, RenewActivities, AcknowledgeCancels,
+                 AcquireSession, RenewSessions, ReleaseSessions, CloseSession, AskForSession,
+                 DiscardSessionState, AcknowledgeEnds, FailSession, Start, Send, Delete, Prune, LookAround,
+                 Doze, Sweep, Advance, StepCalendar, Reopen>;
 
 /// The number stays with the step when others are removed: tokens, stamps, bodies and event numbers are made
 /// of it.

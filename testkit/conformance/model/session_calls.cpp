@@ -52,6 +52,13 @@ void Comparison::perform(const DiscardSessionState& op) {
   ask(op.on, "discard_session_state", [&](Store& store) { return store.discard_session_state(name(op.id)); });
 }
 
+void Comparison::perform(const AcknowledgeEnds& op) {
+  const Space& space = world_.space(op.on);
+  const std::vector holds{store::SessionHold{name(op.id), space.generation(op.id, op.generation)}};
+  const WorkerKey worker = space.worker(op.who).key;
+  ask(op.on, "acknowledge_ends", [&](Store& store) { return store.acknowledge_ends(worker, holds); });
+}
+
 void Comparison::perform(const FailSession& op) {
   const Space& space = world_.space(op.on);
   const store::SessionHold hold{name(op.id), space.generation(op.id, op.generation)};
