@@ -83,7 +83,8 @@ struct RunWait {
   std::string name{};
   /// In words: "running on a, attempt 2", "no live worker has it and serves queue 'gpu', attempt 1, gives up
   /// in 40 s", "session missing", "requirements not met by any live worker", "no session capacity", "session
-  /// owner has no code for it", "starts in 40 s".
+  /// owner has no code for it", "session kept for node 'b', 40 s more", "session asked for", "starts in 40
+  /// s".
   std::string state{};
   /// Whether a live worker has the code, and serves the queue.
   bool served = true;

@@ -24,19 +24,31 @@ class SessionObstacles {
  public:
   explicit SessionObstacles(detail::ClientCore& core) : core_(core) {}
 
-  /// Empty when nothing is in its way.
-  std::string of(const store::ActivityView& activity) {
+  struct Obstacle {
+    std::string text{};   ///< empty when nothing is in its way
+    bool passes = false;  ///< by itself
+  };
+  Obstacle of(const store::ActivityView& activity) {
     if (activity.session.empty() || activity.running || activity.workers == 0) return {};
     const auto session = core_.store().session(activity.session);
-    if (!session) {
-      return session.error().kind == StoreError::Kind::not_found
-                 ? "session missing: it waits until a worker acquires the session"
-                 : "";
+    if (!session && session.error().kind == StoreError::Kind::not_found) {
+      return {.text = "session missing: it waits until a worker acquires the session"};
     }
-    if (const std::string stranded = stranded_with_owner(*session, activity); !stranded.empty()) {
-      return stranded;
+    if (!session) return {};
+    if (std::string lack = what_is_missing(*session, activity); !lack.empty()) {
+      return {.text = std::move(lack)};
     }
-    const std::vector<std::string>& requirements = session->policy.requirements;
+    return {.text = wish_for(*session), .passes = true};
+  }
+
+ private:
+  static bool can_run(const store::WorkerView& worker, const store::ActivityView& activity) {
+    const store::Abilities& abilities = worker.info.abilities;
+    return abilities.handlers.contains(activity.name) && abilities.queues.serve(activity.queue);
+  }
+  std::string what_is_missing(const store::SessionView& session, const store::ActivityView& activity) {
+    if (std::string stranded = stranded_with_owner(session, activity); !stranded.empty()) return stranded;
+    const std::vector<std::string>& requirements = session.policy.requirements;
     std::uint32_t capable = 0;
     std::uint32_t with_room = 0;
     for (const store::WorkerView& worker : workers()) {
@@ -48,17 +60,20 @@ class SessionObstacles {
       with_room += covers && worker.sessions_owned < abilities.session_limit ? 1 : 0;
     }
     if (capable == 0) return "requirements not met by any live worker: " + joined(requirements);
-    const bool is_free = session->state == store::SessionState::unclaimed ||
-                         (session->state == store::SessionState::lapsed &&
-                          session->policy.when_lost == store::SessionPolicy::WhenLost::reclaim);
+    const bool is_free = session.state == store::SessionState::unclaimed ||
+                         (session.state == store::SessionState::lapsed &&
+                          session.policy.when_lost == store::SessionPolicy::WhenLost::reclaim);
     if (is_free && with_room == 0) return "no session capacity: all workers that could hold it are full";
     return {};
   }
-
- private:
-  static bool can_run(const store::WorkerView& worker, const store::ActivityView& activity) {
-    const store::Abilities& abilities = worker.info.abilities;
-    return abilities.handlers.contains(activity.name) && abilities.queues.serve(activity.queue);
+  /// Somebody wants the session to be elsewhere; nothing of it begins until it is.
+  static std::string wish_for(const store::SessionView& session) {
+    if (session.kept_for > Duration::zero()) {
+      const std::string node = session.wanted ? "node '" + *session.wanted + "'" : "the node that held it";
+      return "session kept for " + node + ", " + seconds_text(session.kept_for) + " more";
+    }
+    if (!session.wanted || session.state != store::SessionState::active) return {};
+    return "session asked for: '" + session.owner + "' gives it up when nothing of it runs there";
   }
   /// It may go nowhere else without its state, and where it is nobody can run the activity.
   std::string stranded_with_owner(const store::SessionView& session, const store::ActivityView& activity) {
@@ -92,12 +107,12 @@ RunWait to_wait(const store::ActivityView& activity, SessionObstacles& obstacles
                .attempt = static_cast<int>(activity.attempt),
                .delivery = static_cast<int>(activity.delivery)};
   const std::string queue = activity.queue.empty() ? "the default queue" : "queue '" + activity.queue + "'";
-  const std::string obstacle = obstacles.of(activity);
-  if (!obstacle.empty()) wait.served = false;
+  const SessionObstacles::Obstacle obstacle = obstacles.of(activity);
+  if (!obstacle.text.empty() && !obstacle.passes) wait.served = false;
   if (activity.running) {
     wait.state = "running on " + activity.owner;
-  } else if (!obstacle.empty()) {
-    wait.state = obstacle;
+  } else if (!obstacle.text.empty()) {
+    wait.state = obstacle.text;
   } else if (!wait.served) {
     wait.state = "no live worker has it and serves " + queue;
   } else if (activity.due_in > Duration::zero()) {

@@ -254,7 +254,7 @@ void ActivityDesk::run(store::LockedActivity&& locked, LockToken token, BootTime
   if (locked.session && !stay) {
     log_activity(
         *worker_.logger, LogLevel::warn,
-        "activity is not begun: the lease of its session was over before it could be, or it is just leaving",
+        "activity is not begun: the lease of its session was over before it could be, or it is leaving",
         locked);
     leave_slot();
     return queue({locked.id, token, store::PutBack{kMoment}});

@@ -26,6 +26,7 @@ std::unique_ptr<SessionStay> SessionDesk::enter(const store::LockedActivity& loc
   if (held->hold != grant.hold || !is_held(*held)) return nullptr;
   // What it would change is not in what goes to the next owner.
   if (held->leaving && held->leaving->asked) return nullptr;
+  if (takes_no_more(*held)) return nullptr;
   ++held->activities;
   stop_leaving(*held);
   held->refused = false;
@@ -101,7 +102,7 @@ void SessionDesk::claim_again(const HeldPointer& pointer, const store::SessionGr
   held.asked = asked;
   held.lease_until = after(asked, grant.lease);
   held.idle_timeout = grant.idle_timeout;
-  held.lapsed = held.said_overdue = held.wanted_back = false;
+  held.lapsed = held.said_overdue = held.wanted_back = held.unsaved = false;
   show(held);
   look_by(pointer, leaves_at(held));
   note_lease(held);
@@ -204,7 +205,9 @@ bool SessionDesk::is_held(const Held& held) const {
 bool SessionDesk::holds(std::string_view id) const {
   const std::lock_guard lock(mutex_);
   const auto found = books_.find(id);
-  return found != books_.end() && !found->second->leaving && is_held(*found->second);
+  if (found == books_.end()) return false;
+  const Held& held = *found->second;
+  return !held.leaving && !takes_no_more(held) && is_held(held);
 }
 
 std::optional<store::SessionHold> SessionDesk::find(std::string_view id) const {

@@ -59,7 +59,8 @@ class SessionDesk {
   /// time before that was asked for.
   void granted(const store::SessionGrant& grant, BootTime asked);
   /// An activity that was locked is about to run. Null when it must not: the lease of its session was over
-  /// before it could begin, or the session is just being released, with what was saved before.
+  /// before it could begin; the session is just being released, with what was saved before; or somebody asks
+  /// for it, and it could never leave if more and more of its activities began.
   std::unique_ptr<SessionStay> enter(const store::LockedActivity& locked, BootTime asked);
   /// acquire_session was answered: it is this worker's.
   void acquired(const store::Acquired& acquired, BootTime asked);
@@ -180,6 +181,7 @@ class SessionDesk {
     bool said_overdue = false;
     bool hand_over = false;
     bool wanted_back = false;
+    bool unsaved = false;  ///< its state could not be saved: its work goes on, whoever asks for it
     bool refused = false;  ///< the store would not let it go
     bool said_stranded = false;
     std::optional<Leaving> leaving{};
@@ -204,6 +206,9 @@ class SessionDesk {
   void wish(const std::string& id);
   void end_wish(const std::string& id);
   [[nodiscard]] bool is_held(const Held& held) const;
+  [[nodiscard]] static bool takes_no_more(const Held& held) {
+    return held.wanted_back && !held.fails && !held.unsaved;
+  }
   [[nodiscard]] static BootTime renewal_due_of(const Held& held);
   void note_lease(const Held& held);
   void keep_in_time(const Held& held);

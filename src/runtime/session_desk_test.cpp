@@ -270,6 +270,35 @@ TEST_F(SessionDeskTest, OneThatIsSlowToSaveDoesNotKeepOthersFromMakingRoom) {
   EXPECT_EQ(releases[0].hold.id, "quiet");
 }
 
+// The store refuses it: others have made room meanwhile, or nobody waits any more.
+TEST_F(SessionDeskTest, OneThatIsNotDisplacedAfterAllIsNoReasonToTryAnother) {
+  acquire("first");
+  acquire("second");
+  desk.want_room(clock.boot_now());
+  EXPECT_TRUE(keeper.step().fetch) << "it says whether one still waits";
+  EXPECT_EQ(desk.size(), 2U);
+  EXPECT_FALSE(keeper.step().fetch);
+  EXPECT_TRUE(desk.releases().empty());
+}
+
+TEST_F(SessionDeskTest, OneThatHasEndedLeavesWhenItsWorkerLooks) {
+  acquire("s");
+  ASSERT_TRUE(store->close_session("s", store::SessionReason::operated));
+  keeper.look_for_wanted();
+  EXPECT_EQ(desk.size(), 0U);
+  EXPECT_TRUE(keeper.step().fetch) << "there is room for others";
+  EXPECT_TRUE(store->wanted_sessions(WorkerKey{worker.key})->empty()) << "it is acknowledged";
+}
+
+TEST_F(SessionDeskTest, OneThatSomebodyAsksForTakesNoMore) {
+  const store::SessionHold hold = acquire("s");
+  const auto runs = enter(hold);
+  ASSERT_TRUE(store->ask_for_session("s", {}));
+  keeper.look_for_wanted();
+  EXPECT_EQ(enter(hold), nullptr);
+  EXPECT_FALSE(desk.holds("s"));
+}
+
 // ---- leases that were over ----------------------------------------------------------------------
 
 TEST_F(SessionDeskTest, AnOutageTakesNothingFromASessionThatIsQuiet) {
@@ -287,6 +316,22 @@ TEST_F(SessionDeskTest, AnOutageTakesNothingFromASessionThatIsQuiet) {
   EXPECT_GT(desk.find("s")->generation, hold.generation);
   EXPECT_EQ(store->session("s")->state, store::SessionState::active);
   EXPECT_EQ(number(*enter(*desk.find("s")), handed), 7);
+}
+
+// The store answers reads, and no claims.
+TEST_F(SessionDeskTest, ClaimsOfWhatHasLapsedAreTriedLessAndLessOften) {
+  acquire("s");
+  broken.points = {"memory.renew_sessions"};
+  clock.advance(31s);
+  keeper.step();
+  broken.points = {"memory.acquire_session"};
+  std::vector<Duration> pauses;
+  for (int i = 0; i < 10; ++i) {
+    const BootTime due = keeper.step().next_due;
+    pauses.push_back(due - clock.boot_now());
+    clock.advance(std::max(pauses.back(), Duration(1ms)));
+  }
+  EXPECT_GT(pauses.back(), pauses[1] * 4);
 }
 
 TEST_F(SessionDeskTest, WhatBecameIdleInAnOutageIsSavedAfterIt) {

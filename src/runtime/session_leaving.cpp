@@ -221,6 +221,7 @@ SessionDesk::Saved SessionDesk::save(SessionMemory& memory, const store::Session
 void SessionDesk::saved(const HeldPointer& held, Saved result) {
   if (result.unanswered) return come_back(held, after(worker_.now(), kReleasePause));
   if (!result.problem.empty() && worker_.accepting) {
+    held->unsaved = true;
     rest_from_now(held);
     return come_back(held, after(worker_.now(), kSavePause));
   }

@@ -186,6 +186,35 @@ StoreResult<bool> close_session(Transaction& tx, std::string_view id, SessionRea
 
 namespace {
 
+/// What a worker lacks to have a session, if anything.
+std::optional<std::string> lack(const Transaction& tx, const Session& session, const Abilities& abilities) {
+  if (abilities.session_limit == 0) return "takes no sessions: its session_limit is 0";
+  for (const std::string& requirement : session.policy.requirements) {
+    if (!abilities.capabilities.contains(requirement)) return "lacks the capability '" + requirement + "'";
+  }
+  const std::string& queue = session.policy.queue;
+  if (session.queued.empty() && !queue.empty() && !abilities.queues.serve(queue)) {
+    return "does not serve the queue '" + queue + "' of its activities";
+  }
+  const auto can = [&](const ActivityId& id) { return can_run(abilities, tx.space.activities.at(id)); };
+  if (!session.queued.empty() && std::ranges::none_of(session.queued, can)) {
+    return "has no code for the activities that wait in it, or does not serve their queue";
+  }
+  return std::nullopt;
+}
+
+/// Why a session can't go to that node, if so.
+std::optional<std::string> hindrance(const Transaction& tx, const Session& session, const std::string& node) {
+  std::string why = "no worker of node '" + node + "' is at work";
+  for (const auto& [key, worker] : tx.space.workers) {
+    if (worker.info.node != node || !is_present(tx, worker)) continue;
+    const auto lacks = lack(tx, session, worker.info.abilities);
+    if (!lacks) return std::nullopt;
+    why = "the worker of node '" + node + "' " + *lacks;
+  }
+  return why;
+}
+
 /// Why a person can't have what is wished for, if so.
 std::optional<std::string> hindrance(const Transaction& tx, const Session& session, const SessionWish& wish) {
   if (session.ended) return "it has ended";
@@ -196,13 +225,9 @@ std::optional<std::string> hindrance(const Transaction& tx, const Session& sessi
   if (fails && wish.force && session.ran && is_held(tx, session)) {
     return "it has run an activity, and no other worker may take over without its state; close it";
   }
-  const auto is_there = [&](const auto& entry) {
-    return entry.second.info.node == wish.to && is_present(tx, entry.second);
-  };
-  if (!wish.to.empty() && std::ranges::none_of(tx.space.workers, is_there)) {
-    return "no worker of node '" + wish.to + "' is at work";
-  }
-  return std::nullopt;
+  const bool is_there = is_held(tx, session) && session.owner == wish.to;
+  if (wish.to.empty() || is_there) return std::nullopt;
+  return hindrance(tx, session, wish.to);
 }
 
 }  // namespace

@@ -213,6 +213,40 @@ StoreResult<bool> close_session(Transaction& tx, std::string_view id, SessionRea
 
 namespace {
 
+/// What a worker lacks to have a session, if anything. `waiting`: the kinds of its activities in the queue.
+std::optional<std::string> lack(Transaction& tx, const Session& session,
+                                const std::vector<std::int64_t>& waiting, const store::Abilities& abilities) {
+  if (abilities.session_limit == 0) return "takes no sessions: its session_limit is 0";
+  for (const std::string& requirement : session.policy.requirements) {
+    if (!abilities.capabilities.contains(requirement)) return "lacks the capability '" + requirement + "'";
+  }
+  const std::string& queue = session.policy.queue;
+  if (waiting.empty() && !queue.empty() && !abilities.queues.serve(queue)) {
+    return "does not serve the queue '" + queue + "' of its activities";
+  }
+  const auto can = [&](std::int64_t kind) { return serves(abilities, tx.kind(kind)); };
+  if (!waiting.empty() && std::ranges::none_of(waiting, can)) {
+    return "has no code for the activities that wait in it, or does not serve their queue";
+  }
+  return std::nullopt;
+}
+
+/// Why a session can't go to that node, if so.
+std::optional<std::string> hindrance(Transaction& tx, const Session& session, const std::string& node) {
+  std::vector<std::int64_t> waiting;
+  for (Cursor row = tx.rows(tx.sql.ready_kinds_in_session, session.number, kNoTime); row.next();) {
+    waiting.push_back(row->int64(0));
+  }
+  std::string why = "no worker of node '" + node + "' is at work";
+  for (const LiveWorker& worker : present_workers(tx)) {
+    if (worker.info.node != node) continue;
+    const auto lacks = lack(tx, session, waiting, worker.info.abilities);
+    if (!lacks) return std::nullopt;
+    why = "the worker of node '" + node + "' " + *lacks;
+  }
+  return why;
+}
+
 /// Why a person can't have what is wished for, if so.
 std::optional<std::string> hindrance(Transaction& tx, const Session& session,
                                      const store::SessionWish& wish) {
@@ -224,11 +258,9 @@ std::optional<std::string> hindrance(Transaction& tx, const Session& session,
   if (fails && wish.force && session.ran && is_held(tx, session)) {
     return "it has run an activity, and no other worker may take over without its state; close it";
   }
-  const auto is_there = [&](const LiveWorker& worker) { return worker.info.node == wish.to; };
-  if (!wish.to.empty() && std::ranges::none_of(present_workers(tx), is_there)) {
-    return "no worker of node '" + wish.to + "' is at work";
-  }
-  return std::nullopt;
+  const bool is_there = is_held(tx, session) && session.owner == wish.to;
+  if (wish.to.empty() || is_there) return std::nullopt;
+  return hindrance(tx, session, wish.to);
 }
 
 }  // namespace

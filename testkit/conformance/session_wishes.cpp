@@ -201,6 +201,41 @@ STORE_TEST(SessionWishes, ForANodeThatIsNotAtWorkAreRefused) {
   EXPECT_EQ(asked(*this, "gpu", {.to = "a"}), "there");
 }
 
+STORE_TEST(SessionWishes, ForANodeThatCouldNotClaimItAreRefusedWithWhatItLacks) {
+  const Worker a = join("a");
+  const auto why_not = [&](const char* id, const char* node) {
+    const auto answered = store().ask_for_session(id, {.to = node, .keep_for = 1min});
+    return answered ? std::string(to_string(*answered)) : answered.error().message;
+  };
+  NewWorker none = worker_info("none");
+  none.abilities.session_limit = 0;
+  join(none);
+  NewWorker gpu = worker_info("gpu");
+  gpu.abilities.capabilities = {"gpu"};
+  gpu.abilities.queues.names = {"gpu"};
+  gpu.abilities.handlers = {"ship"};
+  const Worker with_gpu = join(gpu);
+  acquired(a, "plain");
+  EXPECT_EQ(why_not("plain", "none"),
+            "session 'plain' can't be released: the worker of node 'none' takes no sessions: its "
+            "session_limit is 0");
+  EXPECT_EQ(why_not("plain", "gpu"), "asked") << "its activities may name the queue";
+  must(store().ask_for_session("plain", {.to = "a"}));
+  a.commit(a.begin("order-1").schedules(of_session("plain")));
+  EXPECT_EQ(why_not("plain", "gpu"),
+            "session 'plain' can't be released: the worker of node 'gpu' has no code for the activities that "
+            "wait in it, or does not serve their queue");
+  must(with_gpu.release(acquired(with_gpu, "on gpu", {.requirements = {"gpu"}, .on_record = true}),
+                        SessionReason::idle));
+  EXPECT_EQ(why_not("on gpu", "a"),
+            "session 'on gpu' can't be released: the worker of node 'a' lacks the capability 'gpu'");
+  EXPECT_EQ(why_not("on gpu", "gpu"), "free");
+  acquired(a, "queued", {.queue = "slow"});
+  EXPECT_EQ(why_not("queued", "gpu"),
+            "session 'queued' can't be released: the worker of node 'gpu' does not serve the queue 'slow' of "
+            "its activities");
+}
+
 STORE_TEST(SessionWishes, AreTakenBackByOthers) {
   const Worker a = join("a");
   const Worker b = join("b");

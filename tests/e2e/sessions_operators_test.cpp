@@ -13,6 +13,12 @@ Task<int> counts(Context& ctx, std::string session) {
   co_return co_await ctx.activity<int>("count", {.session = session});
 }
 
+/// One activity after the other, until it is told to end.
+Task<void> keeps_busy(Context& ctx, std::string session) {
+  auto end = ctx.event<int>("end").start();
+  while (!end.ready()) co_await ctx.activity<void>("nap", {.session = session});
+}
+
 class SessionOperators : public SessionsTest {
  protected:
   /// Counts in memory how often it was asked, saves that when the session leaves, and says where.
@@ -21,7 +27,12 @@ class SessionOperators : public SessionsTest {
       add_conversations(rt, node);
       const auto count = rt.session_state<int>("count", saved_by_codec<int>());
       rt.activity("count", [count](ActivityContext& ctx) { return ++count.in(ctx); });
+      rt.activity("nap", [this](ActivityContext&) {
+        ++told;
+        std::this_thread::sleep_for(20ms);
+      });
       rt.orchestration("counts", counts);
+      rt.orchestration("keeps_busy", keeps_busy);
     });
   }
   int count(const std::string& instance, const std::string& session) {
@@ -59,6 +70,48 @@ TEST_P(SessionOperators, AReleaseWaitsForWhatRuns) {
   run.wait(kSoon);
   EXPECT_TRUE(eventually([&] { return story_of("s").size() >= 2; })) << log->all();
   EXPECT_EQ(client().session_log("s")[1].reason, SessionReason::operated);
+}
+
+// Several take turns in it, so that there is no moment in which nothing of it runs.
+TEST_P(SessionOperators, ASessionThatIsAlwaysBusyIsReleasedToo) {
+  const auto a = counting("a");
+  std::vector<Run> runs;
+  for (int i = 0; i < 3; ++i)
+    runs.push_back(client().start("keeps_busy", {.id = "b" + std::to_string(i)}, "s"));
+  ASSERT_TRUE(eventually([&] { return told >= 6; }));
+  EXPECT_EQ(client().release_session("s"), SessionReleased::asked);
+  EXPECT_TRUE(eventually([&] { return story_of("s").size() >= 2; })) << log->all();
+  EXPECT_EQ(client().session_log("s")[1].reason, SessionReason::operated);
+  for (const Run& run : runs) run.raise("end", 1);
+  for (const Run& run : runs) run.wait(kSoon);
+}
+
+TEST_P(SessionOperators, WorkOfASessionThatIsKeptForANodeSaysSo) {
+  const auto turns = turns_only([](Runtime& rt) { rt.orchestration("counts", counts); });
+  auto a = counting("a");
+  const auto b = counting("b");
+  EXPECT_TRUE(b->acquire_session("s").held());
+  EXPECT_EQ(client().move_session("s", "a", {.force = true, .keep_for = 1h}), SessionReleased::released);
+  a->stop();
+  const auto run = client().start("counts", {.id = "c1"}, "s");
+  EXPECT_TRUE(eventually([&] {
+    const auto waits = run.describe().waits;
+    return waits.size() == 1 && waits[0].state.starts_with("session kept for node 'a', ");
+  }));
+}
+
+TEST_P(SessionOperators, AMoveToAWorkerThatCannotHaveTheSessionIsRefused) {
+  const auto a = counting("a");
+  const auto none = turns_only();
+  EXPECT_TRUE(a->acquire_session("s").held());
+  try {
+    client().move_session("s", "turns");
+    ADD_FAILURE() << "it takes no sessions";
+  } catch (const ClientError& e) {
+    EXPECT_EQ(e.failure().message,
+              "session 's' can't be released: the worker of node 'turns' takes no sessions: its "
+              "session_limit is 0");
+  }
 }
 
 TEST_P(SessionOperators, AMovedSessionGoesOnAtTheWorkerThatWasNamedWithItsState) {
