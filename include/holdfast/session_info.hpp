@@ -82,8 +82,8 @@ struct SessionInfo {
   /// worker has in memory since then is current.
   Generation held_since{};
   /// Set by Client::release_session() (empty) and move_session() (the node) until the owner has released it.
-  /// Of a session without an owner: only this node may claim it for a while, since an operator has named it or
-  /// it has displaced another session for this one.
+  /// Of a session without an owner: only this node may claim it for a while, since an operator has named it
+  /// or it has displaced another session for this one.
   std::optional<std::string> wanted{};
   Duration kept_for{};  ///< without an owner: how long only one node may claim it
   SessionPolicy policy{};

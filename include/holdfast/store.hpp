@@ -202,9 +202,9 @@ class Store {
   /// wish that names a node reserves the session for that node for `keep_for` from its release on; it is not
   /// swept in that time. A later wish replaces the one before; a claim fulfils it, the end of the session
   /// removes it. `conflict` when the session has ended; when it is a `fail` session whose lease is over, or,
-  /// with `force`, that has run an activity in this generation; and when no worker of the node is at work that
-  /// could claim it: with a limit of sessions above 0, the capabilities, and, where its queue or activities
-  /// that wait in it say which, the queue and the code.
+  /// with `force`, that has run an activity in this generation; and when no worker of the node is at work
+  /// that could claim it: with a limit of sessions above 0, the capabilities, and, where its queue or
+  /// activities that wait in it say which, the queue and the code.
   virtual StoreResult<store::WishAnswer> ask_for_session(std::string_view id,
                                                          const store::SessionWish& wish) = 0;
   /// Sessions of this worker that an operator has asked for; and those that have ended while it owned them,

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace holdfast::engine {
+namespace holdfast::engine::saga_test {
 namespace {
 
 using detail::ActivityScheduled;
@@ -369,4 +369,4 @@ TEST(Saga, DoesNotContinueAsNewInside) {
 }
 
 }  // namespace
-}  // namespace holdfast::engine
+}  // namespace holdfast::engine::saga_test

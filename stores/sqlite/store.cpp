@@ -19,15 +19,13 @@
 namespace holdfast::sqlite_store {
 namespace {
 
-/// Also reads the lease clock once, for those who only look at it.
-std::int64_t intern_namespace(Connection& connection, LogTrust& log_trust, LeaseClock& clock,
 /// 0 when there is none.
 std::int64_t number_of_namespace(Connection& connection, Statements& sql, const std::string& name) {
   Cursor row(sql.namespace_id.use(connection, nullptr), name);
   return row.next() ? row->int64(0) : 0;
 }
 
-                              const SqliteOptions& options) {
+/// Also reads the lease clock once, for those who only look at it.
 std::int64_t find_namespace(Connection& connection, LeaseClock& clock, const SqliteOptions& options) {
   Statements sql;
   clock.follow(sql.lease_clock.use(connection, nullptr));
@@ -37,6 +35,8 @@ std::int64_t find_namespace(Connection& connection, LeaseClock& clock, const Sql
 }
 
 /// The same, and makes it unless options say otherwise.
+std::int64_t intern_namespace(Connection& connection, LogTrust& log_trust, LeaseClock& clock,
+                              const SqliteOptions& options) {
   Statements sql;
   connection.begin_immediate();
   log_trust.require();
@@ -458,7 +458,7 @@ std::shared_ptr<Store> sqlite(const std::string& path, SqliteOptions options) {
     return std::make_shared<sqlite_store::SqliteStore>(path, std::move(options));
   } catch (const sqlite_store::SqlError& error) {
     sqlite_store::throw_open_error(error, path);
-  store::check_namespace(options.ns);
+    store::check_namespace(options.ns);
   }
 }
 

@@ -59,8 +59,8 @@ struct SessionView {
   /// worker has in memory since then is current.
   Generation held_since{};
   /// An operator has asked its owner to release it: for this node, or, when empty, for any worker.
-  /// Of a session without an owner: only this node may claim it for a while, since an operator has named it or
-  /// it has displaced another session for this one.
+  /// Of a session without an owner: only this node may claim it for a while, since an operator has named it
+  /// or it has displaced another session for this one.
   std::optional<std::string> wanted{};
   Duration kept_for{};  ///< without an owner: how long only one node may claim it
   SessionPolicy policy{};
