@@ -58,7 +58,7 @@ struct MessageOptions {
   [[no_unique_address]] detail::ByName by_name = detail::ByName();
   /// How long it is kept for an id that doesn't exist yet; 0: not at all, the call throws not_found.
   Duration keep_for = kKeepEarly;
-  Duration delay{};  ///< it arrives this much later
+  Duration delay{};  ///< it arrives this much later; not negative, like keep_for
   /// Deduplication: of all messages to an id with the same key the first one counts, and later ones are
   /// dropped, for RuntimeOptions::request_retention. Without a key, each call sends a message; but inside the
   /// function of an activity, a call that a later attempt repeats sends none.
@@ -102,8 +102,8 @@ struct ListFilter {
   std::string parent{};   ///< the id of an instance: its children
   std::optional<CalendarTime> created_from{};
   std::optional<CalendarTime> created_before{};
-  InstanceKey after{};  ///< RunPage::next of the page before
-  std::size_t limit = 100;
+  InstanceKey after{};      ///< RunPage::next of the page before
+  std::size_t limit = 100;  ///< of a page, above zero
 };
 
 /// A page with fewer than `limit` instances is the last one.
@@ -243,8 +243,8 @@ class Client {
   /// child that its parent waits for: terminate that child first, so that the parent is told.
   void delete_instance(std::string_view id) const { delete_instance(id, {}); }
   void delete_instance(std::string_view id, DeleteOptions options) const;
-  /// Removes the history of an execution that is over; false when there was none. Throws ClientError:
-  /// not_found; conflict for the current execution.
+  /// Removes the history of an execution that is over; false when it was removed before. Throws ClientError:
+  /// not_found, also for an execution that never existed; conflict for the current one.
   bool prune_execution(std::string_view id, ExecutionNumber execution) const;
   /// The same for all executions before the last `keep`, the current one included; returns how many.
   std::uint64_t prune_executions(std::string_view id, std::uint64_t keep) const;

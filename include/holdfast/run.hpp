@@ -55,6 +55,8 @@ struct RunInfo {
   CalendarTime updated_at{};
   std::optional<CalendarTime> cancel_requested_at{};
 
+  /// Completed, failed, cancelled or terminated.
+  [[nodiscard]] bool has_ended() const noexcept { return holdfast::has_ended(status); }
   /// Its result as a T, once it has completed; throws DecodeError.
   template <class T>
   [[nodiscard]] std::optional<T> output() const {
@@ -86,7 +88,8 @@ struct RunWait {
   /// owner has no code for it", "session kept for node 'b', 40 s more", "session asked for", "starts in 40
   /// s".
   std::string state{};
-  /// Whether a live worker has the code, and serves the queue.
+  /// Whether a live worker has the code, and serves the queue. Of a child also whether that holds for all that
+  /// the child waits for.
   bool served = true;
   /// When the code began to wait for it; of a child, when that was started.
   std::optional<CalendarTime> since{};
@@ -128,8 +131,12 @@ struct RunDetail {
   RunInfo info{};
   std::string running_on{};  ///< the node that has it locked now, if any
   std::vector<RunWait> waits{};
+  /// Children that it waits for as well: `waits` has the oldest 100. Client::list() with `parent` has all.
+  std::uint64_t more_children = 0;
   std::vector<RunCancel> cancels{};
+  /// Events and messages that its code has not received, and requests that it has not seen yet.
   std::uint64_t unread_messages = 0;
+  std::vector<std::string> value_keys{};  ///< of what the code keeps with ctx.set_value(), sorted
 };
 
 /// Options of a request to cancel.

@@ -11,8 +11,13 @@ constexpr std::array<std::string_view, 10> kCategoryNames = {
     "application", "timeout", "cancelled", "terminated",     "session",
     "poison",      "limit",   "decode",    "nondeterminism", "store"};
 
+std::string_view verb_of(Category category) {
+  if (category == Category::cancelled) return " was cancelled";
+  return category == Category::terminated ? " was terminated" : " failed";
+}
+
 void append_description(std::string& text, const Failure& failure) {
-  if (!failure.source.empty()) text.append(failure.source).append(" failed");
+  if (!failure.source.empty()) text.append(failure.source).append(verb_of(failure.category));
   if (failure.attempt > 1) text.append(" after ").append(std::to_string(failure.attempt)).append(" attempts");
   if (!text.empty() && text.back() != ' ') text.append(": ");
   text.append(failure.message.empty() ? to_string(failure.category) : std::string_view(failure.message));

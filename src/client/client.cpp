@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -59,15 +60,35 @@ store::StartRequest request_of(detail::ClientCore& core, std::string_view orches
   return request;
 }
 
+// "in version '2'"
+std::string version_in_words(const std::string& version) {
+  return version.empty() ? "in the newest version, whichever that was" : "in version '" + version + "'";
+}
+
+/// The version that was asked for when the instance was started with the same input as is wanted now; nothing
+/// when the input was another. Its code may have gone on to other versions since.
+std::optional<std::string> version_wanted(const store::InstanceDetail& there,
+                                          const store::StartRequest& request) {
+  const auto wish = bodies::read<bodies::Start>(request.body);
+  for (const std::string& version : {std::string(), there.view.code.version}) {
+    if (wish && fingerprint_of(request.code.name, version, wish->started.input) == there.fingerprint)
+      return version;
+  }
+  return std::nullopt;
+}
+
 // What stands in the way of a start: the store compares wishes by their fingerprints only.
 [[noreturn]] void refuse_start(detail::ClientCore& core, const store::StartRequest& request) {
-  const store::InstanceView there = core.call([&] { return core.store().find(request.instance); });
+  const store::InstanceDetail there = core.call([&] { return core.store().describe(request.instance); });
   std::string why = "with another input";
-  if (there.code.name != request.code.name) {
-    why = "as '" + there.code.name + "', not as '" + request.code.name + "'";
-  } else if (!request.code.version.empty() && there.code.version != request.code.version) {
-    why = "in version " + (there.code.version.empty() ? "'newest'" : "'" + there.code.version + "'") +
-          ", not in '" + request.code.version + "'";
+  if (there.view.code.name != request.code.name) {
+    why = "as '" + there.view.code.name + "', not as '" + request.code.name + "'";
+  } else if (there.fingerprint == Fingerprint{}) {
+    why = "by another instance";
+  } else if (const auto version = version_wanted(there, request)) {
+    why = version_in_words(*version) + ", not " + version_in_words(request.code.version);
+  } else if (there.view.execution > ExecutionNumber{1}) {
+    why = "with another input or version";
   }
   throw ClientError(
       ClientError::Kind::conflict,
@@ -228,6 +249,8 @@ std::vector<QueueInfo> Client::queues() const {
 }
 
 RunPage Client::list(const ListFilter& filter) const {
+  if (filter.limit == 0)
+    throw ClientError(ClientError::Kind::invalid, "ListFilter::limit is 0, and has to be above");
   store::InstanceFilter wanted{.statuses = {filter.statuses.begin(), filter.statuses.end()},
                                .orchestration = filter.orchestration,
                                .version = filter.version,

@@ -173,7 +173,9 @@ class Describer {
   RunDetail describe(const store::InstanceDetail& found) {
     RunDetail detail{.info = core_.to_infos({&found.view, 1}).front(),
                      .running_on = found.locked_by,
-                     .unread_messages = found.unread};
+                     .more_children = found.more_children,
+                     .unread_messages = found.unread,
+                     .value_keys = found.value_keys};
     for (const store::CancelRecord& cancel : found.cancels) {
       detail.cancels.push_back({.name = cancel.name,
                                 .execution = cancel.id.execution,
@@ -217,6 +219,7 @@ class Describer {
       const auto found = core_.store().describe(child.instance);
       if (found && found->view.key == child.key) wait.waits = waits_of(*found);
       wait.state += waits_in_words(wait.waits);
+      wait.served = std::ranges::all_of(wait.waits, &RunWait::served);
     }
     return wait;
   }

@@ -55,7 +55,10 @@ RequestId ClientCore::new_request(std::string_view what, std::string_view target
 store::ClientMessage ClientCore::delivery(std::string_view id, const Address& address,
                                           const MessageOptions& options, const Payload& value) {
   const bool event = address.kind == Address::Kind::event;
-  check_size((event ? "the event '" : "a message for '") + address.name + "'", value);
+  const std::string whose = (event ? "the event '" : "a message for '") + address.name + "'";
+  check_delay(whose, "delay", options.delay);
+  check_delay(whose, "keep_for", options.keep_for);
+  check_size(whose, value);
   return {.instance = checked_name("an instance", id),
           .message = {.kind = store::MessageKind::delivery,
                       .address = {address.kind, checked_name(event ? "an event" : "a mailbox", address.name)},

@@ -149,6 +149,8 @@ inline constexpr Statement kReadChildren{"postgres.read_children",
                                          "SELECT " HOLDFAST_INSTANCE_COLUMNS
                                          " FROM instances AS i WHERE i.parent = $1 AND i.status < 3"
                                          " ORDER BY i.key LIMIT $2::integer"};
+inline constexpr Statement kCountChildren{
+    "postgres.count_children", "SELECT count(*) FROM instances AS i WHERE i.parent = $1 AND i.status < 3"};
 inline constexpr Statement kReadAllInstances{"postgres.read_all_instances",
                                              "SELECT " HOLDFAST_INSTANCE_COLUMNS
                                              " FROM instances AS i WHERE i.ns = $1"};
@@ -337,8 +339,8 @@ inline constexpr Statement kAllMessages{"postgres.all_messages",
                                         "SELECT " HOLDFAST_MESSAGE_COLUMNS
                                         " FROM messages AS m JOIN instances AS i ON i.key = m.key"
                                         " WHERE i.ns = $1"};
-inline constexpr Statement kCountMessages{"postgres.count_messages",
-                                          "SELECT count(*) FROM messages WHERE key = $1"};
+inline constexpr Statement kCountUnread{"postgres.count_unread",
+                                        "SELECT count(*) FROM messages WHERE key = $1 AND kind <> 0"};
 /// A row without a key only takes a number: its message was made, and dropped again.
 inline constexpr Statement kInsertMessages{
     "postgres.insert_messages",
@@ -771,6 +773,8 @@ inline constexpr Statement kInsertRequests{
     " SELECT $1, * FROM unnest($2::uuid[], $3::bigint[], $4::bigint[]) ON CONFLICT DO NOTHING"};
 inline constexpr Statement kValue{"postgres.value",
                                   "SELECT value FROM kept_values WHERE key = $1 AND name = $2"};
+inline constexpr Statement kValueKeys{"postgres.value_keys",
+                                      "SELECT name FROM kept_values WHERE key = $1 ORDER BY name"};
 inline constexpr Statement kAllValues{"postgres.all_values",
                                       "SELECT v.key, v.name, v.value FROM kept_values AS v"
                                       " JOIN instances AS i ON i.key = v.key WHERE i.ns = $1"};

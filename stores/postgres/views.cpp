@@ -236,21 +236,31 @@ StoreResult<store::InstanceDetail> describe(WorkingSet& set, std::string_view id
   if (instance == nullptr) return rules::no_instance(id);
   const InstanceKey key = instance->view.key;
   std::uint64_t unread = 0;
+  std::uint64_t children = 0;
+  std::vector<std::string> value_keys;
   set.want_all_workers();
   set.want_timers({key});
   set.want_delayed({key});
   set.want_activities({}, {key});
   set.ask(sql::kCancelsOf, Parameters(set.ns(), key),
           [&](const Answer& answer) { set.take_cancels(answer); });
-  set.ask(sql::kCountMessages, Parameters(key),
+  set.ask(sql::kCountUnread, Parameters(key),
           [&](const Answer& answer) { unread = static_cast<std::uint64_t>(answer.integer(0, 0)); });
+  set.ask(sql::kCountChildren, Parameters(key),
+          [&](const Answer& answer) { children = static_cast<std::uint64_t>(answer.integer(0, 0)); });
+  set.ask(sql::kValueKeys, Parameters(key), [&](const Answer& answer) {
+    for (int i = 0; i < answer.rows(); ++i) value_keys.emplace_back(answer.bytes(i, 0));
+  });
   set.ask(sql::kReadChildren, Parameters(key, static_cast<std::int32_t>(store::InstanceDetail::kMaxChildren)),
           [&](const Answer& answer) { set.take_instances(answer); });
   set.bring();
   set.want_custom_status(keys_in(set));
   set.bring();
   StoreResult<store::InstanceDetail> detail = rules::describe(set.tx(), id);
-  if (detail) detail->unread = unread;
+  if (!detail) return detail;
+  detail->unread = unread;
+  detail->more_children = children - detail->children.size();
+  detail->value_keys = std::move(value_keys);
   return detail;
 }
 

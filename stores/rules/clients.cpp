@@ -176,6 +176,11 @@ ExecutionNumber first_kept(const Instance& instance, std::uint64_t keep) {
 }
 
 std::optional<StoreError> keeps_execution(const Instance& instance, ExecutionNumber execution) {
+  if (execution == ExecutionNumber{} || execution > instance.view.execution) {
+    return StoreError{.kind = StoreError::Kind::not_found,
+                      .message = "instance '" + instance.view.instance + "' has no execution " +
+                                 to_string(execution) + ": it is at " + to_string(instance.view.execution)};
+  }
   if (execution < instance.view.execution) return std::nullopt;
   return StoreError{.kind = StoreError::Kind::conflict,
                     .message = "execution " + to_string(execution) + " of instance '" +

@@ -104,6 +104,11 @@ std::optional<Duration> starts_in(const Transaction& tx, const Instance& instanc
   return std::nullopt;
 }
 
+std::uint64_t count_unread(const Instance& instance) {
+  return static_cast<std::uint64_t>(std::ranges::count_if(
+      instance.messages, [](const auto& entry) { return entry.second.kind != MessageKind::start; }));
+}
+
 }  // namespace
 
 InstanceDetail detail_of(const Transaction& tx, const Instance& instance) {
@@ -112,8 +117,9 @@ InstanceDetail detail_of(const Transaction& tx, const Instance& instance) {
                         .delivery = instance.delivery,
                         .waits = instance.waits,
                         .timers = timers_of(instance),
-                        .unread = instance.messages.size(),
-                        .starts_in = starts_in(tx, instance)};
+                        .unread = count_unread(instance),
+                        .starts_in = starts_in(tx, instance),
+                        .fingerprint = instance.fingerprint};
   for (auto next = tx.space.activities.lower_bound({.instance = instance.view.key});
        next != tx.space.activities.end() && next->first.instance == instance.view.key; ++next) {
     const Activity& activity = next->second;
@@ -130,9 +136,13 @@ InstanceDetail detail_of(const Transaction& tx, const Instance& instance) {
   detail.workers = count_workers(tx, [&](const NewWorker& worker) { return suits(worker.code, instance); });
   for (const auto& [key, other] : tx.space.instances) {
     if (other.view.parent != instance.view.key || has_ended(other.view.status)) continue;
-    if (detail.children.size() == InstanceDetail::kMaxChildren) break;
-    detail.children.push_back(other.view);
+    if (detail.children.size() < InstanceDetail::kMaxChildren) {
+      detail.children.push_back(other.view);
+    } else {
+      ++detail.more_children;
+    }
   }
+  for (const auto& [key, value] : instance.values) detail.value_keys.push_back(key);
   return detail;
 }
 

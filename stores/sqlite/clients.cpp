@@ -133,7 +133,12 @@ StoreResult<bool> prune_execution(Transaction& tx, std::string_view name, Execut
   const std::optional<InstanceKey> key = key_of(tx, name);
   if (!key) return no_instance(name);
   Instance* instance = load_instance(tx, *key);
-  if (execution >= instance->execution) {
+  if (execution == ExecutionNumber{} || execution > instance->execution) {
+    return refuse(StoreError::Kind::not_found, "instance '" + std::string(name) + "' has no execution " +
+                                                   to_string(execution) + ": it is at " +
+                                                   to_string(instance->execution));
+  }
+  if (execution == instance->execution) {
     return refuse(StoreError::Kind::conflict, "execution " + to_string(execution) + " of instance '" +
                                                   std::string(name) + "' is not over: its history is needed");
   }

@@ -279,12 +279,6 @@ std::vector<store::Message> peek_messages(Transaction& tx, const Instance& insta
   return decode_messages(tx, instance, {}, damaged);
 }
 
-std::uint64_t count_messages(Transaction& tx, const Instance& instance) {
-  Cursor row = tx.rows(tx.sql.count_messages, instance.key);
-  const std::uint64_t rows = row.next() ? row->uint64(0) : 0;
-  return rows + (instance.start == MessageId{} ? 0 : 1);
-}
-
 std::vector<store::Message> read_messages(Transaction& tx, Instance& instance, MessageId seen) {
   if (instance.messages) return after(*instance.messages, seen);
   std::vector<DamagedMessage> damaged;

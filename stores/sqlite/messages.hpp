@@ -60,7 +60,6 @@ bool has_control_after(Transaction& tx, const Instance& instance, MessageId seen
 
 /// All messages, by id, but those that can't be decoded.
 std::vector<store::Message> peek_messages(Transaction& tx, const Instance& instance);
-std::uint64_t count_messages(Transaction& tx, const Instance& instance);
 /// Messages after `seen`, by id. What can't be decoded is set aside.
 std::vector<store::Message> read_messages(Transaction& tx, Instance& instance, MessageId seen);
 

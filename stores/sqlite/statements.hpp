@@ -497,7 +497,10 @@ struct Statements {
       " WHERE i.parent = ?1 AND i.status < 3 ORDER BY i.key LIMIT ?2"};
   Query timers_of{"sqlite.timers_of",
                   "SELECT event, due FROM timers WHERE key = ?1 ORDER BY execution, event"};
-  Query count_messages{"sqlite.count_messages", "SELECT count(*) FROM messages WHERE key = ?1"};
+  Query count_open_children{"sqlite.count_open_children",
+                            "SELECT count(*) FROM instances WHERE parent = ?1 AND status < 3"};
+  Query count_unread{"sqlite.count_unread", "SELECT count(*) FROM messages WHERE key = ?1 AND kind <> 0"};
+  Query value_keys{"sqlite.value_keys", "SELECT name FROM kept_values WHERE key = ?1 ORDER BY name"};
   Query executions{"sqlite.executions",
                    "SELECT execution, count(*), sum(length(bytes)) FROM history WHERE key = ?1"
                    " GROUP BY execution ORDER BY execution"};

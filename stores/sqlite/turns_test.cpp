@@ -172,7 +172,7 @@ TEST_F(SqliteStarts, OneIsUnreadUntilATurnHasConsumedIt) {
   EXPECT_EQ(third.at(0).messages, first[0].messages);
   const TurnCommit takes_it = turn(third[0], {third[0].messages.at(0).id});
   EXPECT_FALSE(open()->commit_turns({}, std::span(&takes_it, 1)).at(0)->ready);
-  EXPECT_EQ(open()->describe("i")->unread, 0U);
+  EXPECT_TRUE(open()->state()->instances.at(0).messages.empty());
   EXPECT_TRUE(fetch(*open()).empty());
 }
 
@@ -180,7 +180,7 @@ TEST_F(SqliteStarts, OneThatTheFirstTurnConsumedStaysRead) {
   const auto fetched = fetch(*open());
   const TurnCommit takes_it = turn(fetched.at(0), {fetched[0].messages.at(0).id});
   EXPECT_FALSE(open()->commit_turns({}, std::span(&takes_it, 1)).at(0)->ready);
-  EXPECT_EQ(open()->describe("i")->unread, 0U);
+  EXPECT_TRUE(open()->state()->instances.at(0).messages.empty());
   EXPECT_TRUE(fetch(*open()).empty());
 }
 

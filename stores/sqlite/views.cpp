@@ -157,7 +157,17 @@ StoreResult<store::InstanceDetail> describe(Transaction& tx, std::string_view na
   for (Cursor row = tx.rows(tx.sql.open_children, *key, store::InstanceDetail::kMaxChildren); row.next();) {
     detail.children.push_back(read_view(tx, row));
   }
-  detail.unread = count_messages(tx, *instance);
+  if (detail.children.size() == store::InstanceDetail::kMaxChildren) {
+    Cursor row = tx.rows(tx.sql.count_open_children, *key);
+    if (row.next()) detail.more_children = row->uint64(0) - detail.children.size();
+  }
+  for (Cursor row = tx.rows(tx.sql.value_keys, *key); row.next();) {
+    detail.value_keys.emplace_back(row->text(0));
+  }
+  if (Cursor row = tx.rows(tx.sql.request_of, *key); row.next()) {
+    detail.fingerprint = row->token<Fingerprint>(1);
+  }
+  if (Cursor row = tx.rows(tx.sql.count_unread, *key); row.next()) detail.unread = row->uint64(0);
   if (Cursor row = tx.rows(tx.sql.delayed_start, *key); row.next()) {
     detail.starts_in = left_until(row->int64(0), tx.now);
   }

@@ -138,7 +138,8 @@ STORE_TEST(Executions, OneOfThemIsPrunedAndTheOthersStay) {
   changes_nothing([&] {
     EXPECT_FALSE(must(store().prune_execution("order-1", ExecutionNumber{2})));
     EXPECT_EQ(answer(store().prune_execution("order-1", ExecutionNumber{3})), "conflict");
-    EXPECT_EQ(answer(store().prune_execution("order-1", ExecutionNumber{4})), "conflict");
+    EXPECT_EQ(answer(store().prune_execution("order-1", ExecutionNumber{4})), "not_found");
+    EXPECT_EQ(answer(store().prune_execution("order-1", ExecutionNumber{})), "not_found");
     EXPECT_EQ(answer(store().prune_execution("nobody", ExecutionNumber{1})), "not_found");
   });
   EXPECT_EQ(answer(a.try_commit(turn)), "ok");

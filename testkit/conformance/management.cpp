@@ -50,6 +50,39 @@ STORE_TEST(Views, SayWhoCouldServeWhatIsWaitedForAndForHowLong) {
   EXPECT_EQ(detail.activities[1].workers, 0U);
 }
 
+STORE_TEST(Views, SayHowManyChildrenAreNotShown) {
+  const Worker a = join("a");
+  Turn turn = a.begin("order-1");
+  constexpr std::size_t kMore = 3;
+  for (std::size_t i = 0; i < InstanceDetail::kMaxChildren + kMore; ++i)
+    turn.starts_child("child-" + std::to_string(i));
+  a.commit(turn);
+  const InstanceDetail detail = describe("order-1");
+  EXPECT_EQ(detail.children.size(), InstanceDetail::kMaxChildren);
+  EXPECT_EQ(detail.children.front().instance, "child-0");
+  EXPECT_EQ(detail.more_children, kMore);
+}
+
+STORE_TEST(Views, SayWhichValuesAnInstanceKeepsAndWhatItWasStartedWith) {
+  const Worker a = join("a");
+  const StartRequest request = start_of("order-1");
+  start(request);
+  Turn turn = a.fetch_turn();
+  EXPECT_EQ(describe("order-1").value_keys, Texts{});
+  EXPECT_EQ(describe("order-1").fingerprint, request.fingerprint);
+  a.commit(turn.sets_value("b", "1").sets_value("a", "2").sets_value("c", "3").keeps_lock());
+  a.commit(turn.removes_value("c"));
+  EXPECT_EQ(describe("order-1").value_keys, (Texts{"a", "b"}));
+}
+
+STORE_TEST(Views, DontCountTheStartAsUnread) {
+  start("order-1");
+  EXPECT_EQ(describe("order-1").unread, 0U);
+  post("order-1", "orders", "hello");
+  tell("order-1", "cancel");
+  EXPECT_EQ(describe("order-1").unread, 2U);
+}
+
 STORE_TEST(Views, SayWhenADelayedStartIsDue) {
   const Worker a = join("a");
   StartRequest request = start_of("order-1");

@@ -45,6 +45,7 @@ class RunsTest : public OnEachStore {
     rt.orchestration(kFails, fails);
     rt.orchestration(kParent, child_of);
     rt.orchestration("told", told);
+    rt.orchestration("told", {.version = "2"}, told);
   }
 };
 HOLDFAST_ON_EACH_STORE(RunsTest);
@@ -168,6 +169,94 @@ TEST_P(RunsTest, AnIdThatIsTakenSaysWhatDiffers) {
             std::string::npos);
   EXPECT_NE(conflict("told", StartOptions{.id = "x"}, 5).find("was started with another input"),
             std::string::npos);
+  client.start("told", {.id = "second", .version = "2"});
+  const std::string newest = "in the newest version, whichever that was";
+  for (const bool begun : {false, true}) {
+    if (begun) {
+      ASSERT_TRUE(eventually([&] { return !client.run("x").info().version.empty(); }));
+    }
+    EXPECT_NE(conflict("told", StartOptions{.id = "x", .version = "1"})
+                  .find("was started " + newest + ", not in version '1'"),
+              std::string::npos);
+    EXPECT_NE(
+        conflict("told", StartOptions{.id = "second"}).find("was started in version '2', not " + newest),
+        std::string::npos);
+  }
+  EXPECT_NE(conflict("told", StartOptions{.id = "second", .version = "2"}, 5)
+                .find("was started with another input"),
+            std::string::npos);
+}
+
+TEST_P(RunsTest, WhatMakesNoSenseIsRefused) {
+  const auto rt = runtime(add);
+  const Client client = rt->client();
+  client.raise("x", "end", {.delay = 1h}, 1);
+  EXPECT_THROW(client.raise("x", "end", {.delay = -1s}, 1), std::invalid_argument);
+  EXPECT_THROW(client.send("x", "numbers", {.delay = -1s}, 1), std::invalid_argument);
+  EXPECT_THROW(client.send("x", "numbers", {.keep_for = -1s}, 1), std::invalid_argument);
+  try {
+    static_cast<void>(client.list({.limit = 0}));
+    FAIL() << "an empty page is no page";
+  } catch (const ClientError& e) {
+    EXPECT_EQ(e.kind(), ClientError::Kind::invalid);
+  }
+}
+
+TEST_P(RunsTest, TheTextOfACancelSaysSo) {
+  const auto rt = runtime(add);
+  Client client = rt->client();
+  const auto text_after = [&](const std::string& id, auto end) -> std::string {
+    const Run run = client.start("told", {.id = id});
+    end(run);
+    try {
+      run.wait<int>(kSoon);
+    } catch (const RunCancelled& e) {
+      return e.what();
+    }
+    return "no RunCancelled";
+  };
+  EXPECT_EQ(text_after("c", [](const Run& run) { run.cancel("enough"); }),
+            "orchestration c was cancelled: enough (cancel_requested)");
+  EXPECT_EQ(text_after("t", [](const Run& run) { run.terminate("enough"); }),
+            "orchestration t was terminated: enough (terminated)");
+}
+
+Task<int> keeps_values(Context& ctx) {
+  ctx.set_value("second", 2);
+  ctx.set_value("first", 1);
+  co_return co_await ctx.event<int>("end");
+}
+
+TEST_P(RunsTest, TheKeysOfItsValuesAndWhetherItHasEndedCanBeSeen) {
+  const auto rt = runtime([](Runtime& r) { r.orchestration("keeps_values", keeps_values); });
+  const Run run = rt->client().start("keeps_values", {.id = "k"});
+  EXPECT_TRUE(eventually([&] { return !run.describe().value_keys.empty(); }));
+  EXPECT_EQ(run.describe().value_keys, (std::vector<std::string>{"first", "second"}));
+  EXPECT_FALSE(run.info().has_ended());
+  run.raise("end", 1);
+  run.wait<int>(kSoon);
+  EXPECT_TRUE(run.info().has_ended());
+}
+
+// Nobody has the code of the activity for which the child waits.
+TEST_P(RunsTest, AChildWhoseWaitNobodyServesIsNotServed) {
+  const auto rt = runtime([](Runtime& r) {
+    r.orchestration(
+        "inner", +[](Context& ctx) -> Task<int> { co_return co_await ctx.activity<int>("nobodys"); });
+    r.orchestration(
+        "outer",
+        +[](Context& ctx) -> Task<int> { co_return co_await ctx.child<int>("inner", {.id = "in"}); });
+  });
+  const Run run = rt->client().start("outer", {.id = "out"});
+  ASSERT_TRUE(eventually([&] {
+    const auto child = rt->client().find("in");
+    return child && waits_for(child->describe(), RunWait::Kind::activity, "nobodys");
+  }));
+  const RunWait wait = wait_of(run.describe(), RunWait::Kind::child);
+  EXPECT_FALSE(wait.served);
+  ASSERT_EQ(wait.waits.size(), 1U);
+  EXPECT_FALSE(wait.waits.front().served);
+  EXPECT_EQ(run.describe().more_children, 0U);
 }
 
 template <class E>

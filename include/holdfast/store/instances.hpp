@@ -75,11 +75,14 @@ struct InstanceDetail {
   std::vector<ActivityView> activities{};
   std::vector<CancelRecord> cancels{};  ///< its activities that were cancelled while they ran
   std::vector<NewTimer> timers{};
-  std::uint64_t unread = 0;              ///< messages that no turn has consumed
+  std::uint64_t unread = 0;              ///< messages that no turn has consumed, starts aside
   std::optional<Duration> starts_in{};   ///< of one whose start is delayed: until then; 0 once it is due
   std::uint32_t workers = 0;             ///< live ones that have its code, and may go on with its build
   std::vector<InstanceView> children{};  ///< those that have not ended, oldest first, at most kMaxChildren
   static constexpr std::size_t kMaxChildren = 100;
+  std::uint64_t more_children = 0;        ///< how many more there are
+  std::vector<std::string> value_keys{};  ///< of the values that it keeps, sorted
+  Fingerprint fingerprint{};              ///< of the wish that started it; empty when another instance did
   friend bool operator==(const InstanceDetail&, const InstanceDetail&) = default;
 };
 
