@@ -606,7 +606,7 @@ void TurnStep::say_dropped(const CachedInstance& instance, const store::TurnComm
     const bool sent = dropped.cancels || dropped.message.kind == store::MessageKind::delivery;
     if (!sent) continue;
     log(*worker_.logger, LogLevel::warn,
-        "a message to another instance is dropped: that one has ended, or doesn't exist",
+        "a message of an instance is dropped: its target has ended, or doesn't exist",
         {{"instance", instance.id},
          {"to", dropped.instance},
          {"what",

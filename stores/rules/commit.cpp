@@ -155,7 +155,8 @@ class Turn {
       keep_early(tx_, outgoing.instance, outgoing.message, outgoing.keep_early);
       return true;
     }
-    if (target == nullptr || !deliver(tx_, *target, outgoing.message)) return false;
+    const bool ends_with_this = target == &instance_ && std::holds_alternative<InstanceEnd>(commit_.end);
+    if (target == nullptr || ends_with_this || !deliver(tx_, *target, outgoing.message)) return false;
     if (outgoing.cancels) note_cancel_request(tx_, *target);
     return true;
   }

@@ -335,7 +335,9 @@ class Commit {
       if (keeps) keep_early(tx_, outgoing.instance, outgoing.message, outgoing.keep_early);
       return keeps;
     }
-    if (!deliver(tx_, *key, letter(outgoing.message))) return false;
+    const bool ends_with_this =
+        *key == commit_.key && std::holds_alternative<store::InstanceEnd>(commit_.end);
+    if (ends_with_this || !deliver(tx_, *key, letter(outgoing.message))) return false;
     if (outgoing.cancels) tx_.run(tx_.sql.request_cancel, *key, to_row(tx_.calendar_now));
     return true;
   }

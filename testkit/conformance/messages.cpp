@@ -86,6 +86,16 @@ STORE_TEST(Messages, ToItselfNeedAnotherTurn) {
   EXPECT_EQ(a.fetch_turn().messages(), Texts{"control: again"});
 }
 
+STORE_TEST(Messages, ToItselfAreDroppedByATurnThatEndsItsInstance) {
+  const Worker a = join("a");
+  Turn turn = a.begin("order-1");
+  a.begin("order-2");
+  turn.sends(turn.key(), control("by key"));
+  turn.sends("order-2", control("to another"));
+  turn.sends("order-1", delivery(mailbox("orders"), "by id"));
+  EXPECT_EQ(a.commit(turn.ends()).dropped, (std::vector<std::size_t>{0, 2}));
+}
+
 STORE_TEST(Messages, OfATurnThatEndsItsInstanceStillGo) {
   const Worker a = join("a");
   a.commit(a.begin("receiver"));

@@ -126,7 +126,7 @@ TEST_P(SendingTest, WhatGoesNowhereFailsNothingAndIsSaid) {
   client.start("cancels", {.id = "s3"}, "nobody").wait(kSoon);
   client.start("sends_without_keeping", {.id = "s4"}, "nobody").wait(kSoon);
   const std::string said =
-      "warn  a message to another instance is dropped: that one has ended, or doesn't exist";
+      "warn  a message of an instance is dropped: its target has ended, or doesn't exist";
   EXPECT_TRUE(log->wait_for(said + " instance=s1 to=ended what=numbers")) << log->all();
   EXPECT_TRUE(log->wait_for(said + " instance=s1 to=ended what=end"));
   EXPECT_TRUE(log->wait_for(said + " instance=s2 to=ended what=cancel"));
@@ -142,6 +142,17 @@ Task<int> sends_to_itself(Context& ctx) {
 TEST_P(SendingTest, AnInstanceMaySendToItself) {
   const auto rt = runtime([](Runtime& r) { r.orchestration("sends_to_itself", sends_to_itself); });
   EXPECT_EQ(rt->client().start("sends_to_itself", {.id = "i"}).wait<int>(kSoon), 5);
+}
+
+Task<void> sends_to_itself_at_last(Context& ctx) {
+  ctx.send(ctx.instance_id(), "numbers", 5);
+  co_return;
+}
+
+TEST_P(SendingTest, WhatAnInstanceSendsToItselfInItsLastTurnIsSaidToBeDropped) {
+  const auto rt = runtime([](Runtime& r) { r.orchestration("sends_to_itself", sends_to_itself_at_last); });
+  rt->client().start("sends_to_itself", {.id = "i"}).wait(kSoon);
+  EXPECT_TRUE(log->wait_for("its target has ended, or doesn't exist instance=i to=i what=numbers"));
 }
 
 // ---- launches -----------------------------------------------------------------------------------

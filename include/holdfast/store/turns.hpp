@@ -93,8 +93,8 @@ struct NewTimer {
   friend bool operator==(const NewTimer&, const NewTimer&) = default;
 };
 
-/// A message to another instance, or to this one. A target that has ended drops it, and so does one that is
-/// missing, unless the message is kept for it.
+/// A message to another instance, or to this one. A target that has ended drops it, also by this very turn,
+/// and so does one that is missing, unless the message is kept for it.
 struct Outgoing {
   InstanceKey key{};       ///< a life of the target; or 0, and then
   std::string instance{};  ///< the id: whichever life has it
