@@ -16,7 +16,9 @@ namespace {
 /// Connects Holdfast to a log of yours. Threads call it at the same time.
 class ToMyLog final : public Logger {
  public:
-  [[nodiscard]] bool enabled(LogLevel level) const noexcept override { return level >= LogLevel::info; }
+  [[nodiscard]] bool enabled(LogLevel level) const noexcept override {
+    return level >= LogLevel::info && level != LogLevel::off;
+  }
   void write(const LogRecord& record) noexcept override {
     const std::lock_guard lock(mutex_);
     std::cout << to_string(record.level) << " " << record.message;

@@ -227,6 +227,7 @@ void write_line(Logger& logger, const std::string& node, const engine::CodeLine&
                                {"orchestration", line.orchestration},
                                {"execution", line.execution.value}};
   fields.insert(fields.end(), line.fields.begin(), line.fields.end());
+  cut_texts(fields);
   fields.push_back({"worker", node});
   logger.write({line.level, logger.clock().calendar_now(), line.message, fields});
 }

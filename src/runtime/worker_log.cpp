@@ -10,6 +10,13 @@
 
 namespace holdfast::runtime {
 
+void cut_texts(std::span<LogField> fields) noexcept {
+  for (LogField& field : fields) {
+    const auto* const text = std::get_if<std::string_view>(&field.value.variant());
+    if (text != nullptr && text->size() > kMaxLogText) field.value = text->substr(0, kMaxLogText);
+  }
+}
+
 WorkerLog::WorkerLog(std::shared_ptr<Logger> to, std::string worker, const Clock& clock)
     : Logger(to->clock()), to_(std::move(to)), worker_(std::move(worker)), clock_(clock) {}
 
@@ -68,10 +75,7 @@ void WorkerLog::write_named(const LogRecord& record) {
   std::vector<LogField> fields;
   fields.reserve(record.fields.size() + 1);
   fields.assign(record.fields.begin(), record.fields.end());
-  for (LogField& field : fields) {
-    const auto* const text = std::get_if<std::string_view>(&field.value.variant());
-    if (text != nullptr && text->size() > kMaxText) field.value = text->substr(0, kMaxText);
-  }
+  cut_texts(fields);
   fields.push_back({"worker", worker_});
   to_->write({record.level, record.time, record.message, fields});
 }

@@ -12,19 +12,22 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 
 namespace holdfast::runtime {
 
+/// Texts of fields are cut after this many bytes.
+inline constexpr std::size_t kMaxLogText = 1000;
+void cut_texts(std::span<LogField> fields) noexcept;
+
 /// Lines with the same message are of one kind, whatever their fields. Of each kind kBurst are written within
 /// kWindow; the others are counted, and their number is written once that time is over. Lines of level
-/// `debug` are all written: whoever wants those wants all of them. Texts of fields are cut after kMaxText
-/// bytes.
+/// `debug` are all written: whoever wants those wants all of them.
 class WorkerLog final : public Logger {
  public:
   static constexpr std::uint64_t kBurst = 100;
   static constexpr Duration kWindow = std::chrono::seconds(10);
-  static constexpr std::size_t kMaxText = 1000;
 
   /// `clock` tells how much time has passed, and outlives this.
   WorkerLog(std::shared_ptr<Logger> to, std::string worker, const Clock& clock);

@@ -65,7 +65,7 @@ TEST_F(WorkerLogTest, WhatWasLeftOutIsSaidWhenTheWorkerHasStopped) {
 
 TEST_F(WorkerLogTest, LongTextsAreCut) {
   log(worker, LogLevel::warn, "failed", {{"failure", std::string(100'000, 'x')}});
-  EXPECT_EQ(lines->count("failure=" + std::string(WorkerLog::kMaxText, 'x') + " worker=w1"), 1U);
+  EXPECT_EQ(lines->count("failure=" + std::string(kMaxLogText, 'x') + " worker=w1"), 1U);
 }
 
 struct Everything final : Logger {

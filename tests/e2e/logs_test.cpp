@@ -77,5 +77,17 @@ TEST_P(LogsTest, LinesOfTheCodeAreWrittenOnceHoweverOftenItIsReplayed) {
   EXPECT_EQ(log->count("after instance=t orchestration=talks execution=1 worker=w2"), 1U);
 }
 
+Task<void> says_much(Context& ctx) {
+  const std::string much(5000, 'x');
+  ctx.log("much", {{"text", much}});
+  co_return;
+}
+
+TEST_P(LogsTest, LongTextsInFieldsOfTheCodeAreCut) {
+  const auto rt = runtime({.node_id = "w1"}, [](Runtime& r) { r.orchestration("says_much", says_much); });
+  rt->client().start("says_much", {.id = "m"}).wait(kSoon);
+  EXPECT_EQ(log->count(" text=" + std::string(1000, 'x') + " worker=w1"), 1U) << log->all();
+}
+
 }  // namespace
 }  // namespace holdfast::e2e::logs_test
