@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace holdfast {
 
@@ -15,5 +16,6 @@ struct Address {
   std::string name{};
   friend auto operator<=>(const Address&, const Address&) = default;
 };
+std::string_view to_string(Address::Kind kind) noexcept;
 
 }  // namespace holdfast

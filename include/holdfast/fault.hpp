@@ -17,6 +17,7 @@ enum class Fault : std::uint8_t {
   fail_before,  ///< fail without having done it
   lose_answer,  ///< do it, commit included, and then fail as if the answer had been lost on the way
 };
+std::string_view to_string(Fault fault) noexcept;
 
 /// Decides which operations fail. Called from any thread, once before each operation that can fail. At each
 /// operation of a transaction both faults roll the transaction back, except for lose_answer at its commit.

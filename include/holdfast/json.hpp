@@ -131,6 +131,7 @@ std::string quote(std::string_view text);
 
 /// What kind of value comes next.
 enum class JsonKind : std::uint8_t { null, boolean, number, string, array, object, end, invalid };
+std::string_view to_string(JsonKind kind) noexcept;
 
 /// Reads one JSON value, strictly. Every call reads one value, or returns false and notes why: the first
 /// failure counts, later calls return false. One thread at a time; `text` must outlive the reader.

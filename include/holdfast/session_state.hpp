@@ -43,6 +43,7 @@ enum class SaveState : std::uint8_t {
   /// session wait for the state.
   with_each_activity,
 };
+std::string_view to_string(SaveState when) noexcept;
 
 /// The input of SessionStateOptions::make.
 struct SessionStart {

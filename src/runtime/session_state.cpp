@@ -1,8 +1,13 @@
+#include <holdfast/detail/enum_names.hpp>
 #include <holdfast/session_state.hpp>
 
 #include <stdexcept>
 
-namespace holdfast::detail {
+namespace holdfast {
+
+std::string_view to_string(SaveState when) noexcept { return detail::enum_name(when); }
+
+namespace detail {
 
 void check_session_state(const SessionStateCode& code, bool can_be_made) {
   const auto require = [&](bool fine, const char* what) {
@@ -15,4 +20,5 @@ void check_session_state(const SessionStateCode& code, bool can_be_made) {
       "what others do");
 }
 
-}  // namespace holdfast::detail
+}  // namespace detail
+}  // namespace holdfast

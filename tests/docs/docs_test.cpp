@@ -8,6 +8,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <map>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <stdexcept>
@@ -214,6 +217,43 @@ TEST(Pages, TextsInPartsAreJoined) {
 TEST(Pages, NamesStandInBackticks) {
   EXPECT_EQ(names_with("`ab_x`, `ab_y{state=\"z\"}`, ab_z\n```\n`ab_w`\n```\n", "ab_"),
             (std::vector<std::string>{"ab_x", "ab_y"}));
+}
+
+// How often each enum of that name stands in a public header, those of `detail` aside.
+std::map<std::string, std::size_t> public_enums(const std::string& header) {
+  constexpr std::string_view kOpening = "enum class ";
+  const auto count = [](std::string_view text, std::string_view part) {
+    std::size_t found = 0;
+    for (std::size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1))
+      ++found;
+    return found;
+  };
+  std::map<std::string, std::size_t> enums;
+  for (std::size_t at = header.find(kOpening); at != std::string::npos; at = header.find(kOpening, at + 1)) {
+    const std::string_view before = std::string_view(header).substr(0, at);
+    if (count(before, "namespace detail {") > count(before, "}  // namespace detail")) continue;
+    const std::size_t name = at + kOpening.size();
+    ++enums[header.substr(name, header.find(' ', name) - name)];
+  }
+  return enums;
+}
+
+// The guide says so of all enums that a program meets.
+TEST(Headers, HaveATextForEachPublicEnum) {
+  std::size_t all = 0;
+  for (const auto& entry : fs::directory_iterator("include/holdfast")) {
+    if (entry.path().extension() != ".hpp") continue;
+    const std::string header = read(entry.path());
+    for (const auto& [name, times] : public_enums(header)) {
+      const std::regex text("to_string\\((\\w+::)*" + name + " ");
+      const auto found =
+          std::distance(std::sregex_iterator(header.begin(), header.end(), text), std::sregex_iterator());
+      EXPECT_EQ(static_cast<std::size_t>(found), times)
+          << entry.path() << ": " << name << " lacks a to_string()";
+      all += times;
+    }
+  }
+  EXPECT_GT(all, 20U);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // What a client can see of a run, and do with it; typed names.
 #include "stores_test.hpp"
 
+#include <holdfast/fault.hpp>
+
 namespace holdfast::e2e::runs_test {
 namespace {
 
@@ -268,11 +270,16 @@ TEST(Names, EveryPublicEnumHasAText) {
                 HasText<LogLevel> && HasText<Status> && HasText<Reuse> && HasText<RunWait::Kind> &&
                 HasText<CancelState> && HasText<SessionOutcome> && HasText<SessionReason> &&
                 HasText<SessionEvent::Kind> && HasText<SessionLogEntry::Kind> &&
-                HasText<decltype(SessionInfo::state)>);
+                HasText<decltype(SessionInfo::state)> && HasText<Durability> && HasText<SaveState> &&
+                HasText<Address::Kind> && HasText<Fault>);
   EXPECT_EQ(to_string(Status::parked), "parked");
   EXPECT_EQ(to_string(Reuse::after_end), "after_end");
   EXPECT_EQ(to_string(ClientError::Kind::not_found), "not_found");
   EXPECT_EQ(to_string(RunWait::Kind::mailbox), "mailbox");
+  EXPECT_EQ(to_string(Durability::normal), "normal");
+  EXPECT_EQ(to_string(SaveState::with_each_activity), "with_each_activity");
+  EXPECT_EQ(to_string(Address::Kind::mailbox), "mailbox");
+  EXPECT_EQ(to_string(Fault::lose_answer), "lose_answer");
 }
 
 TEST_P(RunsTest, AWaitSaysSinceWhen) {
