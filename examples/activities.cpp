@@ -72,7 +72,8 @@ void add_activities(Runtime& rt, Bank& bank, std::atomic<int>& copied, std::atom
   // [snippet stop]
   rt.activity("listen", [&stopped](ActivityContext& ctx) {
     while (!ctx.stop_token().stop_requested()) std::this_thread::sleep_for(1ms);
-    stopped = true;  // here it would close its connection; nobody waits for a result any more
+    stopped = true;           // here it would close its connection
+    ctx.throw_if_stopping();  // it has no result
   });
   // [/snippet]
   rt.activity("ask", [](ActivityContext&) { return std::string("42"); });

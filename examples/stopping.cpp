@@ -41,7 +41,7 @@ void add_activities(Runtime& rt) {
   rt.activity("resize", [](ActivityContext& ctx, std::vector<int> pictures) {
     const AtWork here;
     for (const int picture : pictures) {
-      if (ctx.stop_token().stop_requested()) throw ActivityFailure("stopped", "nobody wants them any more");
+      ctx.throw_if_stopping();
       resize_one(picture);
     }
     return static_cast<int>(pictures.size());
@@ -55,7 +55,9 @@ void add_activities(Runtime& rt) {
     std::condition_variable_any changed;  // whoever switches the lamp on notifies it
     bool lamp = false;
     std::unique_lock lock(mutex);
-    return changed.wait(lock, ctx.stop_token(), [&] { return lamp; });  // false: it was asked to stop
+    changed.wait(lock, ctx.stop_token(), [&] { return lamp; });  // also returns when it is asked to stop
+    ctx.throw_if_stopping();
+    return true;
   });
   // [/snippet]
 
@@ -71,6 +73,7 @@ void add_activities(Runtime& rt) {
         });
       }
     }
+    ctx.throw_if_stopping();  // half a sum is none
     return std::accumulate(sums.begin(), sums.end(), 0L);
   });
   // [/snippet]
@@ -80,7 +83,7 @@ void add_activities(Runtime& rt) {
     const AtWork here;
     std::string message;
     while (!receive(message, 20ms)) {  // short enough to look up in between
-      if (ctx.stop_token().stop_requested()) throw ActivityFailure("stopped", "nobody waits for a message");
+      ctx.throw_if_stopping();
     }
     return message;
   });

@@ -2,7 +2,7 @@
 //
 //   rt.activity("resize", [](ActivityContext& ctx, Image image) {
 //     for (auto& tile : image.tiles) {
-//       if (ctx.stop_token().stop_requested()) return image;
+//       ctx.throw_if_stopping();
 //       resize(tile);
 //       ctx.heartbeat(tile.number);
 //     }
@@ -101,6 +101,10 @@ class ActivityContext {
   }
   /// Why the stop token fired; nothing before.
   [[nodiscard]] std::optional<CancelReason> cancel_reason() const noexcept;
+  /// Throws when the stop token has fired: how code gives up half-way. Don't return a half result instead:
+  /// where the reason is `worker_stopping` or `lease_lost` what is returned counts as the result, while an
+  /// activity that throws is run again by another worker, and the attempt doesn't count.
+  void throw_if_stopping() const;
   /// How long this attempt may still take; `never` when it has no limit.
   [[nodiscard]] Duration time_left() const noexcept;
   /// The same as a point in calendar time, to be passed to systems that it calls; nothing when it has no

@@ -25,6 +25,14 @@ std::string ActivityContext::idempotency_key() const { return to_string(call_.ke
 std::stop_token ActivityContext::stop_token() const noexcept { return call_.stop_token(); }
 std::optional<CancelReason> ActivityContext::cancel_reason() const noexcept { return call_.reason(); }
 
+void ActivityContext::throw_if_stopping() const {
+  if (!stop_token().stop_requested()) return;
+  const std::optional<CancelReason> reason = cancel_reason();
+  throw ActivityFailure(
+      std::string(detail::kStoppedType),
+      "activity '" + name() + "' was asked to stop" + (reason ? ": " + std::string(to_string(*reason)) : ""));
+}
+
 Duration ActivityContext::time_left() const noexcept {
   if (call_.deadline() == BootTime::max()) return never;
   return std::max(call_.deadline() - call_.now(), Duration::zero());

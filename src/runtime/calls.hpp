@@ -19,9 +19,13 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace holdfast::detail {
+
+/// The type of the failure of ActivityContext::throw_if_stopping().
+inline constexpr std::string_view kStoppedType = "asked_to_stop";
 
 /// Shared by the thread that runs the code and the steps. What is not const is atomic or behind the mutex.
 class ActivityCall {

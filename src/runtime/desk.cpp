@@ -316,7 +316,8 @@ void ActivityDesk::ended(const CallPointer& call, Result<Payload> result) {
     }
   }
   if (stopped) {
-    const Fate fate = counts ? Fate::counts : result ? Fate::dropped : Fate::failure_dropped;
+    const bool failed = !result && result.error().type != detail::kStoppedType;
+    const Fate fate = counts ? Fate::counts : failed ? Fate::failure_dropped : Fate::dropped;
     say_stopped(worker_, *call, *stopped, fate);
   }
   if (gone) worker_.poke(Step::keep);

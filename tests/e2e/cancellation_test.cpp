@@ -235,6 +235,68 @@ TEST_P(CancellationTest, AnActivityThatEndsWithinItsGraceIsAcknowledgedWithoutAW
   EXPECT_EQ(log->count("warn"), 0U) << log->all();
 }
 
+TEST_P(CancellationTest, CodeThatThrowsIfItIsStoppingEndsWithoutAWarning) {
+  const auto rt = runtime([this](Runtime& r) {
+    add_orchestrations(r);
+    r.activity("watch", [this](ActivityContext& ctx) -> int {
+      ctx.throw_if_stopping();
+      seen.begin();
+      wait_for_stop(ctx.stop_token());
+      ctx.throw_if_stopping();
+      ADD_FAILURE() << "it goes on";
+      return 0;
+    });
+  });
+  const Run run = rt->client().start("watches", {.id = "w"});
+  ASSERT_TRUE(eventually([&] { return seen.has_begun(1); }));
+  run.cancel("enough");
+  EXPECT_TRUE(log->wait_for("info  activity has ended within its grace instance=w"));
+  EXPECT_EQ(log->count("warn"), 0U) << log->all();
+}
+
+// What was half done when its worker had to go is not taken for the result.
+TEST_P(CancellationTest, CodeThatThrowsWhenItsWorkerDrainsIsRunByAnotherWithoutCostingAnAttempt) {
+  auto first = runtime([this](Runtime& r) {
+    add_orchestrations(r);
+    r.activity("watch", [this](ActivityContext& ctx) -> int {
+      seen.begin();
+      wait_for_stop(ctx.stop_token());
+      EXPECT_EQ(ctx.cancel_reason(), CancelReason::worker_stopping);
+      ctx.throw_if_stopping();
+      return -1;
+    });
+  });
+  const Run run = Client(store()).start("watches", {.id = "w"});
+  ASSERT_TRUE(eventually([&] { return seen.has_begun(1); }));
+  first->drain(Duration::zero());
+  first.reset();
+  const auto second = runtime([](Runtime& r) {
+    add_orchestrations(r);
+    r.activity("watch", [](ActivityContext& ctx) { return 10 * ctx.attempt() + ctx.delivery(); });
+  });
+  EXPECT_EQ(run.wait<int>(kSoon), 11);
+}
+
+TEST_P(CancellationTest, WhatCodeReturnsWhenItsWorkerDrainsIsItsResult) {
+  auto rt = runtime([this](Runtime& r) {
+    add_orchestrations(r);
+    r.activity("watch", [this](ActivityContext& ctx) {
+      seen.begin();
+      wait_for_stop(ctx.stop_token());
+      return 7;
+    });
+  });
+  const Run run = Client(store()).start("watches", {.id = "w"});
+  ASSERT_TRUE(eventually([&] { return seen.has_begun(1); }));
+  rt->drain(Duration::zero());
+  rt.reset();
+  const auto next = runtime([](Runtime& r) {
+    add_orchestrations(r);
+    r.activity("watch", [](ActivityContext&) { return 0; });
+  });
+  EXPECT_EQ(run.wait<int>(kSoon), 7);
+}
+
 TEST_P(CancellationTest, AWorkerWhoseSlotsAllIgnoreTheirStopServesNewWorkAfterTheGrace) {
   const auto rt = ignoring({.activity_slots = 4, .cancel_grace = 50ms});
   std::vector<Run> runs;
