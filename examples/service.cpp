@@ -33,24 +33,14 @@ std::string greet(const std::string& who) {
 }  // namespace
 
 int main() {
+  const auto tell_ready = [] {
+    std::cout << greet("Ada") << "\n";
+    kill(getpid(), SIGTERM);  // what a service manager does
+  };
   // [snippet service]
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before any thread is there: this one waits for them
-
   Runtime rt(sqlite("app.db"), {.node_id = "worker-1", .build = 7, .activity_slots = 16});
   add_code(rt);
-  rt.start();
-  // [/snippet]
-  std::cout << greet("Ada") << "\n";
-  kill(getpid(), SIGTERM);  // what a service manager does
-
-  // [snippet drain]
-  int signal = 0;
-  sigwait(&signals, &signal);
-  const bool all_done = rt.drain(20s);  // what runs may finish; nothing new is taken
+  const bool all_done = rt.run_until_signal(20s, tell_ready);
   std::cout << (all_done ? "everything finished" : "some activities were put back for others") << "\n";
   // [/snippet]
 }

@@ -1,7 +1,6 @@
 // assistant: conversations whose memory lives in worker processes. README.md says how to run it.
 #include "agent.hpp"
 #include "examples/support/command_line.hpp"
-#include "examples/support/stop_signal.hpp"
 #include "examples/support/store.hpp"
 #include "memory.hpp"
 
@@ -77,7 +76,7 @@ int work(const Arguments& arguments) {
   if (name.empty()) throw UsageError("worker needs a --name");
   const Duration lease = arguments.time("--lease", 10s);
   const std::chrono::milliseconds think = arguments.time("--think", 50ms);
-  support::StopSignal stop;
+  support::outlive_readers();
   Runtime rt(open_store(arguments, Opens::or_creates),
              {.node_id = name,
               .activity_slots = 16,
@@ -105,10 +104,8 @@ int work(const Arguments& arguments) {
     return answer;
   });
   rt.orchestration(agent::converse, agent::hold_conversation);
-  rt.start();
-  support::say(name + " is ready");
-  stop.wait();
-  const bool finished = rt.drain(10s);  // saves the memories; other workers go on with them at once
+  // At the end it saves the memories, and other workers go on with them at once.
+  const bool finished = rt.run_until_signal(10s, [&] { support::say(name + " is ready"); });
   support::say(finished ? name + " has handed over its conversations"
                         : name + " has left some of its work to others");
   return 0;

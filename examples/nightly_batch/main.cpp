@@ -2,7 +2,6 @@
 #include "batch.hpp"
 #include "billing.hpp"
 #include "examples/support/command_line.hpp"
-#include "examples/support/stop_signal.hpp"
 #include "examples/support/store.hpp"
 
 #include <holdfast/holdfast.hpp>
@@ -56,7 +55,7 @@ int work(const Arguments& arguments) {
   const Duration lease = arguments.time("--lease", 10s);
   const nightly::Billing billing(arguments.text("--ledger", "nightly.ledger"),
                                  arguments.time("--latency", 20ms));
-  support::StopSignal stop;
+  support::outlive_readers();
   Runtime rt(open_store(arguments, Opens::or_creates),
              {.node_id = arguments.text("--name", ""),
               .activity_slots = nightly::kItemsAtOnce,
@@ -67,10 +66,8 @@ int work(const Arguments& arguments) {
               .logger = stderr_logger(LogLevel::warn)});
   billing.register_with(rt);
   rt.orchestration(nightly::bill_customers, nightly::bill_all);
-  rt.start();
-  support::say("worker " + rt.node_id() + " is ready");
-  stop.wait();
-  const bool finished = rt.drain(10s);
+  const bool finished =
+      rt.run_until_signal(10s, [&] { support::say("worker " + rt.node_id() + " is ready"); });
   support::say(finished ? "worker " + rt.node_id() + " has finished what it had"
                         : "worker " + rt.node_id() + " has left some of its work to others");
   return 0;

@@ -1,5 +1,6 @@
 #include "command_line.hpp"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -122,5 +123,7 @@ void say(const std::string& line) {
   // Whoever reads this may be gone, and work goes on without being watched.
   [[maybe_unused]] const auto written = write(STDOUT_FILENO, text.data(), text.size());
 }
+
+void outlive_readers() { signal(SIGPIPE, SIG_IGN); }
 
 }  // namespace support

@@ -60,5 +60,7 @@ int run_program(std::string_view name, std::string_view usage, int argc, char** 
 
 /// Writes a line to stdout in one call, so that lines of several threads and processes don't mix.
 void say(const std::string& line);
+/// The process lives on when nobody reads what it says any more.
+void outlive_readers();
 
 }  // namespace support

@@ -230,6 +230,14 @@ class Runtime {
   bool drain(Duration deadline);
   /// drain() with the cancel grace.
   void stop();
+  /// For a program that is a worker and nothing else: starts it, unless that was done, calls `ready`, and
+  /// waits until the process gets SIGINT or SIGTERM; then drain(deadline), whose answer it gives. From then
+  /// on the signals do what they did before this call, so that a second one ends the process at once, which
+  /// loses nothing. Throws as start() does, and std::logic_error when another Runtime of this process is in
+  /// this call.
+  bool run_until_signal(Duration deadline, const std::function<void()>& ready = {});
+  /// The same with the cancel grace as deadline.
+  bool run_until_signal();
 
   /// Claims a session before there is any work for it, and renews it from then on. Its id is `id`; an id in
   /// the options is ignored. Unset options take the defaults of a worker session: a lease of 2 minutes, a TTL

@@ -1,5 +1,6 @@
 #include "runtime/driver.hpp"
 #include "runtime/node.hpp"
+#include "runtime/stop_signal.hpp"
 #include "runtime/thread_pool.hpp"
 
 #include <holdfast/detail/describe.hpp>
@@ -216,6 +217,18 @@ bool Runtime::Impl::run_down(Duration deadline) {
 }
 
 void Runtime::stop() { drain(impl_->options.cancel_grace); }
+
+bool Runtime::run_until_signal(Duration deadline, const std::function<void()>& ready) {
+  {
+    const runtime::StopSignal signal;  // first: from here on none is missed
+    if (impl_->phase() == Impl::Phase::made) start();
+    if (ready) ready();
+    signal.wait();
+  }
+  return drain(deadline);
+}
+
+bool Runtime::run_until_signal() { return run_until_signal(impl_->options.cancel_grace); }
 
 // ---- sessions -----------------------------------------------------------------------------------
 

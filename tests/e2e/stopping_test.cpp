@@ -1,11 +1,15 @@
 // Stopping, and what happens to a runtime whose file is taken away.
 #include "program_test.hpp"
+#include "stores/sqlite/processes_test.hpp"
+#include "stores/sqlite/shared_test.hpp"
 
 #include <holdfast/store.hpp>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
 #include <atomic>
+#include <csignal>
 #include <filesystem>
 #include <thread>
 
@@ -70,6 +74,74 @@ TEST_F(StoppingTest, ABusyRuntimeFinishesWhatItHasBegunAndLeavesTheRest) {
   for (const auto& run : runs) done_before += run.wait<int>(kSoon) == 1 ? 1 : 0;
   EXPECT_EQ(done_before, first);
   EXPECT_EQ(begun, 12) << "something ran twice";
+}
+
+/// A worker in a process of its own, whose activity runs until it is asked to stop, or for ever.
+class SignalledTest : public StoppingTest {
+ protected:
+  pid_t start_worker(bool stops) {
+    const pid_t pid = processes.start([this, stops] {
+      Runtime rt(sqlite(file), patient());
+      add_program(rt);
+      rt.activity("wait", [this, stops](ActivityContext& ctx) {
+        *busy = true;
+        while (!stops || !*signalled) std::this_thread::sleep_for(1ms);
+        return ctx.attempt();
+      });
+      EXPECT_TRUE(rt.run_until_signal(kSoon, [this] { *ready = true; }));
+    });
+    while (!*ready) std::this_thread::sleep_for(1ms);
+    return pid;
+  }
+  // In a process of its own: this one has no threads, and no file open, while it starts others.
+  void start_instance() {
+    EXPECT_TRUE(
+        processes.succeeds(processes.start([this] { Client(sqlite(file)).start("waiting", {.id = "w"}); })));
+  }
+  static bool has_ended(pid_t pid) {
+    siginfo_t about{};
+    return waitid(P_PID, static_cast<id_t>(pid), &about, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           about.si_pid == pid;
+  }
+  void wait_until_busy() {
+    while (!*busy) std::this_thread::sleep_for(1ms);
+  }
+
+  const sqlite_store::Shared<std::atomic<bool>> ready;
+  const sqlite_store::Shared<std::atomic<bool>> busy;
+  const sqlite_store::Shared<std::atomic<bool>> signalled;
+  sqlite_store::Processes processes;
+};
+
+TEST_F(SignalledTest, AWorkerThatIsIdleEndsWithEitherSignal) {
+  for (const int signal : {SIGTERM, SIGINT}) {
+    *ready = false;
+    const pid_t worker = start_worker(true);
+    kill(worker, signal);
+    EXPECT_EQ(processes.exit_code(worker), 0);
+  }
+}
+
+TEST_F(SignalledTest, AWorkerThatIsBusyFinishesWhatItHas) {
+  const pid_t worker = start_worker(true);
+  start_instance();
+  wait_until_busy();
+  kill(worker, SIGTERM);
+  *signalled = true;
+  EXPECT_EQ(processes.exit_code(worker), 0);
+  EXPECT_TRUE(Client(sqlite(file)).workers().empty()) << "it has not left in good order";
+}
+
+TEST_F(SignalledTest, ASecondSignalEndsTheProcessAtOnce) {
+  const pid_t worker = start_worker(false);
+  start_instance();
+  wait_until_busy();
+  // Until it ends: two that come before the first is heard are one.
+  while (!has_ended(worker)) {
+    kill(worker, SIGTERM);
+    std::this_thread::sleep_for(10ms);
+  }
+  EXPECT_EQ(processes.exit_code(worker), -1);
 }
 
 TEST_F(StoppingTest, NothingIsLeftLockedAfterAStop) {

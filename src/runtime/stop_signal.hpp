@@ -1,0 +1,27 @@
+// StopSignal: SIGINT and SIGTERM as something that a thread waits for.
+#pragma once
+
+#include <array>
+#include <csignal>
+
+namespace holdfast::runtime {
+
+/// While it lives the two signals ring a bell, whichever thread they meet; then they do again what they did
+/// before. One at a time in a process: the constructor throws std::logic_error when there is another.
+class StopSignal {
+ public:
+  StopSignal();
+  ~StopSignal();
+  StopSignal(const StopSignal&) = delete;
+  StopSignal& operator=(const StopSignal&) = delete;
+
+  /// Returns once one of them has come.
+  void wait() const;
+
+ private:
+  std::array<int, 2> pipe_{-1, -1};
+  struct sigaction on_interrupt_{};
+  struct sigaction on_terminate_{};
+};
+
+}  // namespace holdfast::runtime
