@@ -88,8 +88,8 @@ struct RunWait {
   /// owner has no code for it", "session kept for node 'b', 40 s more", "session asked for", "starts in 40
   /// s".
   std::string state{};
-  /// Whether a live worker has the code, and serves the queue. Of a child also whether that holds for all that
-  /// the child waits for.
+  /// Whether a live worker has the code, and serves the queue. Of a child also whether that holds for all
+  /// that the child waits for.
   bool served = true;
   /// When the code began to wait for it; of a child, when that was started.
   std::optional<CalendarTime> since{};
