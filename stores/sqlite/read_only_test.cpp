@@ -4,7 +4,7 @@
 #include "stores/sqlite/shared_test.hpp"
 #include "stores/sqlite/temporary_folder_test.hpp"
 
-#include <holdfast/client.hpp>
+#include <holdfast/clock.hpp>
 #include <holdfast/errors.hpp>
 #include <holdfast/sqlite.hpp>
 #include <holdfast/store.hpp>
@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -31,15 +32,22 @@ std::string content_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+void start_instance(Store& store) {
+  const store::StartRequest request{.instance = "h", .code = {"hello", "1"}};
+  EXPECT_TRUE(store.start({&request, 1}).front());
+}
+
+std::size_t count_instances(Store& store) { return store.list({}).value().instances.size(); }
+
 /// A store with one instance, closed in good order.
 std::string make_store(const TemporaryFolder& folder) {
   const std::string path = folder / "app.db";
-  Client(sqlite(path)).start("hello", {.id = "h"});
+  start_instance(*sqlite(path));
   return path;
 }
 
 void expect_readable(const std::string& path) {
-  EXPECT_EQ(Client(sqlite(path, {.read_only = true, .busy_timeout = 20ms})).list().runs.size(), 1U);
+  EXPECT_EQ(count_instances(*sqlite(path, {.read_only = true, .busy_timeout = 20ms})), 1U);
 }
 
 TEST(SqliteReadOnly, ChangesNoByteOfTheFileAndItsLog) {
@@ -48,14 +56,14 @@ TEST(SqliteReadOnly, ChangesNoByteOfTheFileAndItsLog) {
   ManualClock clock;
   {
     const auto writer = sqlite(path, {.clock = &clock});
-    Client(writer).start("hello", {.id = "h"});
+    start_instance(*writer);
     const std::string log = content_of(path + "-wal");
     clock.advance(1h);  // whoever writes now also moves the bound of lease time
-    EXPECT_EQ(Client(sqlite(path, {.read_only = true, .clock = &clock})).list().runs.size(), 1U);
+    EXPECT_EQ(count_instances(*sqlite(path, {.read_only = true, .clock = &clock})), 1U);
     EXPECT_EQ(content_of(path + "-wal"), log);
   }
   const std::string before = content_of(path);
-  EXPECT_EQ(Client(sqlite(path, {.read_only = true, .clock = &clock})).list().runs.size(), 1U);
+  EXPECT_EQ(count_instances(*sqlite(path, {.read_only = true, .clock = &clock})), 1U);
   EXPECT_EQ(content_of(path), before);
   EXPECT_EQ(content_of(path + "-wal"), "");
 }
@@ -90,7 +98,7 @@ TEST(SqliteReadOnly, OfWhatMayNotBeWrittenNeedsTheFilesOfThoseWhoDo) {
   const pid_t writer = processes.start([&] {  // as root, or as the owner, who may still write it
     chmod(path.c_str(), 0644);
     const auto store = sqlite(path);
-    Client(store).start("hello", {.id = "h"});
+    start_instance(*store);
     chmod(path.c_str(), 0444);
     *opened = true;
     std::this_thread::sleep_for(1h);
