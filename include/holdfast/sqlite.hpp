@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace holdfast {
 
@@ -19,6 +20,7 @@ enum class Durability : std::uint8_t {
   normal,  ///< the last commits may be lost, all from some moment on; the file stays whole
   off,     ///< the file itself may be damaged
 };
+std::string_view to_string(Durability durability) noexcept;
 
 struct SqliteOptions {
   std::string ns = "default";  ///< 1 to 255 bytes of UTF-8 without control characters

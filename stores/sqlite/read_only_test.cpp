@@ -22,7 +22,7 @@
 #include <string>
 #include <thread>
 
-namespace holdfast::sqlite_store {
+namespace holdfast::sqlite_store::read_only_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -145,4 +145,4 @@ TEST(SqliteReadOnly, IsNothingForADatabaseInMemory) {
 }
 
 }  // namespace
-}  // namespace holdfast::sqlite_store
+}  // namespace holdfast::sqlite_store::read_only_test

@@ -11,6 +11,8 @@
 #include "views.hpp"
 #include "workers.hpp"
 
+#include <holdfast/detail/enum_names.hpp>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -160,10 +162,10 @@ StoreResult<Answer> SqliteStore::read(Call call) {
     link->statements.begin_read.use(link->connection, options_.faults).run();
     link->connection.require_in_place();
     require_schema(link->connection);
-    link->memo = Memo{};
-    Transaction tx(*link, Transaction::Mode::reads, lease_clock_->look(), clock().calendar_now());
     if (options_.read_only)
       lease_clock_->follow(link->statements.lease_clock.use(link->connection, options_.faults));
+    link->memo = Memo{};
+    Transaction tx(*link, Transaction::Mode::reads, lease_clock_->look(), clock().calendar_now());
     StoreResult<Answer> answer = call(tx);
     link->connection.rollback();
     const std::lock_guard lock(readers_mutex_);
@@ -453,12 +455,14 @@ StoreResult<store::StoreState> SqliteStore::state() {
 
 namespace holdfast {
 
+std::string_view to_string(Durability durability) noexcept { return detail::enum_name(durability); }
+
 std::shared_ptr<Store> sqlite(const std::string& path, SqliteOptions options) {
+  store::check_namespace(options.ns);
   try {
     return std::make_shared<sqlite_store::SqliteStore>(path, std::move(options));
   } catch (const sqlite_store::SqlError& error) {
     sqlite_store::throw_open_error(error, path);
-    store::check_namespace(options.ns);
   }
 }
 
