@@ -341,7 +341,7 @@ Task<std::string> compensate(Scope s, const Node&) {
 
 Task<std::string> saga_steps(Context&, Saga& saga, Scope s, const Node* steps) {
   const std::size_t number = s.env->trace.sagas.size();
-  s.env->trace.sagas.push_back(false);
+  s.env->trace.sagas.push_back(s.env->trace.continues);
   saga.undo_with(kUndo, number);
   std::string value = co_await run(s, *steps);
   s.env->trace.sagas[number] = true;
@@ -892,8 +892,14 @@ Task<std::string> continue_as_new(Scope s, const Node& node) {
   if (s.env->program.continues == 0) co_return "goes on";
   Program next = s.env->program;
   --next.continues;
-  if (node.b == 1) co_await s.ctx->continue_as_new({.version = "2"}, next);
-  co_await s.ctx->continue_as_new(next);
+  s.env->trace.continues = true;
+  try {
+    if (node.b == 1) co_await s.ctx->continue_as_new({.version = "2"}, next);
+    co_await s.ctx->continue_as_new(next);
+  } catch (...) {
+    s.env->trace.continues = false;
+    throw;
+  }
 }
 
 Task<std::string> finish(Scope s, const Node&) {

@@ -119,12 +119,14 @@ constexpr bool is_operation(NodeKind kind) { return kind <= NodeKind::detached; 
 
 /// What one run of a program saw so far.
 struct Trace {
-  std::string text{};         ///< each value and exception, in the order of the code
-  std::string broken{};       ///< what code must never see; empty when all is well
-  int open_waits = 0;         ///< awaits of operations that a request to cancel has to end
-  bool shared = false;        ///< code in a shield waited for what may have been started outside of it
-  bool stubborn = false;      ///< code caught so many cancellations that the engine ends it where it stands
-  std::vector<bool> sagas{};  ///< by their numbers, whether their steps came to their end
+  std::string text{};      ///< each value and exception, in the order of the code
+  std::string broken{};    ///< what code must never see; empty when all is well
+  int open_waits = 0;      ///< awaits of operations that a request to cancel has to end
+  bool shared = false;     ///< code in a shield waited for what may have been started outside of it
+  bool continues = false;  ///< as new: what code does after that has no effect
+  bool stubborn = false;   ///< code caught so many cancellations that the engine ends it where it stands
+  std::vector<bool>
+      sagas{};  ///< by their numbers, whether they need not be undone: their steps came to their end
 };
 
 /// The interpreter. Its result is the text of its trace.

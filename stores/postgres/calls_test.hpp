@@ -13,7 +13,9 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -54,7 +56,14 @@ auto patiently(Call call) {
   }
 }
 
-inline std::size_t unread(Store& store, const std::string& id) { return store.describe(id)->unread; }
+/// How many messages each instance has, its start included.
+inline std::map<std::string, std::size_t> message_counts(Store& store) {
+  std::map<std::string, std::size_t> counts;
+  for (const store::InstanceRow& row : store.state().value().instances)
+    counts[row.view.instance] = row.messages.size();
+  return counts;
+}
+inline std::size_t message_count(Store& store, const std::string& id) { return message_counts(store).at(id); }
 
 /// A worker that runs one orchestration and one activity, as a runtime would.
 class TestWorker {

@@ -35,7 +35,7 @@ TEST(PostgresLocks, ALockedRowHoldsUpOnlyTheCallThatNeedsIt) {
   EXPECT_TRUE(started) << started.error().message;
   intruder.leave();
   EXPECT_TRUE(sent.get());
-  EXPECT_EQ(unread(*store, "locked"), 2U);
+  EXPECT_EQ(message_count(*store, "locked"), 2U);
 }
 
 TEST(PostgresLocks, ItemsOfOneCallAreAnsweredWithoutTheOneWhoseRowIsLocked) {
