@@ -103,8 +103,8 @@ class DroppedRest {
   struct Awaiter : Undone::Awaiter {
     const Join& join;
     void await_resume() {
-      if (const Result<void> undone = Undone::Awaiter::await_resume(); !undone)
-        join.throw_not_undone(undone.error());
+      if (const Result<void> outcome = Undone::Awaiter::await_resume(); !outcome)
+        join.throw_not_undone(outcome.error());
     }
   };
   Awaiter operator co_await() noexcept { return {{undone_}, join_}; }

@@ -51,8 +51,8 @@ class Continuation {
       if (next.core_.interrupts(frame.promise())) return next.core_.stopped();
       next.core_.refuse_in_saga("continue_as_new");
       resume = [](Waiter& self) {
-        Continuation& next = static_cast<Awaiter&>(self).next;
-        next.core_.continue_as_new(next.version_, std::move(next.input_));
+        Continuation& its = static_cast<Awaiter&>(self).next;
+        its.core_.continue_as_new(its.version_, std::move(its.input_));
       };
       next.core_.when_undone(*this);
       return true;

@@ -49,7 +49,7 @@ Undone::Undone(Core& core, const std::vector<Undoing*>& undoings) : core_(core),
     ones_[i].undoing = undoings[i];
     OpState& state = undoings[i]->state;
     ++state.borrowers;
-    open_ += state.ready() ? 0 : 1;
+    open_ += state.ready() ? 0U : 1U;
   }
 }
 
