@@ -299,7 +299,11 @@ StoreResult<bool> FaultyStore::close_session(std::string_view id, store::Session
 }
 StoreResult<store::WishAnswer> FaultyStore::ask_for_session(std::string_view id,
                                                             const store::SessionWish& wish) {
-  return one("ask for session", [&] { return inner_->ask_for_session(id, wish); });
+  return one(
+      "ask for session", [&] { return inner_->ask_for_session(id, wish); },
+      [&](const StoreResult<store::WishAnswer>& answer) {
+        if (answer) guard_.session_witness().asked_for(std::string(id));
+      });
 }
 StoreResult<std::vector<store::WantedSession>> FaultyStore::wanted_sessions(WorkerKey worker) {
   return one("wanted sessions", [&] { return inner_->wanted_sessions(worker); });

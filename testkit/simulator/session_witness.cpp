@@ -73,6 +73,7 @@ void SessionWitness::claim(WorkerKey worker, const store::SessionHold& hold, Dur
 // From its first start after that on, and never longer than the lease that its former self had, unless that
 // was ended with it.
 bool SessionWitness::is_kept_for_its_node(std::string_view id, const Holder& holder) {
+  if (holder.is_asked_for) return false;
   const auto returned = std::find_if(nodes_.upper_bound(holder.worker), nodes_.end(), [&](const auto& entry) {
     return entry.second == node_of(holder.worker);
   });

@@ -45,6 +45,8 @@ class SessionWitness {
   void acquired(WorkerKey worker, const store::Acquired& answer);
   void renewed(WorkerKey worker, const store::SessionRenewal& renewal, const StoreResult<void>& answer);
   void released(WorkerKey worker, const store::SessionRelease& release, const StoreResult<void>& answer);
+  /// An operator wants it to leave whoever holds it: then nothing of it is kept for that one.
+  void asked_for(const std::string& id) { holders_[id].is_asked_for = true; }
   /// A worker was told that it holds the session. `asked` is when it asked for that; from then on the session
   /// is not idle, for the time that is the worker's own: those with another are none of these.
   void promised(WorkerKey worker, std::string_view id, BootTime asked, Duration idle_timeout);
@@ -58,6 +60,7 @@ class SessionWitness {
     Generation generation{};
     BootTime until = kLongAgo;
     bool was_renewed = false;
+    bool is_asked_for = false;
     BootTime not_idle_until = kLongAgo;    ///< as its holder was told
     BootTime released_as_idle = kLongAgo;  ///< when it was, last
   };

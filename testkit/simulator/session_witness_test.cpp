@@ -81,6 +81,19 @@ TEST_F(SessionWitnessTest, HasNothingToSayOfASessionThatANodeDidNotTakeBackInTim
   EXPECT_TRUE(complaints_.empty()) << complaints_.front();
 }
 
+TEST_F(SessionWitnessTest, HasNothingToSayOfASessionThatAnOperatorWantedToLeaveThatNode) {
+  claim(kFirst, 1);
+  witness_.asked_for("s");
+  witness_.joined({.node = "a", .take_back_within = 5s}, WorkerKey{3});
+  log_ = {{.session = "s",
+           .kind = store::SessionLogEntry::Kind::released,
+           .reason = store::SessionReason::owner_restarted,
+           .generation = Generation{1}}};
+  clock_.advance(4s);
+  claim(kSecond, 2);
+  EXPECT_TRUE(complaints_.empty()) << complaints_.front();
+}
+
 TEST_F(SessionWitnessTest, SeesThatARecordWasSweptAwayWhoseOwnerIsRegistered) {
   using Kind = store::SessionLogEntry::Kind;
   claim(kFirst, 1);
