@@ -62,7 +62,7 @@ void Turnstile::wait_for(std::uint32_t ticket, std::chrono::milliseconds at_most
       turns = seen;
       progress = now;
     }
-    if (now >= end || now - progress >= kPatience) break;
+    if (now >= end || now - progress >= patience_) break;
   }
   words.turn_waiters.fetch_sub(1);
 }

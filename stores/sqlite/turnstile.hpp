@@ -22,13 +22,14 @@ class Turnstile {
   /// Nobody waits longer behind somebody who makes no progress, such as a process that was stopped.
   static constexpr std::chrono::milliseconds kPatience{100};
 
-  explicit Turnstile(SideFile& side_file) noexcept : side_file_(side_file) {}
+  explicit Turnstile(SideFile& side_file, std::chrono::milliseconds patience = kPatience) noexcept
+      : side_file_(side_file), patience_(patience) {}
   ~Turnstile() { leave(); }
   Turnstile(const Turnstile&) = delete;
   Turnstile& operator=(const Turnstile&) = delete;
 
-  /// Returns when it is this process's turn; when nothing moved for kPatience or after `at_most` it returns
-  /// as well. Then ask SQLite for its lock.
+  /// Returns when it is this process's turn; when nothing moved for its patience or after `at_most` it
+  /// returns as well. Then ask SQLite for its lock.
   void enter(std::chrono::milliseconds at_most);
   /// When SQLite's lock is free again. Does nothing when there was no enter().
   void leave() noexcept;
@@ -37,6 +38,7 @@ class Turnstile {
   void wait_for(std::uint32_t ticket, std::chrono::milliseconds at_most);
 
   SideFile& side_file_;
+  const std::chrono::milliseconds patience_;
   std::shared_ptr<SharedPage> page_{};  // where the ticket was drawn; empty: not inside
   std::uint32_t ticket_ = 0;
 };
