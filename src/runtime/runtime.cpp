@@ -220,10 +220,10 @@ void Runtime::stop() { drain(impl_->options.cancel_grace); }
 
 bool Runtime::run_until_signal(Duration deadline, const std::function<void()>& ready) {
   {
-    const runtime::StopSignal signal;  // first: from here on none is missed
+    const runtime::StopSignal bell;  // first: from here on none is missed
     if (impl_->phase() == Impl::Phase::made) start();
     if (ready) ready();
-    signal.wait();
+    runtime::StopSignal::wait();
   }
   return drain(deadline);
 }

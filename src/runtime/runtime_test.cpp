@@ -26,7 +26,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kSoon = 20s;  // a deadline for what happens at once
+constexpr Duration kSoon = 60s;  // a deadline for what happens at once
 
 RuntimeOptions quiet() { return {.activity_slots = 8, .logger = null_logger()}; }
 

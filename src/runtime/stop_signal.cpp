@@ -1,40 +1,32 @@
 #include "runtime/stop_signal.hpp"
 
-#include <unistd.h>
+#include <semaphore.h>
 
 #include <atomic>
 #include <cerrno>
 #include <stdexcept>
-#include <system_error>
 
 namespace holdfast::runtime {
 namespace {
 
-// A signal handler knows of nothing else.
-constexpr int kNone = -1;
-constexpr int kTaken = -2;
-std::atomic<int> bell{kNone};
-static_assert(std::atomic<int>::is_always_lock_free);
+std::atomic<bool> taken{false};
+// Never destroyed, for a handler may still run in another thread; and of this process alone, so that what a
+// child of it is sent rings for the child.
+sem_t bell;
 
 extern "C" void ring(int /*signal*/) {
   const int before = errno;
-  const char byte = 0;
-  static_cast<void>(::write(bell, &byte, 1) < 0);  // a bell that is full rings already
+  sem_post(&bell);  // one of the few calls that a handler may make
   errno = before;
 }
 
 }  // namespace
 
 StopSignal::StopSignal() {
-  int none = kNone;
-  if (!bell.compare_exchange_strong(none, kTaken)) {
+  if (taken.exchange(true)) {
     throw std::logic_error("holdfast: another Runtime of this process waits for its signals already");
   }
-  if (::pipe(pipe_.data()) != 0) {
-    bell = kNone;
-    throw std::system_error(errno, std::generic_category(), "holdfast: a pipe for signals");
-  }
-  bell = pipe_[1];
+  sem_init(&bell, 0, 0);
   struct sigaction rings{};
   rings.sa_handler = ring;
   rings.sa_flags = SA_RESTART;
@@ -46,14 +38,11 @@ StopSignal::StopSignal() {
 StopSignal::~StopSignal() {
   sigaction(SIGINT, &on_interrupt_, nullptr);
   sigaction(SIGTERM, &on_terminate_, nullptr);
-  bell = kNone;
-  ::close(pipe_[0]);
-  ::close(pipe_[1]);
+  taken = false;
 }
 
-void StopSignal::wait() const {
-  char byte = 0;
-  while (::read(pipe_[0], &byte, 1) < 0 && errno == EINTR) {
+void StopSignal::wait() {
+  while (sem_wait(&bell) != 0 && errno == EINTR) {
   }
 }
 

@@ -1,7 +1,6 @@
 // StopSignal: SIGINT and SIGTERM as something that a thread waits for.
 #pragma once
 
-#include <array>
 #include <csignal>
 
 namespace holdfast::runtime {
@@ -15,11 +14,10 @@ class StopSignal {
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
 
-  /// Returns once one of them has come.
-  void wait() const;
+  /// Returns once one of them has come, while one of these lives.
+  static void wait();
 
  private:
-  std::array<int, 2> pipe_{-1, -1};
   struct sigaction on_interrupt_{};
   struct sigaction on_terminate_{};
 };

@@ -188,7 +188,7 @@ void check_schema(const std::string& schema) {
 
 std::span<const Migration> migrations() {
   static constexpr std::array kAll{Migration{1, kMigration1}, Migration{2, kMigration2},
-                                   Migration{3, kMigration3}};
+                                   Migration{3, kMigration3}, Migration{4, kMigration4}};
   return kAll;
 }
 

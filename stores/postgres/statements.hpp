@@ -147,21 +147,23 @@ inline constexpr Statement kReadInstancesByName{
     " FROM unnest($2::text[]) AS w JOIN instances AS i ON i.ns = $1 AND i.name = w"};
 inline constexpr Statement kReadChildren{"postgres.read_children",
                                          "SELECT " HOLDFAST_INSTANCE_COLUMNS
-                                         " FROM instances AS i WHERE i.parent = $1 AND i.status < 3"
-                                         " ORDER BY i.key LIMIT $2::integer"};
+                                         " FROM instances AS i WHERE i.parent = $1 AND i.status + 0 < 3"
+                                         " ORDER BY -i.key DESC LIMIT $2::integer"};
 inline constexpr Statement kCountChildren{
-    "postgres.count_children", "SELECT count(*) FROM instances AS i WHERE i.parent = $1 AND i.status < 3"};
+    "postgres.count_children",
+    "SELECT count(*) FROM instances AS i WHERE i.parent = $1 AND i.status + 0 < 3"};
 inline constexpr Statement kReadAllInstances{"postgres.read_all_instances",
                                              "SELECT " HOLDFAST_INSTANCE_COLUMNS
                                              " FROM instances AS i WHERE i.ns = $1"};
-inline constexpr Statement kParked{"postgres.parked",
-                                   "SELECT " HOLDFAST_INSTANCE_COLUMNS
-                                   " FROM instances AS i WHERE i.ns = $1 AND i.status = 2 AND i.key > $2"
-                                   " ORDER BY i.key LIMIT $3 FOR UPDATE"};
-// Lists come newest first. $2: before this key, $3 to $8: other filters, $9: so many.
-#define HOLDFAST_IS_LISTED                                                              \
-  "l.key < $2 AND ($4::text = '' OR r.name = $4) AND ($5::text = '' OR r.version = $5)" \
-  " AND starts_with(l.name, $6) AND ($7::bigint IS NULL OR l.created_at >= $7)"         \
+inline constexpr Statement kParked{
+    "postgres.parked", "SELECT " HOLDFAST_INSTANCE_COLUMNS
+                       " FROM instances AS i WHERE i.ns = $1 AND i.status = 2 AND -i.key < -$2::bigint"
+                       " ORDER BY -i.key DESC LIMIT $3 FOR UPDATE"};
+// Lists come newest first, in an order that only the index has which they are to take: by `-key`. $2: before
+// this key, $3 to $8: other filters, $9: so many.
+#define HOLDFAST_IS_LISTED                                                      \
+  "($4::text = '' OR r.name = $4) AND ($5::text = '' OR r.version = $5)"        \
+  " AND starts_with(l.name, $6) AND ($7::bigint IS NULL OR l.created_at >= $7)" \
   " AND ($8::bigint IS NULL OR l.created_at < $8)"
 
 /// Each status has its place in an index, so those of one are found however many others there are. $10: the
@@ -171,16 +173,18 @@ inline constexpr Statement kListed{
     "SELECT " HOLDFAST_INSTANCE_COLUMNS
     " FROM (SELECT f.key FROM unnest($3::integer[]) AS s (status) CROSS JOIN LATERAL (SELECT l.key"
     " FROM instances AS l LEFT JOIN routes AS r ON r.id = l.route WHERE l.ns = $1 AND l.status = s.status"
-    " AND ($10::bigint IS NULL OR coalesce(l.parent, 0) = $10) AND " HOLDFAST_IS_LISTED
-    " ORDER BY l.key DESC LIMIT $9) AS f ORDER BY f.key DESC LIMIT $9) AS w"
+    " AND -l.key > -$2::bigint AND ($10::bigint IS NULL OR coalesce(l.parent, 0) = $10) "
+    "AND " HOLDFAST_IS_LISTED
+    " ORDER BY -l.key LIMIT $9) AS f ORDER BY f.key DESC LIMIT $9) AS w"
     " CROSS JOIN LATERAL (SELECT * FROM instances AS o WHERE o.key = w.key LIMIT 1) AS i"};
 /// Children of $10.
 inline constexpr Statement kListedChildren{
     "postgres.listed_children",
     "SELECT " HOLDFAST_INSTANCE_COLUMNS
     " FROM (SELECT l.key FROM instances AS l LEFT JOIN routes AS r ON r.id = l.route WHERE l.parent = $10"
-    " AND l.ns + 0 = $1 AND l.status = ANY($3::integer[]) AND " HOLDFAST_IS_LISTED
-    " ORDER BY l.key DESC LIMIT $9) AS w CROSS JOIN LATERAL (SELECT * FROM instances AS o"
+    " AND (l.parent, -l.key) > ($10, -$2::bigint) AND l.ns + 0 = $1 AND l.status + 0 = ANY($3::integer[])"
+    " AND " HOLDFAST_IS_LISTED
+    " ORDER BY -l.key LIMIT $9) AS w CROSS JOIN LATERAL (SELECT * FROM instances AS o"
     " WHERE o.key = w.key LIMIT 1) AS i"};
 inline constexpr Statement kInstanceNames{"postgres.instance_names",
                                           "SELECT key, name FROM instances WHERE ns + 0 = $1"

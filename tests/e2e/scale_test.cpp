@@ -9,6 +9,8 @@ namespace {
 class ScaleTest : public OnEachStore {};
 HOLDFAST_ON_EACH_STORE(ScaleTest);
 
+constexpr Duration kLate = 10 * kSoon;  // much is asked for, and the machine may be busy
+
 Task<int> drains(Context& ctx) {
   co_await ctx.event<int>("begin");
   const std::vector<int> all = co_await ctx.mailbox<int>("numbers").drain();
@@ -25,7 +27,7 @@ TEST_P(ScaleTest, TenThousandMessagesAreDrainedInOneGo) {
   const Run run = rt->client().start("drains", {.id = "d"});
   rt->client().send_all("d", "numbers", numbers);
   run.raise("begin", 1);
-  EXPECT_EQ(run.wait<int>(kSoon), 10'000);
+  EXPECT_EQ(run.wait<int>(kLate), 10'000);
 }
 
 struct Counted {
@@ -46,7 +48,7 @@ TEST_P(ScaleTest, AThousandGenerationsWithAChildEach) {
   });
   const Counted none;
   const Run run = rt->client().start("generations", {.id = "g"}, none, 1'000);
-  EXPECT_EQ(run.wait<int>(kSoon), 1'000);
+  EXPECT_EQ(run.wait<int>(kLate), 1'000);
   EXPECT_EQ(run.info().execution, ExecutionNumber{1'000});
 }
 
@@ -69,7 +71,7 @@ TEST_P(ScaleTest, AFanInOfAThousandWithFailuresAndRetries) {
     });
     r.orchestration("fans_in", fans_in);
   });
-  EXPECT_EQ(rt->client().start("fans_in", {.id = "f"}, 1'000).wait<int>(kSoon), 900);
+  EXPECT_EQ(rt->client().start("fans_in", {.id = "f"}, 1'000).wait<int>(kLate), 900);
 }
 
 }  // namespace

@@ -122,6 +122,27 @@ TEST_F(SignalledTest, AWorkerThatIsIdleEndsWithEitherSignal) {
   }
 }
 
+TEST_F(SignalledTest, WhatAChildOfTheWorkerIsSentIsNotForTheWorker) {
+  const pid_t worker = processes.start([this] {
+    Runtime rt(sqlite(file), patient());
+    add_program(rt);
+    EXPECT_TRUE(rt.run_until_signal(kSoon, [this] {
+      const pid_t child = fork();
+      if (child == 0) {
+        raise(SIGTERM);
+        _exit(0);
+      }
+      waitpid(child, nullptr, 0);
+      *ready = true;
+    }));
+  });
+  while (!*ready) std::this_thread::sleep_for(1ms);
+  std::this_thread::sleep_for(50ms);
+  EXPECT_FALSE(has_ended(worker));
+  kill(worker, SIGTERM);
+  EXPECT_EQ(processes.exit_code(worker), 0);
+}
+
 TEST_F(SignalledTest, AWorkerThatIsBusyFinishesWhatItHas) {
   const pid_t worker = start_worker(true);
   start_instance();
