@@ -48,7 +48,7 @@ class Continuation {
     bool await_ready() const noexcept { return false; }
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> frame) {
-      if (next.core_.interrupts(frame.promise())) return next.core_.stopped();
+      if (next.core_.interrupts(frame.promise())) return next.core_.is_over();
       next.core_.refuse_in_saga("continue_as_new");
       resume = [](Waiter& self) {
         Continuation& its = static_cast<Awaiter&>(self).next;

@@ -50,6 +50,7 @@ struct OutcomeReader<void> {
 template <class T>
 Result<T> take_outcome(OpState& state) {
   if (state.task) {
+    state.told = true;
     auto& promise = static_cast<TaskPromise<T>&>(*state.task_promise);
     if (promise.error) return Unexpected(failure_of(promise.error));
     if constexpr (std::is_void_v<T>) {
@@ -64,7 +65,10 @@ Result<T> take_outcome(OpState& state) {
 
 template <class T>
 T take_value(OpState& state) {
-  if (state.task) return static_cast<TaskPromise<T>&>(*state.task_promise).take();
+  if (state.task) {
+    state.told = true;
+    return static_cast<TaskPromise<T>&>(*state.task_promise).take();
+  }
   if (state.failed) throw_failure(*state.failure);
   return OutcomeReader<T>::read(state).value();
 }

@@ -149,7 +149,7 @@ struct SessionFilter {
   std::optional<std::string> owner{};  ///< node; of a session that has ended: the last one
   std::optional<std::string> queue{};  ///< of its policy; "" is the default queue
   std::string after{};                 ///< those that come after this id
-  std::size_t limit = 100;
+  std::size_t limit = 100;             ///< of a page, above zero
 
   /// Whether a session matches, apart from `after` and `limit`.
   [[nodiscard]] bool takes(SessionStatus state, const std::string& its_owner,

@@ -1,5 +1,6 @@
 #include "base/check_options.hpp"
 
+#include <holdfast/detail/enum_names.hpp>
 #include <holdfast/detail/names.hpp>
 
 #include <cmath>
@@ -37,6 +38,12 @@ class Check {
     if (value && !holds(*value))
       require(false, std::string(name) + " is " + text_of(*value) + ", and must be " + std::string(rule));
   }
+  /// An enumerator, and not a number that was cast to one: it goes into history.
+  template <class E>
+  void known(std::string_view name, E value) const {
+    require(!enum_name(value).empty(), std::string(name) + " is " + std::to_string(static_cast<int>(value)) +
+                                           ", which is none of the values of its type");
+  }
   void above_zero(std::string_view name, const std::optional<Duration>& value) const {
     require(name, value, [](Duration d) { return d > Duration::zero(); }, "above zero");
   }
@@ -54,6 +61,7 @@ void check_options(std::string_view whose, const RetryPolicy& policy) {
   const Check check(whose);
   check.require(
       "retry.max_attempts", policy.max_attempts, [](int n) { return n >= 1; }, "1, for no retry, or more");
+  if (policy.backoff) check.known("retry.backoff", *policy.backoff);
   check.not_negative("retry.first_delay", policy.first_delay);
   check.require(
       "retry.factor", policy.factor, [](double f) { return std::isfinite(f) && f >= 1; },
@@ -78,6 +86,7 @@ void check_options(std::string_view whose, const ActivityOptions& options) {
 }
 
 void check_options(std::string_view whose, const ChildOptions& options) {
+  Check(whose).known("on_parent_close", options.on_parent_close);
   check_options(whose, options.retry);
 }
 

@@ -55,7 +55,8 @@ constexpr std::string_view client_error_type(ClientError::Kind kind) {
 }  // namespace
 
 std::string_view to_string(Category category) noexcept {
-  return kCategoryNames.at(static_cast<std::size_t>(category));
+  const auto index = static_cast<std::size_t>(category);
+  return index < kCategoryNames.size() ? kCategoryNames[index] : "unknown";
 }
 
 bool operator==(const Failure& a, const Failure& b) {

@@ -85,6 +85,7 @@ TEST(Errors, EveryCategoryHasAName) {
   EXPECT_EQ(to_string(Category::application), "application");
   EXPECT_EQ(to_string(Category::nondeterminism), "nondeterminism");
   EXPECT_EQ(to_string(Category::store), "store");
+  EXPECT_EQ(to_string(static_cast<Category>(99)), "unknown");
 }
 
 TEST(Encoding, RefusesIdsThatDoNotFit) {

@@ -168,7 +168,8 @@ class NullLogger final : public Logger {
 }  // namespace
 
 std::string_view to_string(LogLevel level) noexcept {
-  return kLevelNames.at(static_cast<std::size_t>(level));
+  const auto index = static_cast<std::size_t>(level);
+  return index < kLevelNames.size() ? kLevelNames[index] : "unknown";
 }
 
 std::shared_ptr<Logger> stderr_logger(LogLevel minimum, const Clock& clock) {

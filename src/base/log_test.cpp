@@ -218,6 +218,7 @@ TEST(LogLevel, HasNames) {
   EXPECT_EQ(to_string(LogLevel::debug), "debug");
   EXPECT_EQ(to_string(LogLevel::warn), "warn");
   EXPECT_EQ(to_string(LogLevel::off), "off");
+  EXPECT_EQ(to_string(static_cast<LogLevel>(99)), "unknown");
 }
 
 }  // namespace

@@ -151,12 +151,12 @@ std::vector<Run> Client::start_all(std::string_view orchestration, const std::ve
 }
 
 Run Client::run(std::string_view id) const {
-  const auto view = core_->call([&] { return core_->store().find(id); });
+  const store::InstanceView view = core_->find(id);
   return {core_, view.instance, view.key};
 }
 
 Run Client::run_of(std::string_view orchestration, std::string_view id) const {
-  const auto view = core_->call([&] { return core_->store().find(id); });
+  const store::InstanceView view = core_->find(id);
   if (view.code.name != orchestration) {
     throw ClientError(ClientError::Kind::conflict, "instance '" + view.instance + "' runs '" +
                                                        view.code.name + "', not '" +
@@ -214,7 +214,7 @@ void refuse_awaited_child(detail::ClientCore& core, const store::InstanceView& v
 }  // namespace
 
 void Client::delete_instance(std::string_view id, DeleteOptions options) const {
-  const store::InstanceView view = core_->call([&] { return core_->store().find(id); });
+  const store::InstanceView view = core_->find(id);
   if (options.force) refuse_awaited_child(*core_, view);
   // The second time it is another life's id, or nobody's: then the first one's answer was lost.
   bool in_doubt = false;
@@ -227,11 +227,13 @@ void Client::delete_instance(std::string_view id, DeleteOptions options) const {
 }
 
 bool Client::prune_execution(std::string_view id, ExecutionNumber execution) const {
-  return core_->call([&] { return core_->store().prune_execution(id, execution); });
+  const std::string checked = detail::checked_name("an instance", id);
+  return core_->call([&] { return core_->store().prune_execution(checked, execution); });
 }
 
 std::uint64_t Client::prune_executions(std::string_view id, std::uint64_t keep) const {
-  return core_->call([&] { return core_->store().prune_executions(id, keep); });
+  const std::string checked = detail::checked_name("an instance", id);
+  return core_->call([&] { return core_->store().prune_executions(checked, keep); });
 }
 
 std::vector<QueueInfo> Client::queues() const {
@@ -249,8 +251,10 @@ std::vector<QueueInfo> Client::queues() const {
 }
 
 RunPage Client::list(const ListFilter& filter) const {
-  if (filter.limit == 0)
-    throw ClientError(ClientError::Kind::invalid, "ListFilter::limit is 0, and has to be above");
+  detail::ClientCore::check_limit(filter.limit);
+  for (const std::string* const name : {&filter.orchestration, &filter.version, &filter.prefix}) {
+    if (!name->empty()) static_cast<void>(detail::checked_name("what a list is of", *name));
+  }
   store::InstanceFilter wanted{.statuses = {filter.statuses.begin(), filter.statuses.end()},
                                .orchestration = filter.orchestration,
                                .version = filter.version,

@@ -5,6 +5,7 @@
 #include "client/watcher.hpp"
 
 #include <holdfast/client.hpp>
+#include <holdfast/detail/names.hpp>
 #include <holdfast/random.hpp>
 #include <holdfast/store.hpp>
 
@@ -51,8 +52,16 @@ class ClientCore {
     }
   }
 
+  /// The instance of an id. Throws ClientError (not_found), and Error (invalid_name) for what can't be an id.
+  store::InstanceView find(std::string_view id) {
+    const std::string checked = checked_name("an instance", id);
+    return call([&] { return store_->find(checked); });
+  }
   /// Throws ClientError (invalid) when it is larger than this client may send.
   void check_size(const std::string& what, const Payload& payload) const;
+  /// Throws ClientError (invalid) for a page that is to hold nothing: whoever turns pages until a short one
+  /// comes would never end.
+  static void check_limit(std::size_t limit);
   /// What the contract says of instances, for users.
   std::vector<RunInfo> to_infos(std::span<const store::InstanceView> views) {
     return call([&] { return detail::to_infos(*store_, views); });

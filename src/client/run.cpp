@@ -46,6 +46,11 @@ void ClientCore::check_size(const std::string& what, const Payload& payload) con
   throw ClientError(ClientError::Kind::invalid, payload_too_large(what, payload.bytes.size(), limit).message);
 }
 
+void ClientCore::check_limit(std::size_t limit) {
+  if (limit == 0)
+    throw ClientError(ClientError::Kind::invalid, "a page's limit is 0, and must be above zero");
+}
+
 RequestId ClientCore::new_request(std::string_view what, std::string_view target, std::string_view name) {
   if (auto* const activity = client::CallingActivity::current())
     return activity->next_request(what, target, name);

@@ -71,6 +71,7 @@ std::vector<SessionInfo> Client::list_sessions(std::string_view after, std::size
 
 std::vector<SessionInfo> Client::list_sessions(const SessionFilter& filter) const {
   check_id_if_any(filter.after);
+  detail::ClientCore::check_limit(filter.limit);
   if (filter.owner) static_cast<void>(detail::checked_name("a node", *filter.owner));
   if (filter.queue && !filter.queue->empty())
     static_cast<void>(detail::checked_name("a queue", *filter.queue));
@@ -103,6 +104,7 @@ std::optional<Payload> Client::read_saved_state(std::string_view id, std::string
 std::vector<SessionLogEntry> Client::session_log(std::string_view id, std::uint64_t after,
                                                  std::size_t limit) const {
   check_id_if_any(id);
+  detail::ClientCore::check_limit(limit);
   return core_->call([&] { return core_->store().session_log(id, after, limit); });
 }
 

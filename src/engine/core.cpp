@@ -70,7 +70,10 @@ Result<std::optional<Payload>> read_found(const OpState& state) {
 }
 
 void free_state(OpState* state) noexcept {
-  if (state->task) state->task.destroy();
+  if (state->task) {
+    if (state->failed && !state->told) state->core->never_told(state->task_promise->error);
+    state->task.destroy();
+  }
   delete state;
 }
 
@@ -131,7 +134,7 @@ bool Core::wait(Wait& wait, std::coroutine_handle<> frame, PromiseBase& promise)
   if (stopped_) return true;
   if (interrupts(promise)) {
     wait.waiter.interrupted = true;
-    return stopped_;
+    return is_over();
   }
   if (wait.state->ready()) return false;
   wait.waiter.suspend(frame, promise);
@@ -144,7 +147,7 @@ bool Core::start_and_wait(Described& described, Wait& wait, std::coroutine_handl
   if (stopped_) return true;
   if (interrupts(promise)) {
     wait.waiter.interrupted = true;
-    return stopped_;
+    return is_over();
   }
   wait.state = start(std::move(described), StartedFor::a_wait);
   if (stopped_) return true;

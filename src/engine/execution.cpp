@@ -249,7 +249,8 @@ void Execution::release(OpState* state) noexcept {
   if (state->task && !state->ready()) drop_frame(*state);
   if (open) {
     remove_open(*state);
-    if (!teardown_) cancel(*state, history::CancelReason::dropped);
+    using enum history::CancelReason;
+    if (!teardown_) cancel(*state, drops_code_ ? execution_cancelled : dropped);
   }
   if (state->borrowers > 0 && !state->ready() && !stopped()) fail(*state, dropped_future());
   leave(state);
@@ -282,7 +283,9 @@ std::string Execution::send_off(detail::Described described) {
 void Execution::continue_as_new(std::string_view version, Payload input) {
   if (stopped()) return;
   std::string next = version.empty() ? version_ : detail::checked_version(version);
-  if (auto refused = over_payload_limit("the input of continue-as-new", input.bytes.size())) {
+  if (auto not_undone = untold_failure()) {
+    end_ = history::ExecutionFailed{*std::move(not_undone)};
+  } else if (auto refused = over_payload_limit("the input of continue-as-new", input.bytes.size())) {
     end_ = history::ExecutionFailed{*std::move(refused)};
   } else {
     end_ = history::ContinuedAsNew{std::move(next), std::move(input)};
@@ -290,10 +293,7 @@ void Execution::continue_as_new(std::string_view version, Payload input) {
   stop();
 }
 
-void Execution::too_many_interruptions() {
-  end_ = history::ExecutionCancelled{*cancel_request_};
-  stop();
-}
+void Execution::too_many_interruptions() { give_up(); }
 
 std::uint64_t Execution::random() {
   refuse_in_effect("a random number was drawn");
@@ -421,14 +421,34 @@ bool Execution::drop_left_tasks() {
   return true;
 }
 
+// Code that was given up is dropped as a whole, once nothing of it is running.
+bool Execution::drop_code() {
+  if (!given_up() || !root_.frame) return false;
+  drops_code_ = true;
+  {
+    const detail::Dropping dropping(*this);
+    std::exchange(root_.frame, nullptr).destroy();
+    for (OpState* task : std::exchange(detached_tasks_, {})) release(task);
+  }
+  drops_code_ = false;
+  return true;
+}
+
 // Resumes what is ready until the code waits, and notes its end.
 void Execution::run_code() {
   do {
     run_ready();
-  } while (!stopped() && (free_finished_tasks() || drop_left_tasks() || end_undoing()));
-  if (end_ || !root_.frame || !root_.frame.done() || undoing()) return;
+  } while (!stopped() && (drop_code() || free_finished_tasks() || drop_left_tasks() || end_undoing()));
+  const bool returned = root_.frame && root_.frame.done();
+  if (end_ || !(returned || given_up()) || undoing()) return;
   stop();
-  end_ = end_of_code();
+  end_ = given_up() ? end_of_given_up() : end_of_code();
+}
+
+End Execution::end_of_given_up() const {
+  const std::optional<Failure> not_undone = untold_failure();
+  if (!not_undone) return history::ExecutionCancelled{*cancel_request_};
+  return history::ExecutionCancelled{detail::with_last_cause(*cancel_request_, *not_undone)};
 }
 
 End Execution::end_of_code() {

@@ -136,7 +136,9 @@ class Execution final : private detail::Core {
   void run_code();
   bool free_finished_tasks();
   bool drop_left_tasks();
+  bool drop_code();
   [[nodiscard]] End end_of_code();
+  [[nodiscard]] End end_of_given_up() const;
   void close_turn();
   void remove_open(detail::OpState& state) noexcept;
   void cancel(const detail::OpState& state, history::CancelReason reason);
@@ -191,6 +193,7 @@ class Execution final : private detail::Core {
   std::uint64_t values_bytes_ = 0;
   std::vector<Cancel> cancels_;  // of this turn
   bool turn_closed_ = false;
+  bool drops_code_ = false;  // since it was given up
   detail::Rare<End> end_;
 
   // While a turn runs, one of these is set.

@@ -55,7 +55,7 @@ bool Join::suspend(std::coroutine_handle<> frame, PromiseBase& promise) {
   }
   if (satisfied()) {
     interrupted_ = core.interrupts(promise);
-    return core.stopped();
+    return interrupted_ ? core.is_over() : core.stopped();
   }
   waiter_.suspend(frame, promise);
   arms_ = std::make_unique<Arm[]>(parts_.size());
@@ -98,7 +98,8 @@ std::vector<Undoing*> Join::drop_rest() const {
 void Join::throw_not_undone(const Failure& why) const {
   const std::optional<std::size_t> part = decided();
   if (!part || !failed(*part)) throw_failure(not_undone(why));
-  const OpState& state = *parts_[*part].state;
+  OpState& state = *parts_[*part].state;
+  state.told = true;
   Failure first = state.task ? failure_of(state.task_promise->error) : *state.failure;
   throw_failure(with_last_cause(std::move(first), not_undone(why)));
 }

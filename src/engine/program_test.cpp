@@ -235,7 +235,8 @@ Task<std::string> run_part(Scope outer, std::shared_ptr<Env> env, const Node& no
 Task<std::string> part(Scope s, const Node& node) { return run_part(s, s.env->shared_from_this(), node); }
 
 void check_shield(Scope s, const Failure& failure) {
-  if (s.shielded && is_request(failure)) s.env->broken("a request to cancel came into a shield");
+  if (s.shielded && !s.env->trace.shared && is_request(failure))
+    s.env->broken("a request to cancel came into a shield");
 }
 
 // What was started inside of a shield is not reached by a request to cancel.
@@ -321,7 +322,6 @@ Task<std::string> stubborn(Scope s, const Node& node) {
       co_return co_await std::move(op);
     } catch (const Cancelled&) {
       if (i < 3) s.env->note("  stubborn");
-      s.env->trace.stubborn = i >= 3;
     }
   }
   s.env->broken("the limit of interruptions did not end the turn");

@@ -124,7 +124,6 @@ struct Trace {
   int open_waits = 0;      ///< awaits of operations that a request to cancel has to end
   bool shared = false;     ///< code in a shield waited for what may have been started outside of it
   bool continues = false;  ///< as new: what code does after that has no effect
-  bool stubborn = false;   ///< code caught so many cancellations that the engine ends it where it stands
   std::vector<bool>
       sagas{};  ///< by their numbers, whether they need not be undone: their steps came to their end
 };

@@ -317,6 +317,40 @@ TEST(DroppedSaga, OfADetachedTaskIsUndoneBeforeTheExecutionEnds) {
   EXPECT_EQ(result_of<std::string>(trips.driver.last), "returned");
 }
 
+// It has ended by itself, and what it threw is in a Future that nobody reads.
+TEST(DroppedSaga, FailsTheExecutionWhenItEndedUndetectedAndCouldNotBeUndone) {
+  for (auto* const code : {drops, leaves_detached}) {
+    Trips trips(code);
+    trips.done("hotel");
+    EXPECT_EQ(trips.failed("car"), "cancel_car");
+    EXPECT_EQ(trips.failed("cancel_car"), "cancel_hotel");
+    trips.driver.forget_frames();
+    trips.done("cancel_hotel");
+    if (trips.raised("enough") == "apologise") trips.done("apologise");
+    const Failure failure = failure_of_end(trips);
+    EXPECT_EQ(failure.type, "not_undone");
+    ASSERT_NE(failure.cause, nullptr);
+    EXPECT_EQ(failure.cause->type, "cancel_car_failed");
+  }
+}
+
+Task<std::string> reads(Context& ctx) {
+  const auto trip = ctx.start(run_saga(ctx, book, ""));
+  co_await ctx.event<int>("enough");
+  const Result<std::string> outcome = co_await trip.result();
+  co_return outcome ? "booked" : outcome.error().type;
+}
+
+TEST(DroppedSaga, IsNotDroppedWhenItsFutureIsRead) {
+  Trips trips(reads);
+  trips.done("hotel");
+  trips.failed("car");
+  trips.failed("cancel_car");
+  trips.done("cancel_hotel");
+  trips.raised("enough");
+  EXPECT_EQ(result_of<std::string>(trips.driver.last), "car_failed");
+}
+
 Task<> unwinds(Context& ctx) {
   const auto trip = ctx.start(run_saga(ctx, book, ""));
   co_await ctx.activity<void>("passport");
@@ -352,6 +386,67 @@ TEST(DroppedSaga, IsUndoneBeforeTheExecutionContinuesAsNew) {
   trips.driver.forget_frames();
   trips.done("cancel_hotel");
   EXPECT_NE(end_of<history::ContinuedAsNew>(trips.driver.last), nullptr);
+}
+
+TEST(DroppedSaga, DoesNotLetTheExecutionContinueAsNewWhenItCouldNotBeUndone) {
+  Trips trips(goes_on);
+  trips.done("hotel");
+  trips.raised("enough");
+  trips.failed("cancel_car");
+  trips.driver.forget_frames();
+  trips.done("cancel_hotel");
+  EXPECT_EQ(failure_of_end(trips).type, "not_undone");
+}
+
+// ---- code that is given up ----------------------------------------------------------------------
+
+Task<> swallows(Context& ctx) {
+  for (;;) {
+    try {
+      co_await ctx.sleep(1h);
+    } catch (const Cancelled&) {
+    }
+  }
+}
+Task<> beside_one_that_swallows(Context& ctx) { co_await when_all(run_saga(ctx, book, ""), swallows(ctx)); }
+Task<> detached_beside_one_that_swallows(Context& ctx) {
+  ctx.start(run_saga(ctx, book, "")).detach();
+  co_await swallows(ctx);
+}
+Task<std::string> books_and_swallows(Context& ctx, Saga& saga, std::string where) {
+  saga.undo_with("cancel_hotel" + where);
+  co_await ctx.activity<void>("hotel" + where);
+  saga.undo_with("cancel_car" + where);
+  co_await swallows(ctx);
+  co_return "never";
+}
+Task<> swallows_inside(Context& ctx) { co_await run_saga(ctx, books_and_swallows, ""); }
+
+TEST(DroppedSaga, IsUndoneWhenTheCodeIsGivenUp) {
+  for (auto* const code : {beside_one_that_swallows, detached_beside_one_that_swallows, swallows_inside}) {
+    Trips trips(code);
+    trips.done("hotel");
+    const std::string first = trips.cancelled();
+    EXPECT_TRUE(first == "!car, cancel_car" || first == "cancel_car") << first;
+    EXPECT_FALSE(trips.ended());
+    trips.driver.forget_frames();
+    EXPECT_EQ(trips.done("cancel_car"), "cancel_hotel");
+    trips.done("cancel_hotel");
+    EXPECT_NE(end_of<history::ExecutionCancelled>(trips.driver.last), nullptr);
+  }
+}
+
+TEST(DroppedSaga, ThatCouldNotBeUndoneIsToldWhenTheCodeIsGivenUp) {
+  Trips trips(beside_one_that_swallows);
+  trips.done("hotel");
+  trips.cancelled();
+  trips.failed("cancel_car");
+  trips.done("cancel_hotel");
+  const auto* const cancelled = end_of<history::ExecutionCancelled>(trips.driver.last);
+  ASSERT_NE(cancelled, nullptr);
+  EXPECT_EQ(cancelled->failure.type, "cancel_requested");
+  ASSERT_NE(cancelled->failure.cause, nullptr);
+  EXPECT_EQ(cancelled->failure.cause->type, "not_undone");
 }
 
 Task<> never_ends(Context& ctx, Saga& saga) {

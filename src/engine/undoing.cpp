@@ -12,8 +12,12 @@ namespace holdfast::detail {
 
 // ---- failures -----------------------------------------------------------------------------------
 
+namespace {
+constexpr const char* kNotUndone = "not_undone";
+}
+
 Failure not_undone(Failure why) {
-  return {.type = "not_undone",
+  return {.type = kNotUndone,
           .message = "a step of the saga could not be undone",
           .cause = std::make_shared<const Failure>(std::move(why))};
 }
@@ -87,7 +91,8 @@ Result<void> Undone::tell() {
 
 struct Core::Undoings {
   std::list<Undoing> list;
-  LinkList<Waiter> until_all;  // resumed when nothing is left to undo
+  LinkList<Waiter> until_all;      // resumed when nothing is left to undo
+  std::optional<Failure> unheard;  // the first that a task ended with which nobody looked at
 };
 
 Core::Core() = default;
@@ -131,8 +136,17 @@ bool Core::end_undoing() {
 
 void Core::forget_undoings() noexcept { undoings_.reset(); }
 
+void Core::never_told(const std::exception_ptr& error) noexcept {
+  if (teardown_ || !undoings_ || undoings_->unheard) return;
+  const Failure failure = failure_of(error);
+  for (const Failure* cause = &failure; cause != nullptr; cause = cause->cause.get()) {
+    if (cause->type == kNotUndone) undoings_->unheard = *cause;
+  }
+}
+
 std::optional<Failure> Core::untold_failure() const {
   if (!undoings_) return std::nullopt;
+  if (undoings_->unheard) return undoings_->unheard;
   for (const Undoing& undoing : undoings_->list) {
     if (undoing.state.failed && !undoing.told)
       return not_undone(failure_of(undoing.state.task_promise->error));

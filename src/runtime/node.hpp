@@ -19,6 +19,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace holdfast::runtime {
@@ -56,6 +57,10 @@ class Node {
   [[nodiscard]] bool idle() const;
   /// Whether it holds sessions that nobody else may have, and that the store won't let go.
   [[nodiscard]] bool has_unmovable_sessions() const { return sessions_.has_unmovable(); }
+  /// The session as this worker has it in memory, if it does.
+  [[nodiscard]] std::optional<store::SessionHold> session(std::string_view id) const {
+    return sessions_.find(id);
+  }
   /// Not quiet, but will be without anybody's help, as far as this one goes: see ActivityDesk.
   [[nodiscard]] bool settling() const { return desk_.settling(!worker_.store->is_shut()); }
   [[nodiscard]] std::size_t slots_in_use() const { return desk_.slots_in_use(); }

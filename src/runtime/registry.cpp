@@ -39,8 +39,20 @@ bool older_version(std::string_view a, std::string_view b) {
   return false;
 }
 
+namespace {
+
+void refuse_null(std::string_view kind, std::string_view name, bool there) {
+  if (there) return;
+  throw std::invalid_argument("holdfast: the function of " + std::string(kind) + " '" + std::string(name) +
+                              "' is a null pointer");
+}
+
+}  // namespace
+
 void Registry::add_activity(std::string_view name, ActivityPointer code) {
-  if (!activities_.try_emplace(detail::checked_name("an activity", name), std::move(code)).second) {
+  std::string checked = detail::checked_name("an activity", name);
+  refuse_null("activity", name, code != nullptr);
+  if (!activities_.try_emplace(std::move(checked), std::move(code)).second) {
     throw std::logic_error("activity '" + std::string(name) + "' is registered twice");
   }
 }
@@ -48,6 +60,7 @@ void Registry::add_activity(std::string_view name, ActivityPointer code) {
 void Registry::add_orchestration(std::string_view name, std::string_view version, OrchestrationPointer code) {
   store::CodeVersion key{detail::checked_name("an orchestration", name),
                          detail::checked_name("a version", version)};
+  refuse_null("orchestration", name, code != nullptr);
   if (!orchestrations_.try_emplace(std::move(key), std::move(code)).second) {
     throw std::logic_error("orchestration '" + std::string(name) + "' version " + std::string(version) +
                            " is registered twice");

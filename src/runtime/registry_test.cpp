@@ -34,6 +34,15 @@ TEST(Registry, NamesAreChecked) {
   EXPECT_THROW(registry.add_orchestration("a\nb", "1", nullptr), Error);
 }
 
+TEST(Registry, AFunctionIsThere) {
+  Registry registry;
+  Task<int> (*const no_orchestration)(Context&) = nullptr;
+  int (*const no_activity)(ActivityContext&) = nullptr;
+  EXPECT_THROW(registry.add_orchestration("order", "1", detail::make_orchestration(no_orchestration)),
+               std::invalid_argument);
+  EXPECT_THROW(registry.add_activity("charge", detail::make_activity(no_activity)), std::invalid_argument);
+}
+
 TEST(Registry, UnknownCodeIsNull) {
   const Registry registry;
   EXPECT_EQ(registry.activity("nothing"), nullptr);

@@ -33,9 +33,16 @@ StopSignal::StopSignal() {
   sigemptyset(&rings.sa_mask);
   sigaction(SIGINT, &rings, &on_interrupt_);
   sigaction(SIGTERM, &rings, &on_terminate_);
+  // Whoever started this process may have blocked them for all of its threads.
+  sigset_t both{};
+  sigemptyset(&both);
+  sigaddset(&both, SIGINT);
+  sigaddset(&both, SIGTERM);
+  pthread_sigmask(SIG_UNBLOCK, &both, &blocked_);
 }
 
 StopSignal::~StopSignal() {
+  pthread_sigmask(SIG_SETMASK, &blocked_, nullptr);
   sigaction(SIGINT, &on_interrupt_, nullptr);
   sigaction(SIGTERM, &on_terminate_, nullptr);
   taken = false;

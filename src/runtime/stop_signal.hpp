@@ -5,8 +5,9 @@
 
 namespace holdfast::runtime {
 
-/// While it lives the two signals ring a bell, whichever thread they meet; then they do again what they did
-/// before. One at a time in a process: the constructor throws std::logic_error when there is another.
+/// While it lives the two signals ring a bell, whichever thread they meet; the thread that made it, which
+/// also destroys it, lets them come. Then they do again what they did before. One at a time in a process: the
+/// constructor throws std::logic_error when there is another.
 class StopSignal {
  public:
   StopSignal();
@@ -20,6 +21,7 @@ class StopSignal {
  private:
   struct sigaction on_interrupt_{};
   struct sigaction on_terminate_{};
+  sigset_t blocked_{};  // in this thread, before
 };
 
 }  // namespace holdfast::runtime

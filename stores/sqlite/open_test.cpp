@@ -243,6 +243,17 @@ TEST(SqliteOpen, RefusesAFileThatIsNoDatabase) {
   EXPECT_EQ(refused(folder, folder / "folder").kind, Kind::not_a_store);
 }
 
+TEST(SqliteOpen, RefusesAPathThatWouldBeCut) {
+  const TemporaryFolder folder;
+  try {
+    sqlite((folder / "a") + std::string("\0b.db", 5));
+    FAIL();
+  } catch (const StoreOpenError& error) {
+    EXPECT_EQ(error.kind(), Kind::invalid);
+  }
+  EXPECT_FALSE(fs::exists(folder / "a"));
+}
+
 TEST(SqliteOpen, RefusesAFileThatIsCutOff) {
   for (const std::uintmax_t size : {200U, 1000U, 4096U, 8192U, 50'000U}) {
     const TemporaryFolder folder;

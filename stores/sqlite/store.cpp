@@ -459,6 +459,9 @@ std::string_view to_string(Durability durability) noexcept { return detail::enum
 
 std::shared_ptr<Store> sqlite(const std::string& path, SqliteOptions options) {
   store::check_namespace(options.ns);
+  if (path.find('\0') != std::string::npos)
+    throw StoreOpenError(StoreOpenError::Kind::invalid,
+                         "the path has a byte of zero in it, where SQLite would cut it");
   try {
     return std::make_shared<sqlite_store::SqliteStore>(path, std::move(options));
   } catch (const sqlite_store::SqlError& error) {

@@ -14,6 +14,8 @@ using namespace std::chrono_literals;
 
 // Enough for a thread that has something to do to get its turn among all others.
 constexpr Duration kPromptly = 10s;
+// The same for one that acts on news: less than it takes until a renewal says the same.
+constexpr Duration kNewsComes = 3s;
 
 std::string name_of(const ActivityContext& ctx) {
   return "activity " + to_string(ctx.activity_id()) + " (" + ctx.name() + ") of execution " +
@@ -64,8 +66,14 @@ ActivityWatch::Code ActivityWatch::watched(Code code, Finder process) {
 }
 
 void ActivityWatch::comes_to_its_end(const Process& process, const ActivityContext& ctx, BootTime deadline) {
+  witness_.ends(ctx);
   if (ctx.stop_token().stop_requested()) return;
   check_told(process, ctx, deadline, "its timeout");
+  if (const auto taken_away = witness_.taken_away_at(ctx);
+      taken_away &&
+      after(std::max(*taken_away, process.acts_on_news_since()), kNewsComes) < clock_.boot_now())
+    broken_(name_of(ctx) + " goes on in " + process.name() +
+            " though it is not wanted any more, and was not asked to stop");
   if (const auto lease = witness_.lease_of(ctx)) check_told(process, ctx, *lease, "its lease");
   const Ran ran{process.number(), ctx.delivery()};
   const auto [before, first] =

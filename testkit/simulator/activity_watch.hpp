@@ -27,7 +27,7 @@ class ActivityWatch {
   /// The process, or null when it is gone.
   using Finder = std::function<const Process*()>;
 
-  ActivityWatch(const Clock& clock, const Witness& witness, std::function<void(std::string)> broken)
+  ActivityWatch(const Clock& clock, Witness& witness, std::function<void(std::string)> broken)
       : clock_(clock), witness_(witness), broken_(std::move(broken)) {}
 
   /// The same code as one process runs it. The watch outlives it.
@@ -45,7 +45,7 @@ class ActivityWatch {
   void check_told(const Process& process, const ActivityContext& ctx, BootTime limit, std::string_view which);
 
   const Clock& clock_;
-  const Witness& witness_;
+  Witness& witness_;
   std::function<void(std::string)> broken_;
   std::map<Attempt, Ran> ran_;  // those that were not asked to stop
 };

@@ -228,6 +228,7 @@ StoreResult<store::FetchedActivities> FaultyStore::fetch_activities(const store:
 
 std::vector<StoreResult<void>> FaultyStore::finish_activities(
     std::span<const store::ActivityResult> results) {
+  for (const store::ActivityResult& result : results) guard_.witness().answering(result);
   return each(
       "finish activities", results, [&](auto reached) { return inner_->finish_activities(reached); },
       [&](std::size_t i, const StoreResult<void>& answer) {

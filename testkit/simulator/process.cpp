@@ -15,6 +15,8 @@ using namespace std::chrono_literals;
 constexpr Duration kFloor = 1s;
 // A thread that was run so often in a row, did nothing and wants to be run at once, never sleeps.
 constexpr int kIdleRuns = 50;
+// A step that takes longer has waited for a call that hangs: its own, or one that was made inside of it.
+constexpr Duration kLongStep = 1s;
 // A worker that was asked to leave and has nothing to do is gone by then, while nothing goes wrong: longer
 // than any of its pauses between two tries, and far below the lease of an activity.
 constexpr Duration kTimeToLeave = 3s;
@@ -185,7 +187,12 @@ std::optional<std::string> Process::run_step(Thread& thread) {
   if (std::exchange(thread.asleep, false)) pokes_[static_cast<std::size_t>(thread.step)] = 0;
   thread.running = true;
   const std::uint64_t calls_before = setup_.store->calls();
+  const BootTime began = now();
+  const BootTime acted_since = acts_on_news_since_;
+  if (thread.step == runtime::Step::keep) acts_on_news_since_ = BootTime::max();
   const runtime::Progress progress = node_.run(thread.step);
+  if (thread.step == runtime::Step::keep)
+    acts_on_news_since_ = now() - began > kLongStep ? now() : acted_since;
   thread.running = false;
   thread.ended = progress.came_back;
   // Each that is stuck is replaced, also when it has come back in the meantime: then its thread ends.
@@ -239,7 +246,8 @@ void Process::finish_unheard(std::size_t count) {
 }
 
 void Process::drain(BootTime deadline) {
-  if (leaving_ != Leaving::no) return;
+  const bool starts = !listener_;  // stop() does nothing yet
+  if (starts || leaving_ != Leaving::no) return;
   leaving_ = Leaving::finishing;
   leave_by_ = deadline;
   busy_at_ = now();

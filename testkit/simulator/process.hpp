@@ -85,6 +85,9 @@ class Process {
   [[nodiscard]] BootTime paused_until() const noexcept { return paused_until_; }
   /// When it stood still last, the end of that.
   [[nodiscard]] BootTime came_back_at() const noexcept { return came_back_at_; }
+  /// From when on it acts on news: after the last step of the thread that does so which took long, since a
+  /// call to the store did. max() while a step of that thread is under way.
+  [[nodiscard]] BootTime acts_on_news_since() const noexcept { return acts_on_news_since_; }
   /// Whether its threads run.
   [[nodiscard]] bool is_at_work() const noexcept { return !is_dead() && leaving_ != Leaving::left; }
   /// It dies: the store no longer hears of it. Destroy it once it is not in use.
@@ -113,6 +116,8 @@ class Process {
   /// still here: it waits for others.
   [[nodiscard]] bool lingers(BootTime since) const;
   [[nodiscard]] bool has_left() const noexcept { return leaving_ == Leaving::left && executor_.empty(); }
+  /// Whether it has this session in its memory.
+  [[nodiscard]] bool holds(const store::SessionHold& hold) const { return node_.session(hold.id) == hold; }
   /// Slots that are taken though no code runs any more: none, once it has left.
   [[nodiscard]] std::size_t slots_lost() const { return node_.slots_in_use(); }
   /// Whether one of its threads is in the middle of something.
@@ -154,6 +159,7 @@ class Process {
   BootTime floor_at_ = kLongAgo;
   BootTime paused_until_ = kLongAgo;
   BootTime came_back_at_ = kLongAgo;
+  BootTime acts_on_news_since_ = kLongAgo;
   Leaving leaving_ = Leaving::no;
   BootTime leave_by_ = kLongAgo;
   BootTime busy_at_ = kLongAgo;  // while it leaves: when it had something to do last

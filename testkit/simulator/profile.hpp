@@ -6,6 +6,7 @@
 #include <holdfast/options.hpp>
 #include <holdfast/testing/simulator.hpp>
 
+#include <chrono>
 #include <cstdint>
 
 namespace holdfast::simulator {
@@ -44,6 +45,16 @@ struct Profile {
   /// Besides, the store refuses nothing and no answer is lost: whoever is asked to leave can.
   [[nodiscard]] bool lets_leave() const noexcept {
     return keeps_going() && fail_before_in == 0 && lose_answer_in == 0 && refuse_item_in == 0;
+  }
+  /// Nobody stands still, the store does what it is asked to, if late, and news arrives: whoever has locked
+  /// something hears when it is taken away.
+  [[nodiscard]] bool tells_in_time() const noexcept {
+    return pause_every == never && replace_every == never && outage_every == never && lose_wake_in == 0 &&
+           fail_before_in == 0 && lose_answer_in == 0 && refuse_item_in == 0;
+  }
+  /// Nobody stands still, and calls are short and not made inside of others: whoever has an answer gives it.
+  [[nodiscard]] bool answers_at_once() const noexcept {
+    return keeps_going() && interleave_in == 0 && latency <= std::chrono::microseconds(500);
   }
   /// Nobody stands still or dies, and no answer is lost: whoever has locked something gives it back.
   [[nodiscard]] bool loses_no_locks() const noexcept {

@@ -25,6 +25,9 @@ inline constexpr bool waits_for_outcome =
 
 // No call takes so long, not even one in whose middle others make theirs.
 constexpr Duration kLongLease = 2s;
+// Enough for a thread that has something to do to get its turn among all others, where calls take no time to
+// speak of; and less than the pauses between tries of what fails again and again.
+constexpr Duration kPromptAnswer = 300ms;
 // For how long an instance may have messages in the hands of one worker: a turn that blocks has its limit.
 constexpr Duration kPatience = 30s;
 
@@ -124,9 +127,10 @@ void Witness::take(Instance& instance, const store::TurnRequest& request, const 
 
 void Witness::committed(const store::CommitRequest& request, const store::TurnCommit& commit,
                         const StoreResult<store::Committed>& answer) {
+  Instance& instance = this->instance(commit.key);
+  check_completions(instance, commit);
   if (!answer) return;
   ++turns_;
-  Instance& instance = this->instance(commit.key);
   if (!instance.lock || instance.lock->token != commit.token)
     broken("a turn of " + name(commit.key) + " was committed with the stale lock " + in_words(commit.token));
   if (instance.stamp != commit.expected)
@@ -142,7 +146,7 @@ void Witness::committed(const store::CommitRequest& request, const store::TurnCo
     end_activity(id);
   }
   for (const store::CancelledActivity& cancelled : commit.cancelled)
-    end_activity({commit.key, commit.execution, cancelled.event});
+    take_away({commit.key, commit.execution, cancelled.event});
   schedule(request, commit, *answer);
   if (!commit.starts.empty()) ++changes_;
   const bool ends = std::holds_alternative<store::InstanceEnd>(commit.end);
@@ -158,6 +162,19 @@ void Witness::committed(const store::CommitRequest& request, const store::TurnCo
     }
   }
   if (ends || !commit.keep_lock) instance.lock.reset();
+}
+
+// Whoever knows all of its history knows which operations are open. A commit that names the end of another
+// one is refused as a whole, and its turn is lost.
+void Witness::check_completions(const Instance& instance, const store::TurnCommit& commit) {
+  const bool knows_all = instance.lock && instance.lock->token == commit.token &&
+                         instance.stamp == commit.expected && instance.execution == commit.execution;
+  if (!knows_all) return;
+  for (const store::LocalCompletion& completion : commit.completed) {
+    if (!instance.open.contains(completion.event))
+      broken("a turn of " + name(commit.key) + " names the end of operation " + to_string(completion.event) +
+             ", which is not open");
+  }
 }
 
 void Witness::consume(InstanceKey key, Instance& instance, const store::TurnCommit& commit) {
@@ -304,7 +321,8 @@ Witness::HandOuts Witness::hand_outs_of(const ActivityContext& running) const {
     if (instance.id != running.instance() || activity == activities_.end()) continue;
     const std::vector<HandOut>& all = activity->second.hand_outs;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      if (all[i].attempt == running.attempt() && all[i].delivery == running.delivery()) found = {all, i};
+      if (all[i].attempt == running.attempt() && all[i].delivery == running.delivery())
+        found = {activity->first, all, i};
     }
   }
   return found;
@@ -312,7 +330,7 @@ Witness::HandOuts Witness::hand_outs_of(const ActivityContext& running) const {
 
 // What the same worker takes again once its lease is over goes on there under the new lock.
 std::optional<BootTime> Witness::lease_of(const ActivityContext& running) const {
-  const auto [all, place] = hand_outs_of(running);
+  const auto [id, all, place] = hand_outs_of(running);
   std::optional<BootTime> until;
   for (std::size_t i = place; i < all.size(); ++i) {
     if (all[i].worker == all[place].worker) until = std::max(until.value_or(kLongAgo), all[i].until);
@@ -321,11 +339,43 @@ std::optional<BootTime> Witness::lease_of(const ActivityContext& running) const 
 }
 
 bool Witness::was_taken_again(const ActivityContext& running) const {
-  const auto [all, place] = hand_outs_of(running);
+  const auto [id, all, place] = hand_outs_of(running);
   if (place == 0) return false;
   const HandOut& before = all[place - 1];
   return before.worker == all[place].worker && before.attempt == running.attempt() &&
          before.delivery + 1 == running.delivery();
+}
+
+std::optional<BootTime> Witness::taken_away_at(const ActivityContext& running) const {
+  const HandOuts found = hand_outs_of(running);
+  if (found.all.empty()) return std::nullopt;
+  const std::optional<BootTime> at = found.all[found.place].taken_away;
+  return at && *at >= news_since_ ? at : std::nullopt;
+}
+
+void Witness::ends(const ActivityContext& running) {
+  const HandOuts found = hand_outs_of(running);
+  if (!found.all.empty()) activities_[found.id].hand_outs[found.place].ended = clock_.boot_now();
+}
+
+// Only of those that are retried: how others have ended may go into a turn of their instance instead.
+void Witness::answering(const store::ActivityResult& result) {
+  const auto found = activities_.find(result.id);
+  if (found == activities_.end() || !found->second.lock || found->second.lock->token != result.token) return;
+  const auto ended = std::exchange(found->second.hand_outs.back().ended, std::nullopt);
+  if (!ended || *ended < prompt_answers_since_ || !std::holds_alternative<store::Retry>(result.result))
+    return;
+  if (clock_.boot_now() - *ended > kPromptAnswer)
+    broken("an attempt of " + name(result.id) +
+           " has failed, and its worker kept that to itself for a while");
+}
+
+// Whoever runs it is to be told.
+void Witness::take_away(const store::ActivityId& id) {
+  Activity& activity = activities_[id];
+  if (activity.lock && activity.lock->until > clock_.boot_now())
+    activity.hand_outs.back().taken_away = clock_.boot_now();
+  end_activity(id);
 }
 
 void Witness::end_activity(const store::ActivityId& id) {
@@ -337,7 +387,7 @@ void Witness::end_activity(const store::ActivityId& id) {
 void Witness::end_execution(InstanceKey key, ExecutionNumber execution) {
   for (auto it = activities_.lower_bound({key, execution, {}});
        it != activities_.end() && it->first.instance == key && it->first.execution == execution; ++it) {
-    end_activity(it->first);
+    take_away(it->first);
   }
 }
 
@@ -352,7 +402,7 @@ void Witness::started(const store::StartRequest& request, const StoreResult<stor
 void Witness::deleted(InstanceKey key) {
   for (auto it = activities_.lower_bound({key, {}, {}}); it != activities_.end() && it->first.instance == key;
        ++it) {
-    end_activity(it->first);
+    take_away(it->first);
   }
   Instance& instance = this->instance(key);
   instance.lock.reset();

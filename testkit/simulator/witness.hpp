@@ -53,6 +53,17 @@ class Witness {
   [[nodiscard]] std::optional<BootTime> lease_of(const ActivityContext& running) const;
   /// Whether the same worker had it right before, in the delivery before.
   [[nodiscard]] bool was_taken_again(const ActivityContext& running) const;
+  /// When it was taken away from the process that runs this code, which had it locked: nobody wants it any
+  /// more.
+  [[nodiscard]] std::optional<BootTime> taken_away_at(const ActivityContext& running) const;
+  /// The code of an activity comes to its end.
+  void ends(const ActivityContext& running);
+  /// A process is about to tell the store how an attempt has ended.
+  void answering(const store::ActivityResult& result);
+  /// From here on, workers hear at once of what was taken away from them.
+  void expect_news() { news_since_ = std::min(news_since_, clock_.boot_now()); }
+  /// From here on, the store hears at once of attempts that have failed: no answer waits for another.
+  void expect_prompt_answers() { prompt_answers_since_ = std::min(prompt_answers_since_, clock_.boot_now()); }
   /// From here on, whoever has locked something and lives gives it back: nobody waits for a lease to end.
   void expect_no_lapses() { no_lapses_since_ = std::min(no_lapses_since_, clock_.boot_now()); }
   /// A worker died or was taken for gone, and what it had locked waits.
@@ -100,6 +111,8 @@ class Witness {
     int delivery = 0;
     WorkerKey worker{};
     BootTime until = kLongAgo;
+    std::optional<BootTime> ended{};       ///< its code has, and nobody has answered for it yet
+    std::optional<BootTime> taken_away{};  ///< while it was locked
   };
   struct Activity {
     std::optional<Lock> lock{};
@@ -118,12 +131,14 @@ class Witness {
   [[nodiscard]] std::string name(const store::ActivityId& id) const;
   void take(Instance& instance, const store::TurnRequest& request, const store::LockedTurn& turn);
   void read_segment(InstanceKey key, Instance& instance, const store::TurnCommit& commit);
+  void check_completions(const Instance& instance, const store::TurnCommit& commit);
   void consume(InstanceKey key, Instance& instance, const store::TurnCommit& commit);
   void schedule(const store::CommitRequest& request, const store::TurnCommit& commit,
                 const store::Committed& answer);
   void hand_out(const store::LockedActivity& locked, const Lock& lock);
   /// Of the activity whose code this is; and the place of the last one that was what runs there.
   struct HandOuts {
+    store::ActivityId id{};
     std::span<const HandOut> all{};
     std::size_t place = 0;
   };
@@ -131,6 +146,7 @@ class Witness {
   template <class Rows>
   void check_given_back(LockToken token, const std::set<LockToken>& unanswered, const Rows& rows);
   void end_activity(const store::ActivityId& id);
+  void take_away(const store::ActivityId& id);
   void end_execution(InstanceKey key, ExecutionNumber execution);
 
   const Clock& clock_;
@@ -139,6 +155,8 @@ class Witness {
   std::map<store::ActivityId, Activity> activities_;
   BootTime no_lapses_since_ = BootTime::max();
   BootTime progress_since_ = BootTime::max();
+  BootTime news_since_ = BootTime::max();
+  BootTime prompt_answers_since_ = BootTime::max();
   std::uint64_t changes_ = 0;
   std::uint64_t turns_ = 0;
 };

@@ -151,6 +151,27 @@ TEST_F(WitnessTest, SeesACompletionOfWhatIsNotOpen) {
   EXPECT_TRUE(complained("is not open"));
 }
 
+TEST_F(WitnessTest, SeesARefusedTurnThatNamesTheEndOfWhatIsNotOpen) {
+  schedule();
+  fetch(kSecond, {1, 0});
+  const StoreResult<store::Committed> refused =
+      Unexpected(StoreError{.kind = StoreError::Kind::lost, .message = "its activity is gone"});
+  const auto commit_end_of = [&](EventId event) {
+    witness_.committed({.worker = {1}},
+                       {.key = {1},
+                        .token = kSecond,
+                        .expected = {1, 0},
+                        .stamp = {2, 0},
+                        .execution = {1},
+                        .completed = {{.event = event, .token = kFirst}}},
+                       refused);
+  };
+  commit_end_of({3});
+  EXPECT_TRUE(complaints_.empty());
+  commit_end_of({4});
+  EXPECT_TRUE(complained("names the end of operation 4"));
+}
+
 TEST_F(WitnessTest, SeesAGapInHistory) {
   history::SegmentWriter writer(EventId{2});
   writer.add(history::TurnStarted{});

@@ -28,6 +28,7 @@ void World::draw_options(Slot& slot) {
   options.queues = {"*"};
   options.activity_slots = 4;
   options.poison_after = options_.poison_after;
+  options.worker_stale_after = stale_after_;
   options.logger = logger_;
   options.metrics = metrics_;
   slot.keeps_name = dice_.one_in(2);

@@ -26,6 +26,8 @@ constexpr std::uint64_t kMostStepsPerSecond = 30'000;
 constexpr Duration kSurelyKept = 10s;
 // A call that takes longer may keep its caller from renewing them.
 constexpr Duration kSlowCall = 1s;
+// Until then a worker hears that a session of its own has ended: less than it takes until a renewal says so.
+constexpr Duration kEndsAreTold = 3s;
 // The whole store is looked at once in so many steps.
 constexpr std::uint64_t kInspectEvery = 64;
 
@@ -61,6 +63,13 @@ BootTime first_moment(std::uint64_t seed) {
   return kMoments[seed % kMoments.size()];
 }
 
+/// For how long workers may be silent, where all agree on it: in half of the runs less than an outage may
+/// last. Half of that is more than some reach the store later than others after an outage, so none is taken
+/// for gone.
+Duration silence_allowed(std::uint64_t seed) {
+  return seed % 2 == 0 ? RuntimeOptions{}.worker_stale_after : Duration(20s);
+}
+
 }  // namespace
 
 World::World(std::uint64_t seed, const testing::SimulationOptions& options, bool tells)
@@ -68,6 +77,7 @@ World::World(std::uint64_t seed, const testing::SimulationOptions& options, bool
       options_(options),
       tells_(tells),
       began_(first_moment(seed)),
+      stale_after_(silence_allowed(seed)),
       clock_(ManualClock::kCalendarStart, began_),
       dice_(seed),
       scenario_dice_(~seed),
@@ -96,7 +106,7 @@ World::World(std::uint64_t seed, const testing::SimulationOptions& options, bool
                   ? std::make_shared<TraceLogger>(clock_, [this](std::string what) { note(std::move(what)); })
                   : null_logger()),
       metrics_(std::make_shared<Metrics>()) {
-  if (!profile_.uneven) session_witness_.workers_agree_on(RuntimeOptions{}.worker_stale_after);
+  if (!profile_.uneven) session_witness_.workers_agree_on(stale_after_);
   client_.emplace(client_store_, ClientOptions{.retry_for = std::chrono::hours(24),
                                                .random = &client_random_,
                                                .pause = [this](Duration pause) { pass_time(pause); }});
@@ -142,6 +152,8 @@ void World::run() {
   set_hazards();
   if (profile_.keeps_going()) witness_.expect_progress();
   if (profile_.loses_no_locks()) witness_.expect_no_lapses();
+  if (profile_.tells_in_time()) witness_.expect_news();
+  if (profile_.answers_at_once()) witness_.expect_prompt_answers();
   loop_since_ = now();
   const BootTime trouble_ends = now() + options_.trouble;
   while (!over() && now() < trouble_ends && !all_ended()) {
@@ -227,6 +239,7 @@ void World::inspect() {
     witness_.inspect(*state);
     session_witness_.inspect(*state);
     judge_losses(*state);
+    judge_ends(*state);
   } else {
     fail("the store can't be looked at: " + state.error().message);
   }
@@ -249,6 +262,29 @@ void World::judge_losses(const store::StoreState& state) {
     if (!is_calling)
       fail("session '" + session.id + "' was lost, and worker " + to_string(session.worker) +
            ", which held it, was there all the time");
+  }
+}
+
+// A worker hears at once that a session of its own has ended: it may keep much in its memory for it.
+void World::judge_ends(const store::StoreState& state) {
+  if (!profile_.tells_in_time() || !profile_.keeps_going()) return untold_.clear();
+  using store::SessionState;
+  for (const store::SessionView& session : state.sessions) {
+    const bool over = session.state == SessionState::closed || session.state == SessionState::expired ||
+                      session.state == SessionState::failed;
+    const auto holds_it = [&](const std::unique_ptr<Process>& process) {
+      return process->worker() == session.worker && process->is_at_work() &&
+             process->holds({session.id, session.generation});
+    };
+    const std::pair which(session.id, session.generation);
+    if (!over || std::ranges::none_of(processes_, holds_it)) {
+      untold_.erase(which);
+      continue;
+    }
+    const BootTime since = untold_.try_emplace(which, now()).first->second;
+    if (now() - since > kEndsAreTold)
+      fail("session '" + session.id + "' has ended, and worker " + to_string(session.worker) +
+           ", which holds it, was not told");
   }
 }
 

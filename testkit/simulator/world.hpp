@@ -19,10 +19,12 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace holdfast::simulator {
@@ -141,6 +143,7 @@ class World : private CallGuard {
   void guard_against_loops();
   void inspect();
   void judge_losses(const store::StoreState& state);
+  void judge_ends(const store::StoreState& state);
   [[nodiscard]] bool all_ended();
   void finish();
   void drain_all();
@@ -180,6 +183,7 @@ class World : private CallGuard {
   const testing::SimulationOptions& options_;
   const bool tells_;
   const BootTime began_;
+  const Duration stale_after_;  // of all workers, unless they differ
   ManualClock clock_;
   Dice dice_;
   Dice scenario_dice_;
@@ -200,6 +204,8 @@ class World : private CallGuard {
   std::vector<Action> actions_;
   std::vector<WorkerAction> worker_actions_;
   std::set<WorkerKey> excused_;
+  // Sessions that have ended, and are still in the memory of their worker: since when that is seen.
+  std::map<std::pair<std::string, Generation>, BootTime> untold_;
   std::vector<Hazard> hazards_;
   std::vector<Choice> choices_;  // of this step; kept to spare allocations
   std::vector<Move> moves_;      // likewise

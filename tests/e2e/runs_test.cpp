@@ -196,12 +196,36 @@ TEST_P(RunsTest, WhatMakesNoSenseIsRefused) {
   EXPECT_THROW(client.raise("x", "end", {.delay = -1s}, 1), std::invalid_argument);
   EXPECT_THROW(client.send("x", "numbers", {.delay = -1s}, 1), std::invalid_argument);
   EXPECT_THROW(client.send("x", "numbers", {.keep_for = -1s}, 1), std::invalid_argument);
-  try {
-    static_cast<void>(client.list({.limit = 0}));
-    FAIL() << "an empty page is no page";
-  } catch (const ClientError& e) {
-    EXPECT_EQ(e.kind(), ClientError::Kind::invalid);
+  const auto refused = [](const std::function<void()>& call) {
+    try {
+      call();
+      ADD_FAILURE() << "an empty page is no page";
+    } catch (const ClientError& e) {
+      EXPECT_EQ(e.kind(), ClientError::Kind::invalid);
+    }
+  };
+  for (const std::string& id : {std::string("a\0b", 3), std::string("\xff"), std::string(256, 'x')}) {
+    const auto is_no_name = [&](const std::function<void()>& call) {
+      try {
+        call();
+        ADD_FAILURE() << "it was asked for";
+      } catch (const Error& e) {
+        EXPECT_EQ(e.failure().type, "invalid_name");
+      }
+    };
+    is_no_name([&] { static_cast<void>(client.find(id)); });
+    is_no_name([&] { static_cast<void>(client.run(id)); });
+    is_no_name([&] { client.cancel(id, "why"); });
+    is_no_name([&] { client.delete_instance(id); });
+    is_no_name([&] { static_cast<void>(client.prune_executions(id, 1)); });
+    is_no_name([&] { static_cast<void>(client.list({.orchestration = id})); });
+    is_no_name([&] { static_cast<void>(client.list({.prefix = id})); });
+    is_no_name([&] { static_cast<void>(client.list({.parent = id})); });
   }
+  refused([&] { static_cast<void>(client.list({.limit = 0})); });
+  refused([&] { static_cast<void>(client.list_sessions({.limit = 0})); });
+  refused([&] { static_cast<void>(client.list_sessions("", 0)); });
+  refused([&] { static_cast<void>(client.session_log("s", 0, 0)); });
 }
 
 TEST_P(RunsTest, TheTextOfACancelSaysSo) {

@@ -122,6 +122,19 @@ TEST_F(SignalledTest, AWorkerThatIsIdleEndsWithEitherSignal) {
   }
 }
 
+TEST_F(SignalledTest, AWorkerThatWasStartedWithItsSignalsBlockedHearsThem) {
+  sigset_t both{};
+  sigset_t before{};
+  sigemptyset(&both);
+  sigaddset(&both, SIGINT);
+  sigaddset(&both, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &both, &before);
+  const pid_t worker = start_worker(true);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  kill(worker, SIGTERM);
+  EXPECT_EQ(processes.exit_code(worker), 0);
+}
+
 TEST_F(SignalledTest, WhatAChildOfTheWorkerIsSentIsNotForTheWorker) {
   const pid_t worker = processes.start([this] {
     Runtime rt(sqlite(file), patient());

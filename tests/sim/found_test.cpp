@@ -84,6 +84,19 @@ const std::vector<Found>& all_found() {
       {.name = "AResultIsNotLostToAFetchOfItsOwnWorker",
        .workloads = {sequences, side_effects},
        .faults = only([](SimulatedFaults& f) { f.hangs = f.outages = f.uneven_workers = true; })},
+      {.name = "AResultIsNotLostToAFetchThatIsUnderWay",
+       .workloads = {sequences, side_effects},
+       .faults = only([](SimulatedFaults& f) {
+         f.pauses = f.slow_activities = f.uneven_workers = f.interleaved_steps = true;
+       }),
+       .first_seed = 100},
+      {.name = "AnAnswerThatIsRefusedHoldsUpNoOther",
+       .workloads = {retries, deadlines, sequences},
+       .faults = only([](SimulatedFaults& f) { f.store_errors = true; })},
+      {.name = "AnActivityThatIsTakenAwayWhileItIsFetchedIsNotBegun",
+       .workloads = {unwanted_work},
+       .faults = only([](SimulatedFaults& f) { f.hangs = f.slow_activities = f.interleaved_steps = true; }),
+       .first_seed = 400},
       {.name = "AnActivityThatEndsWhileItIsDroppedLosesNoTurn",
        .workloads = {leftovers},
        .faults = only([](SimulatedFaults& f) { f.interleaved_steps = f.uneven_workers = true; })},
@@ -98,9 +111,7 @@ const std::vector<Found>& all_found() {
        .workloads = {sought_sessions},
        .faults = only([](SimulatedFaults& f) {
          f.uneven_workers = f.slow_activities = f.interleaved_steps = f.lost_wakes = true;
-       }),
-       .first_seed = 825,
-       .seeds = 60},
+       })},
       {.name = "AStateThatCannotBeReadForAMomentCostsNoAttempt",
        .workloads = {sought_sessions, memories},
        .faults = only([](SimulatedFaults& f) { f.store_errors = f.outages = f.drains = f.kills = true; }),

@@ -157,7 +157,7 @@ concept SaysHowToRun = requires(F f) {
 };
 
 /// From a function, or an object with one call operator, which is const since several threads call it at
-/// once. `how` is passed to the ActivityForm of its result.
+/// once. `how` is passed to the ActivityForm of its result. Nothing comes of a null pointer.
 template <class F, class... How>
 std::shared_ptr<const ActivityCode> make_activity(F function, How... how) {
   if constexpr (SaysHowToRun<F>) {
@@ -165,6 +165,7 @@ std::shared_ptr<const ActivityCode> make_activity(F function, How... how) {
   } else if constexpr (std::is_pointer_v<F>) {
     static_assert(is_activity<F>,
                   "holdfast: an activity looks like R name(ActivityContext& ctx, Inputs... in)");
+    if (function == nullptr) return nullptr;
     if constexpr (is_activity<F>) return ActivitySignature<F>::wrap(function, std::move(how)...);
   } else {
     constexpr bool callable = requires { &F::operator(); };

@@ -72,6 +72,7 @@ struct OpState {
   EventId id{};                    // of its scheduling event; 0 for a task
   std::uint64_t completed_at = 0;  // position among all completions; 0 = not yet
   bool failed = false;
+  bool told = false;    // of a task: somebody was given its outcome
   bool absent = false;  // a value or message that may be missing, and is
   bool detached = false;
   bool orphaned = false;  // without an owner: the last borrower frees it
@@ -162,7 +163,7 @@ class Core {
   /// The same for an operation that is to be started first; `wait.state` is then owned by the caller.
   bool start_and_wait(Described& described, struct Wait& wait, std::coroutine_handle<> frame,
                       PromiseBase& promise);
-  /// Whether an await in this frame must throw Cancelled at once.
+  /// Whether an await in this frame must throw Cancelled at once; unless is_over(), then it is never resumed.
   bool interrupts(const PromiseBase& promise);
 
   /// Records an operation without an outcome, which takes effect with the commit of this turn. Gives its
@@ -180,6 +181,8 @@ class Core {
   /// A saga has steps that would have to be undone, or no longer has.
   void saga_opens() noexcept { ++sagas_; }
   void saga_closes() noexcept { --sagas_; }
+  /// A task ended with this, and nobody was given it. What it could not undo fails the execution.
+  void never_told(const std::exception_ptr& error) noexcept;
   /// Resumes it when nothing is being undone and no saga is open: at once, or later.
   void when_undone(Waiter& waiter);
   /// Throws std::logic_error when a saga is open.
@@ -214,6 +217,8 @@ class Core {
   /// Nothing is resumed any more. This is no exception, so user code can't catch it.
   void stop() noexcept { stopped_ = true; }
   [[nodiscard]] bool stopped() const noexcept { return stopped_; }
+  /// Whether the code is resumed no more: all of it, or all but what is being undone.
+  [[nodiscard]] bool is_over() const noexcept { return stopped_ || given_up_; }
   /// Whether the code that runs now belongs to this started task.
   [[nodiscard]] bool runs_inside(const OpState& task) const noexcept;
   /// The nesting of a frame that the code which runs now begins. Throws LimitError when that is too deep for
@@ -231,6 +236,9 @@ class Core {
 
   /// Resumes what is ready until nothing is, or the execution stopped.
   void run_ready();
+  /// The code is not to run any more. What it has done in sagas is undone before the execution ends.
+  void give_up() noexcept { given_up_ = true; }
+  [[nodiscard]] bool given_up() const noexcept { return given_up_; }
   /// A request to cancel reaches those who wait for `state` outside of a shield, and the others go on
   /// waiting.
   void interrupt_waiters(OpState& state) noexcept;
@@ -264,6 +272,7 @@ class Core {
   std::unique_ptr<Undoings> undoings_;  // null while there are none
   std::uint32_t sagas_ = 0;             // that are open
   bool stopped_ = false;
+  bool given_up_ = false;
   bool shield_ = false;
 };
 

@@ -95,9 +95,12 @@ std::shared_ptr<const OrchestrationCode> wrap_function(Task<R> (*function)(Conte
   }
 }
 
-/// From a function, or a lambda without captures.
+/// From a function, or a lambda without captures. Nothing comes of a null pointer.
 template <class F>
 std::shared_ptr<const OrchestrationCode> make_orchestration(F function) {
+  if constexpr (std::is_pointer_v<F>) {
+    if (function == nullptr) return nullptr;
+  }
   constexpr bool is_function = requires { +function; };
   static_assert(is_function,
                 "holdfast: an orchestration is a function, or a lambda without captures and auto parameters; "
