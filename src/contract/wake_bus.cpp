@@ -1,5 +1,7 @@
 #include "contract/wake_bus.hpp"
 
+#include "base/moments.hpp"
+
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
@@ -46,7 +48,7 @@ class WakeBus::Ear final : public Listener {
     while (blocks && !anything()) {
       const BootTime now = shared_->clock.boot_now();
       if (now >= deadline) break;
-      woken_.wait_for(lock, std::min<BootTime::duration>(deadline - now, kLongestSleep));
+      woken_.wait_for(lock, std::min<BootTime::duration>(left(deadline, now), kLongestSleep));
     }
     return take();
   }

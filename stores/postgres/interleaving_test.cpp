@@ -80,6 +80,21 @@ TEST(PostgresInterleaving, AWatcherThatIsDeletedMeanwhileIsNotTold) {
   EXPECT_EQ(store->session("gpu")->worker, worker);
 }
 
+TEST(PostgresInterleaving, AWatcherThatIsDeletedMeanwhileIsNotToldOfAnEnd) {
+  const TestSchema schema;
+  const auto other = schema.open();
+  Meanwhile plan;
+  const auto store = schema.open({.faults = &plan});
+  const WorkerKey worker = join(*store, "a");
+  EXPECT_TRUE(store->acquire_session(worker, kAbilities, "gpu", {}));
+  start_watcher(*store, worker);
+  plan.after("postgres.watchers", "postgres.instances",
+             [&] { EXPECT_TRUE(other->delete_instance("watcher", true, {})); });
+  EXPECT_TRUE(store->close_session("gpu", store::SessionReason::operated));
+  EXPECT_TRUE(plan.happened());
+  EXPECT_FALSE(store->find("watcher"));
+}
+
 // ---- workers -------------------------------------------------------------------------------------
 
 TEST(PostgresInterleaving, ARefreshDoesNotUndoThatANewerIncarnationHasJoined) {

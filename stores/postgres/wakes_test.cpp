@@ -3,6 +3,7 @@
 
 #include "calls_test.hpp"
 
+#include <atomic>
 #include <future>
 
 namespace holdfast::postgres_store::wakes_test {
@@ -72,23 +73,27 @@ class HangingNotification {
     schema.run("CREATE TABLE somebody_elses (x integer)");
     schema.run("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
     schema.run("SELECT pg_reload_conf()");
-    hangs_ = std::async(std::launch::async, [&schema] {
-      Connection connection({.uri = schema.uri(), .schema = schema.name()});
+    hangs_ = std::async(std::launch::async, [this] {
+      Connection connection({.uri = schema_.uri(), .schema = schema_.name()});
       connection.run("SET synchronous_commit = on");
-      connection.run("BEGIN; INSERT INTO somebody_elses VALUES (1); NOTIFY somebody; COMMIT");
+      // It takes the server a moment to know of its new setting: commits don't hang until then.
+      while (!over_) connection.run("BEGIN; INSERT INTO somebody_elses VALUES (1); NOTIFY somebody; COMMIT");
     });
     while (schema.number("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == 0) {
     }
   }
   ~HangingNotification() {
-    schema_.run("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
-    hangs_.wait();
+    over_ = true;
+    do {
+      schema_.run("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
+    } while (hangs_.wait_for(10ms) != std::future_status::ready);
   }
   HangingNotification(const HangingNotification&) = delete;
   HangingNotification& operator=(const HangingNotification&) = delete;
 
  private:
   const TestSchema& schema_;
+  std::atomic<bool> over_{false};
   std::future<void> hangs_{};
 };
 
@@ -106,7 +111,6 @@ TEST(PostgresWakes, ANotificationThatFailsConcernsNoCall) {
   }
 }
 
-// As long as it takes, everybody looks for news once a second.
 TEST(PostgresWakes, TheConnectionThatListensComesBackWithTheOthers) {
   TestServer server;
   const TestSchema schema(server);
@@ -122,9 +126,7 @@ TEST(PostgresWakes, TheConnectionThatListensComesBackWithTheOthers) {
     return schema.number(
                "SELECT count(*) FROM listeners AS l JOIN pg_stat_activity AS a ON a.pid = l.backend") > 0;
   };
-  const auto deadline = std::chrono::steady_clock::now() + 600ms;
-  while (!back() && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(10ms);
-  EXPECT_TRUE(back());
+  while (!back()) std::this_thread::sleep_for(10ms);
 }
 
 TEST(PostgresWakes, ASweepLeavesAListenerAloneThatRegistersAnew) {

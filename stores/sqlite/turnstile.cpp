@@ -5,6 +5,10 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <optional>
 
 namespace holdfast::sqlite_store {
 
@@ -32,15 +36,32 @@ bool is_free(int file, std::uint32_t ticket) {
   return ::fcntl(file, F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK;
 }
 
+/// Locks the byte of the next ticket, and only then draws that ticket: who comes next looks for a byte that
+/// is locked already. Empty when the file can't be locked.
+std::optional<std::uint32_t> draw_ticket(SharedPage& page) {
+  std::atomic<std::uint32_t>& tickets = page.words().tickets;
+  for (;;) {
+    const std::uint32_t next = tickets.load();
+    const bool locked = set_lock(page.file(), next, F_WRLCK);
+    if (!locked && errno != EAGAIN && errno != EACCES) return std::nullopt;
+    // Where another one has the lock, its ticket is drawn for it: it may have been stopped in between. It
+    // then sees that, and queues again.
+    std::uint32_t expected = next;
+    const bool drawn = tickets.compare_exchange_strong(expected, next + 1);
+    if (locked && drawn) return next;
+    if (locked) set_lock(page.file(), next, F_UNLCK);
+  }
+}
+
 }  // namespace
 
 void Turnstile::enter(std::chrono::milliseconds at_most) {
   side_file_.look_after();
   auto page = side_file_.page();
   if (page->file() < 0) return;
-  // Who comes next may look for our byte before it is locked, and go ahead: it happens, and harms nobody.
-  ticket_ = page->words().tickets.fetch_add(1);
-  if (!set_lock(page->file(), ticket_, F_WRLCK)) return;
+  const std::optional<std::uint32_t> drawn = draw_ticket(*page);
+  if (!drawn) return;
+  ticket_ = *drawn;
   page_ = std::move(page);
   if (!is_free(page_->file(), ticket_ - 1)) wait_for(ticket_ - 1, at_most);
 }

@@ -137,7 +137,7 @@ class FileWakes::Ear final : public store::Listener {
         floor_ = now + shared_->floor;
       }
       if (!wake.work.empty() || interrupted_.exchange(false) || !blocks || now >= deadline) return wake;
-      sleep(sequence, std::min(deadline, floor_) - now);
+      sleep(sequence, left(std::min(deadline, floor_), now));
     }
   }
 

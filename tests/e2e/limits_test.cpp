@@ -110,6 +110,12 @@ TEST_P(LimitsTest, ClientsAreToldAtOnce) {
   EXPECT_FALSE(client.find("x").has_value());
 }
 
+TEST_P(LimitsTest, TheClientOfARuntimeHasItsLimits) {
+  const auto rt = runtime({.limits = {.payload_bytes = 1'000}}, [](Runtime&) {});
+  EXPECT_THROW(rt->client().start("oversized", {.id = "x"}, std::string(1'001, 'x')), ClientError);
+  EXPECT_FALSE(rt->client().find("x").has_value());
+}
+
 constexpr std::size_t kHuge = std::size_t{40} << 20U;
 
 Task<int> loud(Context& ctx, std::string where) {

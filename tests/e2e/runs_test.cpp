@@ -3,6 +3,12 @@
 
 #include <holdfast/fault.hpp>
 
+// What a program sees that is `using` nothing of the library.
+namespace a_program {
+template <class E>
+concept HasText = requires(E value) { std::string_view(to_string(value)); };
+}  // namespace a_program
+
 namespace holdfast::e2e::runs_test {
 namespace {
 
@@ -285,8 +291,7 @@ TEST_P(RunsTest, AChildWhoseWaitNobodyServesIsNotServed) {
   EXPECT_EQ(run.describe().more_children, 0U);
 }
 
-template <class E>
-concept HasText = requires(E value) { std::string_view(to_string(value)); };
+using a_program::HasText;
 
 TEST(Names, EveryPublicEnumHasAText) {
   static_assert(HasText<Category> && HasText<ClientError::Kind> && HasText<StoreOpenError::Kind> &&
