@@ -20,7 +20,7 @@ function(holdfast_compile_options target)
     -Wnon-virtual-dtor -Woverloaded-virtual -Wextra-semi -Wundef -Wimplicit-fallthrough
     $<$<BOOL:${HOLDFAST_STRICT}>:-Werror>)
   if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
-    target_compile_options(${target} ${scope} -Wunused-member-function -Wunused-template
+    target_compile_options(${target} ${scope} -Wunused-member-function -Wunused-template -Wthread-safety
       "SHELL:-Xclang -fno-pch-timestamp")   # lets ccache share precompiled headers
   else()
     target_compile_options(${target} ${scope} -Wduplicated-cond -Wlogical-op -Wuseless-cast)

@@ -1,3 +1,4 @@
+#include "base/mutex.hpp"
 #include "base/utf8.hpp"
 
 #include <holdfast/metrics.hpp>
@@ -10,7 +11,6 @@
 #include <functional>
 #include <limits>
 #include <map>
-#include <mutex>
 #include <numeric>
 #include <stdexcept>
 #include <variant>
@@ -231,7 +231,7 @@ class Metrics::Registry {
     check_metric(name, wanted.help);
     std::sort(labels.begin(), labels.end());
     check_labels(name, wanted.kind, labels);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Family& family = find_or_add_family(name, std::move(wanted));
     const auto member =
         family.members.try_emplace(std::move(labels), std::in_place_type<InstrumentType>, arguments...).first;
@@ -239,14 +239,14 @@ class Metrics::Registry {
   }
 
   [[nodiscard]] std::string text() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::string text;
     for (const auto& [name, family] : families_) append_family(text, name, family);
     return text;
   }
 
  private:
-  Family& find_or_add_family(std::string_view name, Family&& wanted) {
+  Family& find_or_add_family(std::string_view name, Family&& wanted) HOLDFAST_REQUIRES(mutex_) {
     const auto found = families_.find(name);
     if (found == families_.end()) {
       check_series(name, wanted.kind);
@@ -260,7 +260,7 @@ class Metrics::Registry {
   }
 
   // A histogram's series have names of their own, which no other metric may have.
-  void check_series(std::string_view name, Kind kind) const {
+  void check_series(std::string_view name, Kind kind) const HOLDFAST_REQUIRES(mutex_) {
     for (const std::string_view suffix : kHistogramSuffixes) {
       const std::string longer = std::string(name).append(suffix);
       if (kind == Kind::histogram && families_.contains(longer)) {
@@ -274,9 +274,9 @@ class Metrics::Registry {
     }
   }
 
-  mutable std::mutex mutex_;
-  std::map<std::string, Family, std::less<>>
-      families_;  // its nodes, and those of members, stay where they are
+  mutable Mutex mutex_;
+  std::map<std::string, Family, std::less<>> families_
+      HOLDFAST_GUARDED_BY(mutex_);  // its nodes, and those of members, stay where they are
 };
 
 Metrics::Metrics() : registry_(std::make_unique<Registry>()) {}

@@ -1,7 +1,5 @@
 #include "client/watcher.hpp"
 
-#include "base/waiting.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <iterator>
@@ -19,7 +17,7 @@ Watcher::Watcher(std::shared_ptr<Store> store) : store_(std::move(store)) {}
 
 Watcher::~Watcher() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
     if (listener_) listener_->interrupt();
   }
@@ -33,18 +31,19 @@ std::optional<store::InstanceView> Watcher::wait(
   add(key, waiter);
   look_at_new(*waiter);  // it may have happened before anybody listened
   if (!wait(*waiter, timeout)) remove(key, waiter);
-  const std::lock_guard lock(waiter->mutex);
+  const MutexLock lock(waiter->mutex);
   return std::move(waiter->seen);
 }
 
 // False when the time is up.
 bool Watcher::wait(Waiter& waiter, Duration timeout) {
-  std::unique_lock lock(waiter.mutex);
-  return wait_for(waiter.changed, lock, timeout, [&] { return waiter.done; });
+  MutexLock lock(waiter.mutex);
+  return waiter.changed.wait_for(lock, timeout,
+                                 [&]() HOLDFAST_REQUIRES(waiter.mutex) { return waiter.done; });
 }
 
 void Watcher::add(InstanceKey key, const std::shared_ptr<Waiter>& waiter) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!listener_) {
     listener_ = store_->listen(store::kWatched, {});
     thread_ = std::thread([this] { run(); });
@@ -57,14 +56,13 @@ void Watcher::add(InstanceKey key, const std::shared_ptr<Waiter>& waiter) {
 }
 
 void Watcher::remove(InstanceKey key, const std::shared_ptr<Waiter>& waiter) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = waiters_.find(key);
   if (found == waiters_.end()) return;
   std::erase(found->second, waiter);
   unlist(found);
 }
 
-// With the mutex held.
 void Watcher::unlist(std::map<InstanceKey, Waiters>::iterator found) {
   if (!found->second.empty()) return;
   listener_->unwatch(found->first);
@@ -85,13 +83,13 @@ void Watcher::run() {
 
 // False when it is over.
 bool Watcher::wait_for_waiters() {
-  std::unique_lock lock(mutex_);
-  has_waiters_.wait(lock, [&] { return stopping_ || !waiters_.empty(); });
+  MutexLock lock(mutex_);
+  has_waiters_.wait(lock, [this]() HOLDFAST_REQUIRES(mutex_) { return stopping_ || !waiters_.empty(); });
   return !stopping_;
 }
 
 std::vector<InstanceKey> Watcher::all_keys() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<InstanceKey> keys;
   for (const auto& [key, list] : waiters_) keys.push_back(key);
   return keys;
@@ -101,10 +99,10 @@ std::vector<InstanceKey> Watcher::all_keys() {
 // one. It stops when it has what it wants itself; then the watcher's thread goes on.
 void Watcher::look_at_new(Waiter& own) {
   const auto satisfied = [&own] {
-    const std::lock_guard lock(own.mutex);
+    const MutexLock lock(own.mutex);
     return own.done;
   };
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (std::exchange(looking_, true)) return;
   while (!new_.empty() && !satisfied()) {
     const std::vector<InstanceKey> keys = std::exchange(new_, {});
@@ -122,14 +120,14 @@ void Watcher::look_at(const std::vector<InstanceKey>& keys) {
   if (!views) return;  // asked again after the floor
   std::vector<std::pair<std::shared_ptr<Waiter>, std::size_t>> satisfied;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (std::size_t i = 0; i < keys.size(); ++i) {
       for (auto& waiter : take_satisfied(keys[i], (*views)[i])) satisfied.emplace_back(std::move(waiter), i);
     }
   }
   for (const auto& [waiter, i] : satisfied) {
     {
-      const std::lock_guard lock(waiter->mutex);
+      const MutexLock lock(waiter->mutex);
       waiter->seen = (*views)[i];
       waiter->done = true;
     }
@@ -137,7 +135,7 @@ void Watcher::look_at(const std::vector<InstanceKey>& keys) {
   }
 }
 
-// With the mutex held. They are no longer listed.
+// They are no longer listed.
 Watcher::Waiters Watcher::take_satisfied(InstanceKey key, const std::optional<store::InstanceView>& view) {
   const auto found = waiters_.find(key);
   if (found == waiters_.end()) return {};

@@ -36,7 +36,7 @@ void CallQueue::run(GroupedCall& call, const Lead& lead) {
 }
 
 void CallQueue::enqueue(GroupedCall& call) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   queue_.push_back(&call);
   if (leading_ == leaders_) return;
   ++leading_;
@@ -50,7 +50,7 @@ void refuse_to_write(GroupedCall& call) {
 }
 
 void CallQueue::pass_on() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto next = std::ranges::find_if(queue_, [](const GroupedCall* call) {
     return call->state_.load(std::memory_order_relaxed) == GroupedCall::kWaits;
   });
@@ -63,7 +63,7 @@ void CallQueue::pass_on() {
 
 // Its own call is the first of it; those that lead another group are not taken.
 std::vector<GroupedCall*> CallQueue::take_group(GroupedCall& leader) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase(queue_, &leader);
   std::vector<GroupedCall*> group{&leader};
   std::size_t items = leader.size();

@@ -1,6 +1,8 @@
 // Group commit: calls that come while a transaction is on its way are gathered, and share the next one.
 #pragma once
 
+#include "base/mutex.hpp"
+
 #include <holdfast/store/error.hpp>
 
 #include <atomic>
@@ -8,7 +10,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <utility>
@@ -80,9 +81,9 @@ class CallQueue {
 
   const std::size_t items_;
   const std::size_t leaders_;
-  std::mutex mutex_;
-  std::deque<GroupedCall*> queue_;
-  std::size_t leading_ = 0;
+  Mutex mutex_;
+  std::deque<GroupedCall*> queue_ HOLDFAST_GUARDED_BY(mutex_);
+  std::size_t leading_ HOLDFAST_GUARDED_BY(mutex_) = 0;
 };
 
 /// One item of a call.

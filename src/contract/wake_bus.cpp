@@ -1,10 +1,9 @@
 #include "contract/wake_bus.hpp"
 
 #include "base/moments.hpp"
+#include "base/mutex.hpp"
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 #include <set>
 #include <utility>
 
@@ -24,26 +23,26 @@ class WakeBus::Shared {
   explicit Shared(const Clock& of_the_store) : clock(of_the_store) {}
 
   const Clock& clock;
-  std::mutex mutex{};
-  std::vector<Ear*> ears{};
+  Mutex mutex{};
+  std::vector<Ear*> ears HOLDFAST_GUARDED_BY(mutex){};
 };
 
 class WakeBus::Ear final : public Listener {
  public:
   Ear(std::shared_ptr<Shared> shared, WorkMask mask, WorkerKey worker)
       : shared_(std::move(shared)), mask_(mask), worker_(worker) {
-    const std::lock_guard lock(shared_->mutex);
+    const MutexLock lock(shared_->mutex);
     shared_->ears.push_back(this);
   }
   ~Ear() override {
-    const std::lock_guard lock(shared_->mutex);
+    const MutexLock lock(shared_->mutex);
     std::erase(shared_->ears, this);
   }
   Ear(const Ear&) = delete;
   Ear& operator=(const Ear&) = delete;
 
   Wake wait(BootTime deadline) override {
-    std::unique_lock lock(shared_->mutex);
+    MutexLock lock(shared_->mutex);
     const bool blocks = &shared_->clock == &real_clock();
     while (blocks && !anything()) {
       const BootTime now = shared_->clock.boot_now();
@@ -55,24 +54,23 @@ class WakeBus::Ear final : public Listener {
 
   void interrupt() override {
     {
-      const std::lock_guard lock(shared_->mutex);
+      const MutexLock lock(shared_->mutex);
       interrupted_ = true;
     }
     woken_.notify_all();
   }
 
   void watch(InstanceKey key) override {
-    const std::lock_guard lock(shared_->mutex);
+    const MutexLock lock(shared_->mutex);
     watched_.insert(key);
   }
   void unwatch(InstanceKey key) override {
-    const std::lock_guard lock(shared_->mutex);
+    const MutexLock lock(shared_->mutex);
     watched_.erase(key);
     instances_.erase(key);
   }
 
-  /// Under the mutex of the bus.
-  void hear(const News& news) {
+  void hear(const News& news) HOLDFAST_REQUIRES(shared_->mutex) {
     work_ |= news.work & mask_ & (kTurns | kActivities | kSweep);
     const bool concerned =
         news.any_worker || std::ranges::find(news.cancelled, worker_) != news.cancelled.end();
@@ -87,11 +85,11 @@ class WakeBus::Ear final : public Listener {
   }
 
  private:
-  [[nodiscard]] bool anything() const {
+  [[nodiscard]] bool anything() const HOLDFAST_REQUIRES(shared_->mutex) {
     return interrupted_ || !work_.empty() || any_instance_ || !instances_.empty();
   }
 
-  Wake take() {
+  Wake take() HOLDFAST_REQUIRES(shared_->mutex) {
     Wake wake{.work = std::exchange(work_, {}),
               .instances = {instances_.begin(), instances_.end()},
               .any_instance = std::exchange(any_instance_, false)};
@@ -104,13 +102,13 @@ class WakeBus::Ear final : public Listener {
   const std::shared_ptr<Shared> shared_;
   const WorkMask mask_;
   const WorkerKey worker_;
-  std::condition_variable woken_{};
-  std::set<InstanceKey> watched_{};
+  Condition woken_{};
+  std::set<InstanceKey> watched_ HOLDFAST_GUARDED_BY(shared_->mutex){};
   // What nobody was told yet.
-  WorkMask work_{};
-  std::set<InstanceKey> instances_{};
-  bool any_instance_ = false;
-  bool interrupted_ = false;
+  WorkMask work_ HOLDFAST_GUARDED_BY(shared_->mutex){};
+  std::set<InstanceKey> instances_ HOLDFAST_GUARDED_BY(shared_->mutex){};
+  bool any_instance_ HOLDFAST_GUARDED_BY(shared_->mutex) = false;
+  bool interrupted_ HOLDFAST_GUARDED_BY(shared_->mutex) = false;
 };
 
 WakeBus::WakeBus(const Clock& clock) : shared_(std::make_shared<Shared>(clock)) {}
@@ -121,8 +119,10 @@ std::unique_ptr<Listener> WakeBus::listen(WorkMask mask, WorkerKey worker) {
 }
 
 void WakeBus::publish(const News& news) {
-  const std::lock_guard lock(shared_->mutex);
-  for (Ear* const ear : shared_->ears) ear->hear(news);
+  const MutexLock lock(shared_->mutex);
+  // All ears of a bus have its mutex; that theirs is this one is more than the compiler knows.
+  const auto tell = [&](Ear& ear) HOLDFAST_UNCHECKED { ear.hear(news); };
+  for (Ear* const ear : shared_->ears) tell(*ear);
 }
 
 }  // namespace holdfast::store

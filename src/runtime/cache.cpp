@@ -10,13 +10,13 @@ namespace holdfast::runtime {
 
 void InstanceCache::add(store::LockedTurn&& turn) {
   LetGo let_go;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   add_locked(std::move(turn), let_go);
   evict_over_capacity(let_go);
 }
 
 bool InstanceCache::add_done(LocalDone&& done) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = held_.find(done.id.instance);
   if (found == held_.end()) return false;
   CachedInstance& instance = *found->second;
@@ -29,7 +29,7 @@ bool InstanceCache::add_done(LocalDone&& done) {
 }
 
 std::vector<InstanceCache::Taken> InstanceCache::take_ready(std::size_t max) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<Taken> taken;
   taken.reserve(std::min(max, ready_.size()));
   while (taken.size() < max && !ready_.empty()) {
@@ -47,13 +47,13 @@ std::vector<InstanceCache::Taken> InstanceCache::take_ready(std::size_t max) {
 }
 
 bool InstanceCache::has_ready() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return !ready_.empty();
 }
 
 void InstanceCache::begin_execution(CachedInstance& instance, std::string version) {
   instance.frame.reset();  // the caller's, and without the lock: see LetGo
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   instance.waits.reset();
   instance.given = {};
   instance.code.version = std::move(version);
@@ -62,7 +62,7 @@ void InstanceCache::begin_execution(CachedInstance& instance, std::string versio
 
 std::vector<LocalDone> InstanceCache::put_back(CachedInstance& instance, bool still_held) {
   LetGo let_go;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   instance.busy = false;
   instance.idle_since = clock_.boot_now();
   touch(instance);
@@ -86,7 +86,7 @@ std::vector<LocalDone> InstanceCache::drop(CachedInstance& instance) {
 
 std::vector<LocalDone> InstanceCache::abandon(CachedInstance& instance, Abandoned& abandoned) {
   LetGo let_go;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::unique_ptr<store::LockedTurn> next = std::move(instance.next);
   std::vector<LocalDone> done = take_done(instance);
   abandoned = extract(instances_.find(instance.key));
@@ -95,12 +95,12 @@ std::vector<LocalDone> InstanceCache::abandon(CachedInstance& instance, Abandone
 }
 
 bool InstanceCache::holds(InstanceKey key) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return held_.contains(key);
 }
 
 std::vector<store::HeldInstance> InstanceCache::held() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<store::HeldInstance> list;
   list.reserve(held_.size());
   for (const auto& [key, instance] : held_) list.push_back({key, instance->token, instance->fetched});
@@ -108,7 +108,7 @@ std::vector<store::HeldInstance> InstanceCache::held() const {
 }
 
 std::vector<store::TurnRenewal> InstanceCache::locks() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<store::TurnRenewal> list;
   list.reserve(held_.size());
   for (const auto& [key, instance] : held_) list.push_back({key, instance->token});
@@ -116,7 +116,7 @@ std::vector<store::TurnRenewal> InstanceCache::locks() const {
 }
 
 InstanceCache::Released InstanceCache::release_idle(Duration hold) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const BootTime now = clock_.boot_now();
   Released released;
   for (auto it = held_.begin(); it != held_.end();) {
@@ -137,7 +137,7 @@ InstanceCache::Released InstanceCache::release_idle(Duration hold) {
 
 std::vector<LocalDone> InstanceCache::lost(InstanceKey key, LockToken token) {
   Abandoned dropped;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = held_.find(key);
   if (found == held_.end() || found->second->token != token) return {};
   CachedInstance& instance = *found->second;
@@ -153,7 +153,7 @@ std::vector<LocalDone> InstanceCache::lost(InstanceKey key, LockToken token) {
 
 void InstanceCache::evict_idle(Duration idle) {
   LetGo let_go;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const BootTime now = clock_.boot_now();
   while (!recent_.empty()) {
     const auto it = instances_.find(recent_.front());
@@ -163,7 +163,7 @@ void InstanceCache::evict_idle(Duration idle) {
 }
 
 BootTime InstanceCache::next_due(Duration hold, Duration idle) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   BootTime due = BootTime::max();
   for (const auto& [key, instance] : held_) {
     if (!instance->busy && !instance->listed) due = std::min(due, after(instance->idle_since, hold));
@@ -176,27 +176,25 @@ BootTime InstanceCache::next_due(Duration hold, Duration idle) const {
 }
 
 void InstanceCache::activity_started(InstanceKey key) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto found = instances_.find(key); found != instances_.end()) ++found->second.running_here;
 }
 
 void InstanceCache::activity_settled(InstanceKey key) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = instances_.find(key);
   if (found != instances_.end() && found->second.running_here > 0) --found->second.running_here;
 }
 
 std::size_t InstanceCache::size() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return instances_.size();
 }
 
 std::size_t InstanceCache::held_count() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return held_.size();
 }
-
-// ---- with the mutex held ------------------------------------------------------------------------
 
 void InstanceCache::add_locked(store::LockedTurn&& turn, LetGo& let_go) {
   auto [it, is_new] = instances_.try_emplace(turn.key);

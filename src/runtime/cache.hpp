@@ -2,6 +2,7 @@
 // turns.
 #pragma once
 
+#include "base/mutex.hpp"
 #include "client/bodies.hpp"
 #include "engine/execution.hpp"
 
@@ -15,7 +16,6 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -133,21 +133,21 @@ class InstanceCache {
     std::vector<Abandoned> instances{};
     std::vector<std::unique_ptr<engine::Execution>> frames{};
   };
-  void add_locked(store::LockedTurn&& turn, LetGo& let_go);
-  void begin_lock(CachedInstance& instance, store::LockedTurn& turn, LetGo& let_go);
-  void list(CachedInstance& instance);
-  void touch(CachedInstance& instance);
-  Abandoned extract(Map::iterator it);
-  void evict_over_capacity(LetGo& let_go);
+  void add_locked(store::LockedTurn&& turn, LetGo& let_go) HOLDFAST_REQUIRES(mutex_);
+  void begin_lock(CachedInstance& instance, store::LockedTurn& turn, LetGo& let_go) HOLDFAST_REQUIRES(mutex_);
+  void list(CachedInstance& instance) HOLDFAST_REQUIRES(mutex_);
+  void touch(CachedInstance& instance) HOLDFAST_REQUIRES(mutex_);
+  Abandoned extract(Map::iterator it) HOLDFAST_REQUIRES(mutex_);
+  void evict_over_capacity(LetGo& let_go) HOLDFAST_REQUIRES(mutex_);
   static std::vector<LocalDone> take_done(CachedInstance& instance);
 
   const std::size_t capacity_;
   const Clock& clock_;
-  mutable std::mutex mutex_;
-  Map instances_;
-  std::list<InstanceKey> recent_;  // the least recently used first
-  std::deque<InstanceKey> ready_;
-  std::map<InstanceKey, CachedInstance*> held_;
+  mutable Mutex mutex_;
+  Map instances_ HOLDFAST_GUARDED_BY(mutex_);
+  std::list<InstanceKey> recent_ HOLDFAST_GUARDED_BY(mutex_);  // the least recently used first
+  std::deque<InstanceKey> ready_ HOLDFAST_GUARDED_BY(mutex_);
+  std::map<InstanceKey, CachedInstance*> held_ HOLDFAST_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::runtime

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/moments.hpp"
+#include "base/mutex.hpp"
 #include "client/bodies.hpp"
 #include "codec/operation.hpp"
 #include "runtime/executor.hpp"
@@ -15,7 +16,6 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -51,11 +51,11 @@ class ActivityCall {
   [[nodiscard]] const store::ActivityId& id() const noexcept { return locked_.id; }
   /// What it is locked by; another one after a lease that was over, see ActivityDesk.
   [[nodiscard]] LockToken token() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return token_;
   }
   void set_token(LockToken token) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     token_ = token;
   }
   [[nodiscard]] const ActivityScheduled& scheduled() const noexcept { return scheduled_; }
@@ -102,26 +102,26 @@ class ActivityCall {
   }
 
   void set_progress(std::string bytes) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     progress_ = bytes;
     unsent_progress_ = std::move(bytes);
   }
   [[nodiscard]] std::string progress() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return progress_ ? *progress_ : locked_.progress;
   }
   std::optional<std::string> take_unsent_progress() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return std::exchange(unsent_progress_, std::nullopt);
   }
   /// It could not be sent; what was said since then counts more.
   void give_back_progress(std::string bytes) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!unsent_progress_) unsent_progress_ = std::move(bytes);
   }
   /// What this attempt said last, sent or not.
   [[nodiscard]] std::optional<std::string> own_progress() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return progress_;
   }
 
@@ -146,10 +146,10 @@ class ActivityCall {
   std::stop_source stop_;
   std::stop_source end_;
   ActivityContext context_{*this};
-  mutable std::mutex mutex_;
-  LockToken token_;
-  std::optional<std::string> progress_;
-  std::optional<std::string> unsent_progress_;
+  mutable Mutex mutex_;
+  LockToken token_ HOLDFAST_GUARDED_BY(mutex_);
+  std::optional<std::string> progress_ HOLDFAST_GUARDED_BY(mutex_);
+  std::optional<std::string> unsent_progress_ HOLDFAST_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::detail

@@ -64,14 +64,14 @@ void say_failed(Worker& worker, const store::LockedActivity& activity, const Fai
 // ---- slots --------------------------------------------------------------------------------------
 
 bool ActivityDesk::reserve_for_hand_off() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!worker_.accepting || abandoned_.too_many() || taken_ + for_fetch_ >= worker_.slots) return false;
   ++taken_;
   return true;
 }
 
 std::size_t ActivityDesk::reserve_for_fetch() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::size_t room = abandoned_.too_many() ? 0 : worker_.slots + ahead_.room(worker_.slots);
   const std::size_t free = room - std::min(taken_, room);
   if (free == 0) left_behind_ = true;  // nobody knows: the next slot that becomes free will tell
@@ -81,17 +81,17 @@ std::size_t ActivityDesk::reserve_for_fetch() {
 }
 
 void ActivityDesk::unreserve(std::size_t slots) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   taken_ -= slots;
 }
 
 void ActivityDesk::set_left_behind(bool left_behind) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   left_behind_ = left_behind;
   if (!left_behind) for_fetch_ = 0;
 }
 
-// With the mutex held. What is returned gets the slot.
+// What is returned gets the slot.
 std::optional<AheadList::Item> ActivityDesk::free_slot() {
   --running_;
   --taken_;
@@ -107,7 +107,7 @@ std::optional<AheadList::Item> ActivityDesk::free_slot() {
 void ActivityDesk::leave_slot() {
   std::optional<AheadList::Item> next;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     next = free_slot();
   }
   begin_next(std::move(next));
@@ -120,7 +120,7 @@ void ActivityDesk::begin_next(std::optional<AheadList::Item> next) {
 void ActivityDesk::give_back(std::vector<AheadList::Item>&& ahead) {
   for (AheadList::Item& item : ahead) {
     if (item.locked.session && item.locked.session->claimed) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       claimed_ahead_.insert_or_assign(Key{item.locked.id, item.token}, item.locked.session->hold);
     }
     queue({item.locked.id, item.token, store::PutBack{}});
@@ -130,7 +130,7 @@ void ActivityDesk::give_back(std::vector<AheadList::Item>&& ahead) {
 void ActivityDesk::give_back_ahead() {
   std::vector<AheadList::Item> all;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     all = ahead_.take_all();
     taken_ -= all.size();
   }
@@ -140,7 +140,7 @@ void ActivityDesk::give_back_ahead() {
 // ---- the life of a call -------------------------------------------------------------------------
 
 void ActivityDesk::expect(LockToken token) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   expected_.insert(token);
 }
 
@@ -148,9 +148,9 @@ void ActivityDesk::expect(LockToken token) {
 void ActivityDesk::stop_expecting(LockToken token) {
   bool any = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     expected_.erase(token);
-    any = std::erase_if(cancelled_early_, [&](const Key& key) {
+    any = std::erase_if(cancelled_early_, [&](const Key& key) HOLDFAST_REQUIRES(mutex_) {
             if (key.second != token) return false;
             acknowledgements_.push_back({key.first, token, store::CancelRecord::State::acknowledged});
             return true;
@@ -159,14 +159,13 @@ void ActivityDesk::stop_expecting(LockToken token) {
   if (any) worker_.poke(Step::keep);
 }
 
-// With the mutex held.
 bool ActivityDesk::was_cancelled_early(const Key& key) {
   if (cancelled_early_.erase(key) == 0) return false;
   acknowledgements_.push_back({key.first, key.second, store::CancelRecord::State::acknowledged});
   return true;
 }
 
-// With the mutex held. The lease was over before its answer came to the store, or before its code came to its
+// The lease was over before its answer came to the store, or before its code came to its
 // end; and nobody else had it in between, nor the session whose `memory` it uses.
 bool ActivityDesk::take_again(const store::LockedActivity& locked, LockToken token, BootTime asked,
                               const SessionMemory* memory) {
@@ -201,7 +200,7 @@ void ActivityDesk::begin(store::LockedActivity&& locked, LockToken token, BootTi
       locked.session ? sessions_.memory_of(locked.session->hold) : nullptr;
   bool ahead = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const bool cancelled = was_cancelled_early({locked.id, token});
     if (cancelled || take_again(locked, token, asked, memory.get())) {
       --taken_;
@@ -265,7 +264,7 @@ void ActivityDesk::run(store::LockedActivity&& locked, LockToken token, BootTime
   worker_.counters.activities_started.add();
   cache_.activity_started(call->id().instance);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     calls_.insert_or_assign(Key{call->id(), token}, Entry{call, lease_until});
   }
   worker_.keep_by(after(asked, worker_.options.activity_lease / 3));
@@ -292,7 +291,7 @@ void ActivityDesk::ended(const CallPointer& call, Result<Payload> result) {
   std::optional<CancelReason> stopped;
   std::optional<AheadList::Item> next;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ahead_.note(worker_.now() - call->started());
     if (abandoned_.remove(*call)) {
       fetch = !abandoned_.too_many();
@@ -326,7 +325,7 @@ void ActivityDesk::ended(const CallPointer& call, Result<Payload> result) {
   if (fetch) worker_.poke(Step::activities);  // last: this thread may fetch itself
 }
 
-// With the mutex held. Only what the store took away is on record there; of a lost lease it knows nothing.
+// Only what the store took away is on record there; of a lost lease it knows nothing.
 void ActivityDesk::acknowledge(const Key& key, const Entry& entry, store::CancelRecord::State state) {
   if (entry.on_record) acknowledgements_.push_back({key.first, key.second, state});
 }
@@ -359,7 +358,7 @@ void ActivityDesk::conclude(const detail::ActivityCall& call, Result<Payload> re
     failure.attempt = static_cast<int>(call.locked().attempt);
     std::optional<Duration> delay;
     {
-      const std::lock_guard lock(worker_.random_mutex);
+      const MutexLock lock(worker_.random_mutex);
       delay = retry_delay(call.scheduled().settings->retry, worker_.options.retry, failure,
                           call.locked().attempt, call.locked().total_left, worker_.random);
     }
@@ -414,7 +413,7 @@ void ActivityDesk::settle(std::span<const LocalDone> done) {
   for (const LocalDone& one : done) cache_.activity_settled(one.id.instance);
   std::vector<CallPointer> over;  // let go without the mutex: they may be the last in their session
   over.reserve(done.size());
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const LocalDone& one : done) {
     over.push_back(close({one.id, one.token}));
     if (over.back() && over.back()->stay() != nullptr) over.back()->stay()->recorded();
@@ -426,7 +425,7 @@ void ActivityDesk::drop(std::span<const LocalDone> done) {
   worker_.counters.answers_refused.add(done.size());
   std::vector<CallPointer> over;  // let go without the mutex: they may be the last in their session
   over.reserve(done.size());
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const LocalDone& one : done) {
     cache_.activity_settled(one.id.instance);
     const auto found = calls_.find({one.id, one.token});
@@ -439,7 +438,7 @@ void ActivityDesk::drop(std::span<const LocalDone> done) {
   }
 }
 
-// With the mutex held. The store knows how it ended. Where that was a timeout, its code may go on, and its
+// The store knows how it ended. Where that was a timeout, its code may go on, and its
 // slot is not free yet.
 ActivityDesk::CallPointer ActivityDesk::close(const Key& key) {
   const auto found = calls_.find(key);
@@ -462,7 +461,7 @@ ActivityDesk::CallPointer ActivityDesk::close(const Key& key) {
 void ActivityDesk::tell_store(std::vector<LocalDone>&& done) {
   if (done.empty()) return;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (LocalDone& one : done) {
       answers_.push_back({.id = one.id,
                           .token = one.token,
@@ -476,25 +475,25 @@ void ActivityDesk::tell_store(std::vector<LocalDone>&& done) {
 
 void ActivityDesk::queue(store::ActivityResult answer) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     answers_.push_back(std::move(answer));
   }
   worker_.poke(Step::answers);
 }
 
 std::vector<store::ActivityResult> ActivityDesk::take_answers() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::exchange(answers_, {});
 }
 
 void ActivityDesk::give_back(std::vector<store::ActivityResult>&& answers) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   answers_.insert(answers_.begin(), std::make_move_iterator(answers.begin()),
                   std::make_move_iterator(answers.end()));
 }
 
 void ActivityDesk::give_back_progress(std::span<const store::ActivityRenewal> progress) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const store::ActivityRenewal& one : progress) {
     const auto found = calls_.find({one.id, one.token});
     if (one.progress && found != calls_.end()) found->second.call->give_back_progress(*one.progress);
@@ -503,7 +502,7 @@ void ActivityDesk::give_back_progress(std::span<const store::ActivityRenewal> pr
 
 void ActivityDesk::answered(const store::ActivityResult& answer, bool wanted) {
   CallPointer call;  // let go without the mutex: it may be the last in its session
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto ahead = claimed_ahead_.extract(Key{answer.id, answer.token}))
     sessions_.want_hand_over(ahead.mapped());  // others may have a slot for it
   const auto found = calls_.find({answer.id, answer.token});
@@ -515,13 +514,13 @@ void ActivityDesk::answered(const store::ActivityResult& answer, bool wanted) {
 }
 
 std::shared_ptr<const detail::ActivityCall> ActivityDesk::call_of(const store::ActivityResult& answer) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = calls_.find({answer.id, answer.token});
   return found == calls_.end() ? nullptr : found->second.call;
 }
 
 std::optional<LockToken> ActivityDesk::newer_lock(const store::ActivityResult& answer) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (auto it = calls_.lower_bound({answer.id, {}}); it != calls_.end() && it->first.first == answer.id;
        ++it) {
     const Entry& entry = it->second;
@@ -533,21 +532,22 @@ std::optional<LockToken> ActivityDesk::newer_lock(const store::ActivityResult& a
 }
 
 bool ActivityDesk::may_be_locked_again(const store::ActivityId& id, LockToken token) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = calls_.find({id, token});
   return found != calls_.end() && !found->second.gone && may_be_locked_again(found->second);
 }
 
-// With the mutex held.
 bool ActivityDesk::may_be_locked_again(Entry& entry) const {
   if (!entry.overtaken_by) entry.overtaken_by = expected_;
-  return std::ranges::any_of(*entry.overtaken_by, [&](LockToken fetch) { return expected_.contains(fetch); });
+  const auto is_under_way = [&](LockToken fetch)
+                                HOLDFAST_REQUIRES(mutex_) { return expected_.contains(fetch); };
+  return std::ranges::any_of(*entry.overtaken_by, is_under_way);
 }
 
 // ---- keeping ------------------------------------------------------------------------------------
 
 std::vector<store::ActivityRenewal> ActivityDesk::renewals() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<store::ActivityRenewal> list;
   for (auto& [key, entry] : calls_) {
     if (entry.gone) continue;
@@ -557,7 +557,7 @@ std::vector<store::ActivityRenewal> ActivityDesk::renewals() {
 }
 
 void ActivityDesk::renewed(std::span<const store::ActivityRenewal> renewals, BootTime asked) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const store::ActivityRenewal& renewal : renewals) {
     const auto found = calls_.find({renewal.id, renewal.token});
     if (found == calls_.end()) continue;
@@ -572,7 +572,7 @@ void ActivityDesk::cancel(const store::ActivityId& id, LockToken token, CancelRe
   Stops stops;
   CallPointer call;  // let go without the mutex: it may be the last in its session
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (ahead_.remove(id, token)) {
       --taken_;
       acknowledgements_.push_back({id, token, store::CancelRecord::State::acknowledged});
@@ -599,7 +599,6 @@ void ActivityDesk::cancel(const store::ActivityId& id, LockToken token, CancelRe
   worker_.poke(Step::keep);
 }
 
-// With the mutex held.
 void ActivityDesk::note_stop(Entry& entry, CancelReason reason, Stops& stops,
                              std::optional<BootTime> taken_at) {
   entry.grace_until = std::min(entry.grace_until, after(worker_.now(), worker_.options.cancel_grace));
@@ -630,7 +629,7 @@ void ActivityDesk::enforce_limits() {
   Overdue overdue;
   bool to_acknowledge = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const BootTime now = worker_.now();
     for (auto it = calls_.begin(); it != calls_.end();) {
       check_attempt(it->second, now, overdue);
@@ -656,7 +655,7 @@ void ActivityDesk::enforce_limits() {
   }
 }
 
-// With the mutex held. Has it taken too long, or is its lease over?
+// Has it taken too long, or is its lease over?
 void ActivityDesk::check_attempt(Entry& entry, BootTime now, Overdue& overdue) {
   if (!entry.code_runs || entry.gone) return;
   if (entry.call->deadline() <= now && entry.call->answer()) {
@@ -670,7 +669,7 @@ void ActivityDesk::check_attempt(Entry& entry, BootTime now, Overdue& overdue) {
   }
 }
 
-// With the mutex held. Was it asked to stop, and goes on for longer than it may? Returns the next one.
+// Was it asked to stop, and goes on for longer than it may? Returns the next one.
 ActivityDesk::Calls::iterator ActivityDesk::check_grace(Calls::iterator it, BootTime now, Overdue& overdue) {
   Entry& entry = it->second;
   if (!entry.code_runs || entry.grace_until > now) return std::next(it);
@@ -682,7 +681,7 @@ ActivityDesk::Calls::iterator ActivityDesk::check_grace(Calls::iterator it, Boot
   return abandon(it, overdue);
 }
 
-// With the mutex held. False when it can't be ended, or was told before. The caller ends it, without the
+// False when it can't be ended, or was told before. The caller ends it, without the
 // mutex.
 bool ActivityDesk::tell_to_end(Entry& entry) {
   if (!entry.call->can_be_ended() || std::exchange(entry.told_to_end, true)) return false;
@@ -692,7 +691,7 @@ bool ActivityDesk::tell_to_end(Entry& entry) {
   return true;
 }
 
-// With the mutex held. Its code goes on, but no longer counts.
+// Its code goes on, but no longer counts.
 ActivityDesk::Calls::iterator ActivityDesk::abandon(Calls::iterator it, Overdue& overdue) {
   Entry& entry = it->second;
   abandoned_.add(*entry.call);
@@ -704,7 +703,7 @@ ActivityDesk::Calls::iterator ActivityDesk::abandon(Calls::iterator it, Overdue&
 }
 
 BootTime ActivityDesk::next_limit() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   BootTime due = ahead_.next_due();
   for (const auto& [key, entry] : calls_) {
     if (!entry.code_runs) continue;
@@ -719,7 +718,7 @@ BootTime ActivityDesk::next_limit() const {
 void ActivityDesk::stop_all(CancelReason reason, CancelReason in_fail_session) {
   Stops stops;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (auto& [key, entry] : calls_) {
       if (!entry.code_runs || entry.call->answered()) continue;
       const auto& session = entry.call->locked().session;
@@ -733,23 +732,23 @@ void ActivityDesk::stop_all(CancelReason reason, CancelReason in_fail_session) {
 
 std::optional<store::SessionGrant> ActivityDesk::session_of(const store::ActivityId& id,
                                                             LockToken token) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = calls_.find({id, token});
   return found == calls_.end() ? std::nullopt : found->second.call->locked().session;
 }
 
 std::vector<store::CancelAcknowledgement> ActivityDesk::take_acknowledgements() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::exchange(acknowledgements_, {});
 }
 
 std::size_t ActivityDesk::slots_in_use() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return taken_ - ahead_.size();
 }
 
 std::optional<BootTime> ActivityDesk::suspect_since() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::optional<BootTime> since;
   for (const auto& [key, entry] : calls_) {
     if (!entry.gone && worker_.is_suspect(entry.call->locked().delivery))
@@ -759,7 +758,7 @@ std::optional<BootTime> ActivityDesk::suspect_since() const {
 }
 
 std::vector<std::string> ActivityDesk::running() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<std::string> names;
   const auto add = [&](const detail::ActivityCall& call) {
     names.push_back(call.locked().name + " of " + call.locked().instance);
@@ -772,7 +771,7 @@ std::vector<std::string> ActivityDesk::running() const {
 }
 
 bool ActivityDesk::settling(bool store_answers) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::ranges::any_of(calls_, [&](const auto& item) {
     const auto& [key, entry] = item;
     return entry.code_runs ? entry.call->can_be_ended() : store_answers && entry.call->answered();
@@ -780,7 +779,7 @@ bool ActivityDesk::settling(bool store_answers) const {
 }
 
 std::size_t ActivityDesk::in_hand() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return calls_.size() + ahead_.size();
 }
 

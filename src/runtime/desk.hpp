@@ -2,6 +2,7 @@
 // their answer.
 #pragma once
 
+#include "base/mutex.hpp"
 #include "runtime/abandoned.hpp"
 #include "runtime/ahead.hpp"
 #include "runtime/cache.hpp"
@@ -17,7 +18,6 @@
 #include <cstddef>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
@@ -167,41 +167,43 @@ class ActivityDesk final : private detail::ActivityHost {
                 std::optional<store::SessionSave> save = std::nullopt, bool still_runs = false);
   void fail_at_once(store::LockedActivity&& locked, LockToken token, Failure failure);
   void queue(store::ActivityResult answer);
-  [[nodiscard]] CallPointer close(const Key& key);
-  std::optional<AheadList::Item> free_slot();
-  bool was_cancelled_early(const Key& key);
-  [[nodiscard]] bool may_be_locked_again(Entry& entry) const;
+  [[nodiscard]] CallPointer close(const Key& key) HOLDFAST_REQUIRES(mutex_);
+  std::optional<AheadList::Item> free_slot() HOLDFAST_REQUIRES(mutex_);
+  bool was_cancelled_early(const Key& key) HOLDFAST_REQUIRES(mutex_);
+  [[nodiscard]] bool may_be_locked_again(Entry& entry) const HOLDFAST_REQUIRES(mutex_);
   bool take_again(const store::LockedActivity& locked, LockToken token, BootTime asked,
-                  const SessionMemory* memory);
-  void check_attempt(Entry& entry, BootTime now, Overdue& overdue);
-  Calls::iterator check_grace(Calls::iterator it, BootTime now, Overdue& overdue);
-  Calls::iterator abandon(Calls::iterator it, Overdue& overdue);
+                  const SessionMemory* memory) HOLDFAST_REQUIRES(mutex_);
+  void check_attempt(Entry& entry, BootTime now, Overdue& overdue) HOLDFAST_REQUIRES(mutex_);
+  Calls::iterator check_grace(Calls::iterator it, BootTime now, Overdue& overdue) HOLDFAST_REQUIRES(mutex_);
+  Calls::iterator abandon(Calls::iterator it, Overdue& overdue) HOLDFAST_REQUIRES(mutex_);
   void note_stop(Entry& entry, CancelReason reason, Stops& stops,
-                 std::optional<BootTime> taken_at = std::nullopt);
+                 std::optional<BootTime> taken_at = std::nullopt) HOLDFAST_REQUIRES(mutex_);
   void stop(Stops&& stops);
   void tell(const Stop& stop);
-  void acknowledge(const Key& key, const Entry& entry, store::CancelRecord::State state);
-  bool tell_to_end(Entry& entry);
+  void acknowledge(const Key& key, const Entry& entry, store::CancelRecord::State state)
+      HOLDFAST_REQUIRES(mutex_);
+  bool tell_to_end(Entry& entry) HOLDFAST_REQUIRES(mutex_);
 
   Worker& worker_;
   InstanceCache& cache_;
   SessionDesk& sessions_;
   Executor& executor_;
   std::weak_ptr<const void> owner_;
-  mutable std::mutex mutex_;
-  Calls calls_;
-  std::set<LockToken> expected_;
-  std::set<Key> cancelled_early_;  // of those that are expected
-  std::vector<store::ActivityResult> answers_;
-  std::vector<store::CancelAcknowledgement> acknowledgements_;
-  AbandonedCalls abandoned_{worker_};
-  AheadList ahead_;
-  std::map<Key, store::SessionHold> claimed_ahead_;  // with items that are on their way back
-  std::size_t taken_ = 0;                            // slots in use or reserved, and what is locked ahead
-  std::size_t running_ = 0;                          // slots in use
-  std::size_t for_fetch_ = 0;                        // free slots that hand-off must leave
-  bool left_behind_ = false;
-  bool next_for_fetch_ = false;
+  mutable Mutex mutex_;
+  Calls calls_ HOLDFAST_GUARDED_BY(mutex_);
+  std::set<LockToken> expected_ HOLDFAST_GUARDED_BY(mutex_);
+  std::set<Key> cancelled_early_ HOLDFAST_GUARDED_BY(mutex_);  // of those that are expected
+  std::vector<store::ActivityResult> answers_ HOLDFAST_GUARDED_BY(mutex_);
+  std::vector<store::CancelAcknowledgement> acknowledgements_ HOLDFAST_GUARDED_BY(mutex_);
+  AbandonedCalls abandoned_ HOLDFAST_GUARDED_BY(mutex_){worker_};
+  AheadList ahead_ HOLDFAST_GUARDED_BY(mutex_);
+  std::map<Key, store::SessionHold> claimed_ahead_
+      HOLDFAST_GUARDED_BY(mutex_);                       // with items that are on their way back
+  std::size_t taken_ HOLDFAST_GUARDED_BY(mutex_) = 0;    // slots in use or reserved, and what is locked ahead
+  std::size_t running_ HOLDFAST_GUARDED_BY(mutex_) = 0;  // slots in use
+  std::size_t for_fetch_ HOLDFAST_GUARDED_BY(mutex_) = 0;  // free slots that hand-off must leave
+  bool left_behind_ HOLDFAST_GUARDED_BY(mutex_) = false;
+  bool next_for_fetch_ HOLDFAST_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace holdfast::runtime

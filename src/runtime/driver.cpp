@@ -1,7 +1,5 @@
 #include "runtime/driver.hpp"
 
-#include "base/waiting.hpp"
-
 #include <algorithm>
 #include <chrono>
 
@@ -12,7 +10,7 @@ using namespace std::chrono_literals;
 void Driver::poke(Step step) {
   Signal& signal = signal_of(step);
   {
-    const std::lock_guard lock(signal.mutex);
+    const MutexLock lock(signal.mutex);
     signal.poked = true;
     if (full(signal)) return;  // whoever ends first looks again
   }
@@ -21,15 +19,19 @@ void Driver::poke(Step step) {
 
 void Driver::start(const std::shared_ptr<Node>& node, std::size_t turn_threads) {
   listen_as(*node);
-  signal_of(Step::turns).allowed = turn_threads;
+  {
+    Signal& turns = signal_of(Step::turns);
+    const MutexLock lock(turns.mutex);
+    turns.allowed = turn_threads;
+  }
   for (std::size_t i = 0; i < turn_threads; ++i) make_thread(node, Step::turns);
   for (const Step step : {Step::activities, Step::answers, Step::keep, Step::limits}) make_thread(node, step);
-  const std::lock_guard lock(threads_mutex_);
+  const MutexLock lock(threads_mutex_);
   threads_.emplace_back([self = shared_from_this(), node] { self->listen(*node); });
 }
 
 void Driver::make_thread(const std::shared_ptr<Node>& node, Step step) {
-  const std::lock_guard lock(threads_mutex_);
+  const MutexLock lock(threads_mutex_);
   threads_.emplace_back([self = shared_from_this(), node, step] { self->drive(node, step); });
 }
 
@@ -39,17 +41,17 @@ std::size_t Driver::stop() {
   for (const Step step : {Step::turns, Step::activities, Step::answers, Step::keep, Step::limits})
     end_step(step);
   {
-    const std::lock_guard lock(listener_mutex_);
+    const MutexLock lock(listener_mutex_);
     stopping_ = true;
     if (listener_) listener_->interrupt();
   }
   Signal& turns = signal_of(Step::turns);
   StuckThreads stuck;
   {
-    const std::lock_guard lock(turns.mutex);
+    const MutexLock lock(turns.mutex);
     stuck = turns.stuck;
   }
-  const std::lock_guard lock(threads_mutex_);
+  const MutexLock lock(threads_mutex_);
   for (std::thread& thread : threads_) {
     if (stuck.contains(thread.get_id())) {
       thread.detach();
@@ -63,10 +65,11 @@ std::size_t Driver::stop() {
 
 void Driver::end_step(Step step) {
   Signal& signal = signal_of(step);
-  std::unique_lock lock(signal.mutex);
+  MutexLock lock(signal.mutex);
   signal.ended = true;
   signal.changed.notify_all();
-  signal.changed.wait(lock, [&] { return signal.running == signal.stuck.size(); });
+  signal.changed.wait(
+      lock, [&]() HOLDFAST_REQUIRES(signal.mutex) { return signal.running == signal.stuck.size(); });
 }
 
 void Driver::drive(const std::shared_ptr<Node>& node, Step step) {
@@ -83,44 +86,44 @@ void Driver::replace(const std::shared_ptr<Node>& node, const std::vector<std::t
   Signal& signal = signal_of(Step::turns);
   for (const std::thread::id id : stuck) {
     if (is_own(id)) make_thread(node, Step::turns);
-    const std::lock_guard lock(signal.mutex);
+    const MutexLock lock(signal.mutex);
     signal.stuck.given_up(id);
   }
   signal.changed.notify_all();
 }
 
 bool Driver::is_own(std::thread::id id) {
-  const std::lock_guard lock(threads_mutex_);
+  const MutexLock lock(threads_mutex_);
   return std::ranges::any_of(threads_, [id](const std::thread& thread) { return thread.get_id() == id; });
 }
 
 bool Driver::help(Node& node, Step step) {
   Signal& signal = signal_of(step);
   {
-    const std::lock_guard lock(signal.mutex);
+    const MutexLock lock(signal.mutex);
     signal.poked = true;
     if (!begin(signal)) return false;
   }
   end(signal, node.run(step));
-  const std::lock_guard lock(signal.mutex);
+  const MutexLock lock(signal.mutex);
   return wanted(signal) && !full(signal) && !signal.ended;
 }
 
 // False when it is time to stop.
 bool Driver::wait_to_begin(Signal& signal) {
-  std::unique_lock lock(signal.mutex);
+  MutexLock lock(signal.mutex);
   while (!signal.ended) {
     if (wanted(signal)) {
       if (begin(signal)) return true;
       signal.changed.wait(lock);  // whoever ends first looks again
     } else {
-      wait_for(signal.changed, lock, left(signal.due, clock_.boot_now()));
+      signal.changed.wait_for(lock, left(signal.due, clock_.boot_now()));
     }
   }
   return false;
 }
 
-// With the mutex held. False when it runs in as many threads as it may.
+// False when it runs in as many threads as it may.
 bool Driver::begin(Signal& signal) {
   if (signal.ended || full(signal)) return false;
   ++signal.running;
@@ -131,7 +134,7 @@ bool Driver::begin(Signal& signal) {
 
 // A due time that is no longer one costs a look; one that is lost would cost a timer.
 void Driver::end(Signal& signal, const Progress& progress) {
-  const std::lock_guard lock(signal.mutex);
+  const MutexLock lock(signal.mutex);
   --signal.running;
   if (progress.came_back) signal.stuck.came_back(std::this_thread::get_id());
   signal.poked = signal.poked || progress.progressed;
@@ -146,7 +149,7 @@ void Driver::listen_as(Node& node) {
   if (listener_ && key == listening_for_) return;
   auto listener =
       node.worker().store->listen(store::kTurns | store::kActivities | store::kCancels | store::kSweep, key);
-  const std::lock_guard lock(listener_mutex_);
+  const MutexLock lock(listener_mutex_);
   listener_ = std::move(listener);
   listening_for_ = key;
 }

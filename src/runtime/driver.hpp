@@ -2,6 +2,7 @@
 // Threads that have something for a step to do may run it themselves instead.
 #pragma once
 
+#include "base/mutex.hpp"
 #include "runtime/node.hpp"
 #include "runtime/steps.hpp"
 #include "runtime/stuck_threads.hpp"
@@ -9,9 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -39,14 +38,14 @@ class Driver : public std::enable_shared_from_this<Driver> {
 
  private:
   struct Signal {
-    std::mutex mutex{};
-    std::condition_variable changed{};
-    bool poked = false;       ///< and nobody has begun since
-    BootTime due = kLongAgo;  ///< nobody needs to begin before, unless poked
-    std::size_t running = 0;
-    std::size_t allowed = 1;  ///< to run at once, besides those that are stuck
-    StuckThreads stuck{};     ///< of those that run
-    bool ended = false;       ///< nobody begins any more
+    Mutex mutex{};
+    Condition changed{};
+    bool poked HOLDFAST_GUARDED_BY(mutex) = false;       ///< and nobody has begun since
+    BootTime due HOLDFAST_GUARDED_BY(mutex) = kLongAgo;  ///< nobody needs to begin before, unless poked
+    std::size_t running HOLDFAST_GUARDED_BY(mutex) = 0;
+    std::size_t allowed HOLDFAST_GUARDED_BY(mutex) = 1;  ///< to run at once, besides those that are stuck
+    StuckThreads stuck HOLDFAST_GUARDED_BY(mutex){};     ///< of those that run
+    bool ended HOLDFAST_GUARDED_BY(mutex) = false;       ///< nobody begins any more
   };
 
   Signal& signal_of(Step step) { return signals_[static_cast<std::size_t>(step)]; }
@@ -56,11 +55,11 @@ class Driver : public std::enable_shared_from_this<Driver> {
   bool is_own(std::thread::id id);
   void end_step(Step step);
   bool wait_to_begin(Signal& signal);
-  bool begin(Signal& signal);
-  [[nodiscard]] bool full(const Signal& signal) const {
+  bool begin(Signal& signal) HOLDFAST_REQUIRES(signal.mutex);
+  [[nodiscard]] bool full(const Signal& signal) const HOLDFAST_REQUIRES(signal.mutex) {
     return signal.running - std::min(signal.stuck.size(), max_stuck_) >= signal.allowed;
   }
-  [[nodiscard]] bool wanted(const Signal& signal) const {
+  [[nodiscard]] bool wanted(const Signal& signal) const HOLDFAST_REQUIRES(signal.mutex) {
     return signal.poked || signal.due <= clock_.boot_now();
   }
   void end(Signal& signal, const Progress& progress);
@@ -71,11 +70,11 @@ class Driver : public std::enable_shared_from_this<Driver> {
   const std::size_t max_stuck_;
   std::array<Signal, kSteps> signals_;
   std::atomic<bool> stopping_{false};  // the listener
-  std::mutex listener_mutex_;          // against stop(); only the thread that listens uses another
+  Mutex listener_mutex_;               // against stop(); only the thread that listens uses another
   std::unique_ptr<store::Listener> listener_;
   WorkerKey listening_for_{};
-  std::mutex threads_mutex_;
-  std::vector<std::thread> threads_;
+  Mutex threads_mutex_;
+  std::vector<std::thread> threads_ HOLDFAST_GUARDED_BY(threads_mutex_);
 };
 
 }  // namespace holdfast::runtime

@@ -12,7 +12,7 @@ constexpr Duration kForgotten = std::chrono::minutes(1);
 }  // namespace
 
 Duration LockedOut::pause(InstanceKey key, BootTime now) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(entries_, [&](const auto& item) { return now - item.second.last > kForgotten; });
   Entry& entry = entries_[key];
   entry.last = now;
@@ -20,7 +20,7 @@ Duration LockedOut::pause(InstanceKey key, BootTime now) {
 }
 
 void LockedOut::committed(InstanceKey key) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!entries_.empty()) entries_.erase(key);
 }
 

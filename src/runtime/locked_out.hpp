@@ -1,12 +1,12 @@
 // LockedOut: instances whose turns could not be committed, since somebody else has locked what they need.
 #pragma once
 
+#include "base/mutex.hpp"
 #include "runtime/worker.hpp"
 
 #include <holdfast/ids.hpp>
 
 #include <map>
-#include <mutex>
 
 namespace holdfast::runtime {
 
@@ -24,8 +24,8 @@ class LockedOut {
     BackOff back_off{};
     BootTime last{};
   };
-  std::mutex mutex_;
-  std::map<InstanceKey, Entry> entries_;
+  Mutex mutex_;
+  std::map<InstanceKey, Entry> entries_ HOLDFAST_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::runtime

@@ -1,3 +1,4 @@
+#include "base/mutex.hpp"
 #include "runtime/driver.hpp"
 #include "runtime/node.hpp"
 #include "runtime/stop_signal.hpp"
@@ -10,9 +11,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -37,23 +36,23 @@ class Runtime::Impl {
   enum class Phase : std::uint8_t { made, started, stopping, stopped };
 
   [[nodiscard]] Phase phase() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return phase_;
   }
   /// It has started, or a drain has come to its end.
   void enter(Phase phase) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     phase_ = phase;
     changed_.notify_all();
   }
   /// True for the first who stops it. Others wait until that one has.
   bool begin_to_stop() {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (phase_ == Phase::started) {
       phase_ = Phase::stopping;
       return true;
     }
-    changed_.wait(lock, [this] { return phase_ != Phase::stopping; });
+    changed_.wait(lock, [this]() HOLDFAST_REQUIRES(mutex_) { return phase_ != Phase::stopping; });
     return false;
   }
   /// Lets it come to its end. True when nothing is left, everything had ended by itself, and the store knows.
@@ -82,9 +81,9 @@ class Runtime::Impl {
   std::shared_ptr<runtime::Node> node;
 
  private:
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  Phase phase_ = Phase::made;
+  mutable Mutex mutex_;
+  Condition changed_;
+  Phase phase_ HOLDFAST_GUARDED_BY(mutex_) = Phase::made;
 };
 
 Runtime::Runtime(std::shared_ptr<Store> store, RuntimeOptions options) {

@@ -14,13 +14,13 @@ using store::SessionReason;
 // ---- coming -------------------------------------------------------------------------------------
 
 void SessionDesk::granted(const store::SessionGrant& grant, BootTime asked) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   take_up(grant, asked);
 }
 
 std::unique_ptr<SessionStay> SessionDesk::enter(const store::LockedActivity& locked, BootTime asked) {
   const store::SessionGrant& grant = *locked.session;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const HeldPointer held = take_up(grant, asked);
   // The answer to its lock came late, or it waited for long: another worker may have the session by now.
   if (held->hold != grant.hold || !is_held(*held)) return nullptr;
@@ -36,7 +36,7 @@ std::unique_ptr<SessionStay> SessionDesk::enter(const store::LockedActivity& loc
       held->memory, [this, held](bool aborted) { end_stay(held, aborted); });
 }
 
-// With the mutex held. What is in the books under this id is the same hold, one before, or one after: an
+// What is in the books under this id is the same hold, one before, or one after: an
 // answer may come late.
 SessionDesk::HeldPointer SessionDesk::take_up(const store::SessionGrant& grant, BootTime asked) {
   const auto found = books_.find(grant.hold.id);
@@ -56,7 +56,6 @@ SessionDesk::HeldPointer SessionDesk::take_up(const store::SessionGrant& grant, 
   return held;
 }
 
-// With the mutex held.
 SessionDesk::HeldPointer SessionDesk::add(const store::SessionGrant& grant, BootTime asked,
                                           SessionReason reason) {
   const std::string& id = grant.hold.id;
@@ -92,7 +91,7 @@ SessionDesk::HeldPointer SessionDesk::add(const store::SessionGrant& grant, Boot
   return held;
 }
 
-// With the mutex held. Nobody else had it in between: what is in memory is still true. If it was about to
+// Nobody else had it in between: what is in memory is still true. If it was about to
 // leave, it did, before this.
 void SessionDesk::claim_again(const HeldPointer& pointer, const store::SessionGrant& grant, BootTime asked) {
   Held& held = *pointer;
@@ -112,7 +111,7 @@ void SessionDesk::claim_again(const HeldPointer& pointer, const store::SessionGr
   keep_in_time(held);
 }
 
-// With the mutex held. It has to be renewed; and it may be idle from the beginning.
+// It has to be renewed; and it may be idle from the beginning.
 void SessionDesk::keep_in_time(const Held& held) {
   worker_.keep_by(std::min(after(held.asked, held.lease / 3), after(held.quiet_since, held.idle_timeout)));
 }
@@ -137,7 +136,7 @@ void SessionDesk::acquired(const store::Acquired& acquired, BootTime asked) {
   grant.claimed = acquired.kind != store::Acquired::Kind::reused;
   grant.same_owner = acquired.same_owner;
   grant.previous_owner = acquired.previous_owner;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = books_.find(view.id);
   if (found == books_.end()) {
     add(grant, asked, SessionReason::acquired);
@@ -161,7 +160,7 @@ void SessionDesk::acquired(const store::Acquired& acquired, BootTime asked) {
 void SessionDesk::held_again(const store::SessionHold& before, const store::SessionView& view,
                              BootTime asked) {
   const store::SessionGrant grant = grant_of(view, worker_.options);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const HeldPointer held = find_current(before);
   if (!held || grant.held_since > before.generation) return;
   // As if it had been asked for when the lease began that the store tells of.
@@ -171,9 +170,9 @@ void SessionDesk::held_again(const store::SessionHold& before, const store::Sess
 // ---- what verbs ask for -------------------------------------------------------------------------
 
 void SessionDesk::wish(const std::string& id) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   wishes_.insert(id);
-  const auto is_released = [&] {
+  const auto is_released = [&]() HOLDFAST_REQUIRES(mutex_) {
     const auto found = books_.find(id);
     return found == books_.end() || !found->second->leaving || !found->second->leaving->asked;
   };
@@ -182,7 +181,7 @@ void SessionDesk::wish(const std::string& id) {
 }
 
 void SessionDesk::end_wish(const std::string& id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   wishes_.erase(wishes_.find(id));
   const auto found = books_.find(id);
   if (found == books_.end()) return;
@@ -192,18 +191,18 @@ void SessionDesk::end_wish(const std::string& id) {
 
 void SessionDesk::renewed_by_request(const store::SessionHold& hold, BootTime asked) {
   renewed(hold, asked);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const HeldPointer held = find_current(hold)) rest_from_now(held);
 }
 
-// With the mutex held. Past its lease somebody else may have it; and when the store has not heard of this
+// Past its lease somebody else may have it; and when the store has not heard of this
 // worker for long, others may take it for gone, and with it all that it holds.
 bool SessionDesk::is_held(const Held& held) const {
   return !held.lapsed && std::min(held.lease_until, worker_.known_until()) > worker_.now();
 }
 
 bool SessionDesk::holds(std::string_view id) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = books_.find(id);
   if (found == books_.end()) return false;
   const Held& held = *found->second;
@@ -211,19 +210,18 @@ bool SessionDesk::holds(std::string_view id) const {
 }
 
 std::optional<store::SessionHold> SessionDesk::find(std::string_view id) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = books_.find(id);
   if (found == books_.end()) return std::nullopt;
   return found->second->hold;
 }
 
 std::shared_ptr<const SessionMemory> SessionDesk::memory_of(const store::SessionHold& hold) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const HeldPointer held = find_current(hold);
   return held ? held->memory : nullptr;
 }
 
-// With the mutex held.
 SessionDesk::HeldPointer SessionDesk::find_current(const store::SessionHold& hold) const {
   const auto found = books_.find(hold.id);
   return found != books_.end() && found->second->hold == hold ? found->second : nullptr;
@@ -231,7 +229,7 @@ SessionDesk::HeldPointer SessionDesk::find_current(const store::SessionHold& hol
 
 // An activity of it is over.
 void SessionDesk::end_stay(const HeldPointer& held, bool aborted) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   --held->activities;
   const auto found = books_.find(held->hold.id);
   if (found == books_.end() || found->second != held) return;  // it has left before
@@ -246,7 +244,7 @@ void SessionDesk::end_stay(const HeldPointer& held, bool aborted) {
 // ---- keeping ------------------------------------------------------------------------------------
 
 std::vector<store::SessionRenewal> SessionDesk::renewals() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const BootTime now = worker_.now();
   std::vector<store::SessionRenewal> list;
   for (const auto& [id, held] : books_) {
@@ -260,7 +258,7 @@ std::vector<store::SessionRenewal> SessionDesk::renewals() {
 }
 
 BootTime SessionDesk::renewal_due() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (renewal_due_) return *renewal_due_;
   BootTime due = BootTime::max();
   for (const auto& [id, held] : books_) {
@@ -274,14 +272,14 @@ BootTime SessionDesk::renewal_due_of(const Held& held) {
   return std::max(after(held.asked, held.lease / 3), held.renew_not_before);
 }
 
-// With the mutex held. It has a new lease.
+// It has a new lease.
 void SessionDesk::note_lease(const Held& held) {
   if (renewal_due_) renewal_due_ = std::min(*renewal_due_, renewal_due_of(held));
   overdue_from_ = std::min(overdue_from_, held.lease_until);
 }
 
 void SessionDesk::renewed(const store::SessionHold& hold, BootTime asked) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const HeldPointer held = find_current(hold);
   if (!held) return;
   held->asked = asked;
@@ -293,13 +291,13 @@ void SessionDesk::renewed(const store::SessionHold& hold, BootTime asked) {
 }
 
 void SessionDesk::not_renewed(const store::SessionHold& hold, BootTime retry_at) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const HeldPointer held = find_current(hold)) held->renew_not_before = retry_at;
   renewal_due_.reset();
 }
 
 void SessionDesk::lapsed(const store::SessionHold& hold) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const HeldPointer held = find_current(hold);
   if (!held || std::exchange(held->lapsed, true)) return;
   stop_leaving(*held);
@@ -310,7 +308,7 @@ void SessionDesk::lapsed(const store::SessionHold& hold) {
 }
 
 std::vector<store::SessionHold> SessionDesk::lapsed_ones(std::size_t max) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<Held*> lapsed;
   for (const auto& [id, held] : books_) {
     if (held->lapsed) lapsed.push_back(held.get());
@@ -326,7 +324,7 @@ std::vector<store::SessionHold> SessionDesk::lapsed_ones(std::size_t max) {
 }
 
 void SessionDesk::note_overdue() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const BootTime now = worker_.now();
   if (now < overdue_from_) return;
   overdue_from_ = BootTime::max();
@@ -344,11 +342,11 @@ void SessionDesk::note_overdue() {
 }
 
 std::size_t SessionDesk::size() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return books_.size();
 }
 
-// ---- figures, with the mutex held ---------------------------------------------------------------
+// ---- figures ------------------------------------------------------------------------------------
 
 void SessionDesk::show(Held& held) const {
   Counters& counters = worker_.counters;
@@ -366,7 +364,7 @@ void SessionDesk::show(Held& held, Gauge* state) const {
 
 // ---- code of the user ---------------------------------------------------------------------------
 
-// With the mutex held. Hooks are told one after the other, in the order of what happened.
+// Hooks are told one after the other, in the order of what happened.
 void SessionDesk::tell(const SessionHook& hook, SessionNotice notice) {
   if (!hook) return;
   notices_.emplace_back([&hook, notice = std::move(notice)] { hook(notice); });
@@ -374,7 +372,7 @@ void SessionDesk::tell(const SessionHook& hook, SessionNotice notice) {
 }
 
 void SessionDesk::tell_superseded() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto& hook = worker_.registry.hooks().superseded;
   if (!hook) return;
   notices_.emplace_back(hook);
@@ -385,7 +383,7 @@ void SessionDesk::tell_next() {
   for (;;) {
     std::function<void()> notice;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (notices_.empty()) {
         telling_ = false;
         return;
@@ -425,7 +423,7 @@ SessionMemory::Dispose SessionDesk::disposer() {
 // What a later owner has saved is not what this one's states are made from.
 StoreResult<std::optional<std::string>> SessionDesk::read_saved(const std::weak_ptr<Held>& of) const {
   const auto hold = [&]() -> std::optional<store::SessionHold> {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const HeldPointer held = of.lock();
     return held ? std::optional(held->hold) : std::nullopt;
   }();

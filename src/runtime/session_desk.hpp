@@ -1,6 +1,7 @@
 // SessionDesk: the sessions that this worker holds, from the claim to the moment when they leave.
 #pragma once
 
+#include "base/mutex.hpp"
 #include "runtime/executor.hpp"
 #include "runtime/session_memory.hpp"
 #include "runtime/session_stay.hpp"
@@ -14,7 +15,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -22,7 +22,6 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
@@ -197,35 +196,37 @@ class SessionDesk {
   };
   using Books = std::unordered_map<std::string, HeldPointer, Hash, std::equal_to<>>;
 
-  HeldPointer take_up(const store::SessionGrant& grant, BootTime asked);
-  HeldPointer add(const store::SessionGrant& grant, BootTime asked, store::SessionReason reason);
-  void claim_again(const HeldPointer& held, const store::SessionGrant& grant, BootTime asked);
+  HeldPointer take_up(const store::SessionGrant& grant, BootTime asked) HOLDFAST_REQUIRES(mutex_);
+  HeldPointer add(const store::SessionGrant& grant, BootTime asked, store::SessionReason reason)
+      HOLDFAST_REQUIRES(mutex_);
+  void claim_again(const HeldPointer& held, const store::SessionGrant& grant, BootTime asked)
+      HOLDFAST_REQUIRES(mutex_);
   [[nodiscard]] static Duration quiet_for(const Held& held, BootTime now) {
     return held.activities > 0 ? Duration::zero() : std::max(now - held.quiet_since, Duration::zero());
   }
   void wish(const std::string& id);
   void end_wish(const std::string& id);
-  [[nodiscard]] bool is_held(const Held& held) const;
+  [[nodiscard]] bool is_held(const Held& held) const HOLDFAST_REQUIRES(mutex_);
   [[nodiscard]] static bool takes_no_more(const Held& held) {
     return held.wanted_back && !held.fails && !held.unsaved;
   }
   [[nodiscard]] static BootTime renewal_due_of(const Held& held);
-  void note_lease(const Held& held);
-  void keep_in_time(const Held& held);
+  void note_lease(const Held& held) HOLDFAST_REQUIRES(mutex_);
+  void keep_in_time(const Held& held) HOLDFAST_REQUIRES(mutex_);
   void end_stay(const HeldPointer& held, bool aborted);
-  [[nodiscard]] HeldPointer find_current(const store::SessionHold& hold) const;
-  [[nodiscard]] bool may_leave(const Held& held) const;
-  [[nodiscard]] bool is_room_wanted() const;
-  [[nodiscard]] HeldPointer longest_quiet() const;
-  void rest_from_now(const HeldPointer& held);
-  [[nodiscard]] BootTime leaves_at(const Held& held) const;
-  void look_by(const HeldPointer& held, BootTime time);
-  void take_off_agenda(Held& held);
-  void stop_leaving(Held& held);
-  void come_back(const HeldPointer& held, BootTime not_before);
+  [[nodiscard]] HeldPointer find_current(const store::SessionHold& hold) const HOLDFAST_REQUIRES(mutex_);
+  [[nodiscard]] bool may_leave(const Held& held) const HOLDFAST_REQUIRES(mutex_);
+  [[nodiscard]] bool is_room_wanted() const HOLDFAST_REQUIRES(mutex_);
+  [[nodiscard]] HeldPointer longest_quiet() const HOLDFAST_REQUIRES(mutex_);
+  void rest_from_now(const HeldPointer& held) HOLDFAST_REQUIRES(mutex_);
+  [[nodiscard]] BootTime leaves_at(const Held& held) const HOLDFAST_REQUIRES(mutex_);
+  void look_by(const HeldPointer& held, BootTime time) HOLDFAST_REQUIRES(mutex_);
+  void take_off_agenda(Held& held) HOLDFAST_REQUIRES(mutex_);
+  void stop_leaving(Held& held) HOLDFAST_REQUIRES(mutex_);
+  void come_back(const HeldPointer& held, BootTime not_before) HOLDFAST_REQUIRES(mutex_);
   void show(Held& held, Gauge* state) const;
   void show(Held& held) const;
-  void begin_to_leave(const HeldPointer& held, store::SessionReason reason);
+  void begin_to_leave(const HeldPointer& held, store::SessionReason reason) HOLDFAST_REQUIRES(mutex_);
   void save(const HeldPointer& held);
   struct Saved {
     std::optional<std::string> bytes{};
@@ -233,9 +234,9 @@ class SessionDesk {
     bool unanswered = false;  ///< the store did not say what it has
   };
   [[nodiscard]] Saved save(SessionMemory& memory, const store::SessionHold& hold, bool all_or_nothing) const;
-  void saved(const HeldPointer& held, Saved result);
-  void leave(const HeldPointer& held, store::SessionReason reason);
-  void tell(const SessionHook& hook, SessionNotice notice);
+  void saved(const HeldPointer& held, Saved result) HOLDFAST_REQUIRES(mutex_);
+  void leave(const HeldPointer& held, store::SessionReason reason) HOLDFAST_REQUIRES(mutex_);
+  void tell(const SessionHook& hook, SessionNotice notice) HOLDFAST_REQUIRES(mutex_);
   void tell_next();
   void run(std::function<void()> job);
   [[nodiscard]] SessionMemory::Dispose disposer();
@@ -244,25 +245,28 @@ class SessionDesk {
   Worker& worker_;
   Executor& executor_;
   std::weak_ptr<const void> owner_;
-  mutable std::mutex mutex_;
-  Books books_;
-  std::multiset<std::string, std::less<>> wishes_;  // ids that verbs are asking the store for
-  std::condition_variable released_;                // or not: the store has answered
-  std::uint64_t last_number_ = 0;
-  std::uint64_t last_leaving_ = 0;
+  mutable Mutex mutex_;
+  Books books_ HOLDFAST_GUARDED_BY(mutex_);
+  std::multiset<std::string, std::less<>> wishes_
+      HOLDFAST_GUARDED_BY(mutex_);  // ids that verbs are asking the store for
+  Condition released_;              // or not: the store has answered
+  std::uint64_t last_number_ HOLDFAST_GUARDED_BY(mutex_) = 0;
+  std::uint64_t last_leaving_ HOLDFAST_GUARDED_BY(mutex_) = 0;
   // Those at rest, not later than they have to leave; some may work again by then.
-  Agenda agenda_;
-  std::list<Held*> by_rest_;                      // all, by the time when they came to rest last
-  std::map<std::uint64_t, HeldPointer> leaving_;  // all that leave, by number
-  std::optional<BootTime> renewal_due_;           // not later than it is; unknown after renewals
-  BootTime overdue_from_ = BootTime::max();       // no lease is over before that
-  BootTime room_wanted_until_ = kLongAgo;
-  BootTime room_wanted_at_ = kLongAgo;
-  BootTime room_made_at_ = kLongAgo;  // when one left last: who asked before that could not know
+  Agenda agenda_ HOLDFAST_GUARDED_BY(mutex_);
+  std::list<Held*> by_rest_ HOLDFAST_GUARDED_BY(mutex_);  // all, by the time when they came to rest last
+  std::map<std::uint64_t, HeldPointer> leaving_ HOLDFAST_GUARDED_BY(mutex_);  // all that leave, by number
+  std::optional<BootTime> renewal_due_
+      HOLDFAST_GUARDED_BY(mutex_);  // not later than it is; unknown after renewals
+  BootTime overdue_from_ HOLDFAST_GUARDED_BY(mutex_) = BootTime::max();  // no lease is over before that
+  BootTime room_wanted_until_ HOLDFAST_GUARDED_BY(mutex_) = kLongAgo;
+  BootTime room_wanted_at_ HOLDFAST_GUARDED_BY(mutex_) = kLongAgo;
+  BootTime room_made_at_ HOLDFAST_GUARDED_BY(mutex_) =
+      kLongAgo;  // when one left last: who asked before that could not know
   // Posted, and not yet done; what destroys states may outlive the desk.
   std::shared_ptr<std::atomic<int>> jobs_ = std::make_shared<std::atomic<int>>(0);
-  std::deque<std::function<void()>> notices_;  // for hooks, one after the other
-  bool telling_ = false;
+  std::deque<std::function<void()>> notices_ HOLDFAST_GUARDED_BY(mutex_);  // for hooks, one after the other
+  bool telling_ HOLDFAST_GUARDED_BY(mutex_) = false;
   std::atomic<bool> lost_a_state_{false};
 };
 

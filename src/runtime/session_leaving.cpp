@@ -27,7 +27,7 @@ constexpr Duration kRoomSoon = 1s;
 }  // namespace
 
 void SessionDesk::want_back(std::span<const store::SessionHold> holds) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   bool any = false;
   for (const store::SessionHold& hold : holds) {
     const HeldPointer held = find_current(hold);
@@ -46,7 +46,7 @@ void SessionDesk::want_back(std::span<const store::SessionHold> holds) {
 
 void SessionDesk::want_hand_over(std::span<const store::SessionHold> holds) {
   if (holds.empty()) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const store::SessionHold& hold : holds) {
     const HeldPointer held = find_current(hold);
     if (!held) continue;
@@ -57,7 +57,7 @@ void SessionDesk::want_hand_over(std::span<const store::SessionHold> holds) {
 }
 
 void SessionDesk::want_hand_over(const store::SessionHold& unused) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const HeldPointer held = find_current(unused);
   if (!held || held->activities > 0) return;
   held->hand_over = true;
@@ -65,7 +65,7 @@ void SessionDesk::want_hand_over(const store::SessionHold& unused) {
   worker_.poke(Step::keep);
 }
 
-// ---- the agenda, with the mutex held ------------------------------------------------------------
+// ---- the agenda ---------------------------------------------------------------------------------
 
 // When it may leave, if it stays at rest.
 BootTime SessionDesk::leaves_at(const Held& held) const {
@@ -108,18 +108,18 @@ void SessionDesk::come_back(const HeldPointer& held, BootTime not_before) {
 // ---- who leaves ---------------------------------------------------------------------------------
 
 void SessionDesk::want_room(BootTime asked) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   room_wanted_at_ = asked;
   room_wanted_until_ = after(worker_.now(), kWish);
 }
 
-// With the mutex held. One place made is enough until somebody has looked whether it is.
+// One place made is enough until somebody has looked whether it is.
 bool SessionDesk::is_room_wanted() const {
   return room_wanted_until_ > worker_.now() && room_wanted_at_ >= room_made_at_;
 }
 
 void SessionDesk::choose_leavers(bool draining) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const BootTime now = worker_.now();
   if (draining) {
     for (const auto& [id, held] : books_) {
@@ -146,25 +146,24 @@ void SessionDesk::choose_leavers(bool draining) {
   begin_to_leave(held, SessionReason::displaced);
 }
 
-// With the mutex held. It is at rest, and nobody is asking the store for it.
+// It is at rest, and nobody is asking the store for it.
 bool SessionDesk::may_leave(const Held& held) const {
   return held.activities == 0 && !held.leaving && !held.lapsed && !wishes_.contains(held.hold.id);
 }
 
-// With the mutex held. Null when one is about to leave already, or none can.
+// Null when one is about to leave already, or none can.
 SessionDesk::HeldPointer SessionDesk::longest_quiet() const {
   const BootTime now = worker_.now();
   const auto makes_room_soon = [&](const auto& entry) {
     return after(entry.second->leaving->since, kRoomSoon) > now;
   };
   if (std::ranges::any_of(leaving_, makes_room_soon)) return nullptr;
-  const auto longest = std::ranges::find_if(by_rest_, [&](const Held* held) {
+  const auto longest = std::ranges::find_if(by_rest_, [&](const Held* held) HOLDFAST_REQUIRES(mutex_) {
     return may_leave(*held) && !held->fails && held->not_before <= now;
   });
   return longest == by_rest_.end() ? nullptr : books_.find((*longest)->hold.id)->second;
 }
 
-// With the mutex held.
 void SessionDesk::begin_to_leave(const HeldPointer& held, SessionReason reason) {
   const bool nothing_to_save = held->memory->is_empty();
   held->leaving =
@@ -178,7 +177,7 @@ void SessionDesk::begin_to_leave(const HeldPointer& held, SessionReason reason) 
 // work again, and be on its way out once more: then what was saved is old, and it is saved anew.
 void SessionDesk::save(const HeldPointer& held) {
   for (;;) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (!held->leaving) {  // it has work again, or has left
       held->saving = false;
       return;
@@ -216,7 +215,7 @@ SessionDesk::Saved SessionDesk::save(SessionMemory& memory, const store::Session
   return result;
 }
 
-// With the mutex held. What can't be saved stays, with what it has in memory; unless this worker goes, and
+// What can't be saved stays, with what it has in memory; unless this worker goes, and
 // it is not for the store that it can't.
 void SessionDesk::saved(const HeldPointer& held, Saved result) {
   if (result.unanswered) return come_back(held, after(worker_.now(), kReleasePause));
@@ -237,7 +236,7 @@ void SessionDesk::saved(const HeldPointer& held, Saved result) {
 }
 
 std::vector<store::SessionRelease> SessionDesk::releases() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const BootTime now = worker_.now();
   std::vector<store::SessionRelease> list;
   for (const auto& [number, held] : leaving_) {
@@ -252,7 +251,7 @@ std::vector<store::SessionRelease> SessionDesk::releases() {
 }
 
 void SessionDesk::not_released(const store::SessionHold& hold, BootTime retry_at) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const HeldPointer held = find_current(hold);
   if (!held || !held->leaving) return;
   held->leaving->asked = false;
@@ -261,7 +260,7 @@ void SessionDesk::not_released(const store::SessionHold& hold, BootTime retry_at
 }
 
 void SessionDesk::stays(const store::SessionHold& hold, const std::string& why) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const HeldPointer held = find_current(hold);
   if (!held) return;
   const SessionReason leaves_for = held->leaving ? held->leaving->reason : SessionReason::none;
@@ -285,19 +284,19 @@ void SessionDesk::stays(const store::SessionHold& hold, const std::string& why) 
 }
 
 void SessionDesk::left(const store::SessionHold& hold, SessionReason reason) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const HeldPointer held = find_current(hold)) leave(held, reason);
 }
 
 void SessionDesk::all_left(SessionReason reason) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   while (!books_.empty()) {
     const HeldPointer held = books_.begin()->second;
     leave(held, reason);
   }
 }
 
-// With the mutex held. Its memory lives on for as long as activities are in it.
+// Its memory lives on for as long as activities are in it.
 void SessionDesk::leave(const HeldPointer& held, SessionReason reason) {
   const auto found = books_.find(held->hold.id);
   if (found == books_.end() || found->second != held) return;
@@ -320,7 +319,7 @@ void SessionDesk::leave(const HeldPointer& held, SessionReason reason) {
 }
 
 std::vector<store::SessionHold> SessionDesk::unmovable(Which which) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<store::SessionHold> list;
   for (const auto& [id, held] : books_) {
     if (held->fails && (which == Which::all || held->refused)) list.push_back(held->hold);
@@ -329,7 +328,7 @@ std::vector<store::SessionHold> SessionDesk::unmovable(Which which) const {
 }
 
 BootTime SessionDesk::next_due() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   BootTime due = agenda_.empty() ? BootTime::max() : agenda_.begin()->first.first;
   for (const auto& [number, held] : leaving_) {
     if (held->leaving->ready) due = std::min(due, held->leaving->retry_at);

@@ -11,18 +11,6 @@ namespace holdfast::runtime {
 
 namespace {
 
-/// Without the mutex for as long as it lives.
-class Unlocked {
- public:
-  explicit Unlocked(std::unique_lock<std::mutex>& lock) : lock_(lock) { lock_.unlock(); }
-  ~Unlocked() { lock_.lock(); }
-  Unlocked(const Unlocked&) = delete;
-  Unlocked& operator=(const Unlocked&) = delete;
-
- private:
-  std::unique_lock<std::mutex>& lock_;
-};
-
 Failure unreadable(const std::string& session, const std::string& state, Failure cause) {
   return {
       .category = Category::decode,
@@ -75,21 +63,21 @@ SessionMemory::~SessionMemory() {
 
 void* SessionMemory::state(const detail::SessionStateCode& code, Generation generation, Use& use,
                            const std::stop_token& stop, bool may_wait) {
-  Lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (!may_wait && !is_free(code, use)) {
     throw ActivityFailure("state_busy", "another activity has the state of session '" + id_ + "'");
   }
-  if (!changed_.wait(lock, stop, [&] { return is_free(code, use); })) {
+  if (!changed_.wait(lock, stop, [&]() HOLDFAST_REQUIRES(mutex_) { return is_free(code, use); })) {
     throw ActivityFailure(
         "stopped", "the activity was asked to stop while it waited for the state of session '" + id_ + "'");
   }
-  return use_state(lock, code, generation, use);
+  return use_state(code, generation, use);
 }
 
 void* SessionMemory::state(const detail::SessionStateCode& code, Generation generation, Use& use,
                            std::function<void()> when_free) {
-  Lock lock(mutex_);
-  if (is_free(code, use)) return use_state(lock, code, generation, use);
+  MutexLock lock(mutex_);
+  if (is_free(code, use)) return use_state(code, generation, use);
   waiting_.push_back(std::move(when_free));
   return nullptr;
 }
@@ -98,21 +86,19 @@ bool SessionMemory::is_free(const detail::SessionStateCode& code, const Use& use
   return !making_ && (!taken_ || use.alone || code.is_concurrent());
 }
 
-void* SessionMemory::use_state(Lock& lock, const detail::SessionStateCode& code, Generation generation,
-                               Use& use) {
+void* SessionMemory::use_state(const detail::SessionStateCode& code, Generation generation, Use& use) {
   if (!code.is_concurrent()) taken_ = use.alone = true;
   if (code.saved_with_each_activity()) use.to_be_recorded = true;
-  return find_or_make(lock, code, generation, use);
+  return find_or_make(code, generation, use);
 }
 
-void* SessionMemory::find_or_make(Lock& lock, const detail::SessionStateCode& code, Generation generation,
-                                  Use& use) {
+void* SessionMemory::find_or_make(const detail::SessionStateCode& code, Generation generation, Use& use) {
   if (const auto found = states_.find(&code); found != states_.end()) return found->second.get();
   making_ = true;
   std::shared_ptr<void> made;
   std::exception_ptr problem;
   try {
-    made = make(lock, code, generation);
+    made = make(code, generation);
   } catch (const NoAnswer&) {
     use.unanswered = true;
     problem = std::current_exception();
@@ -122,20 +108,21 @@ void* SessionMemory::find_or_make(Lock& lock, const detail::SessionStateCode& co
   making_ = false;
   void* const state = made.get();
   if (!problem) states_[&code] = std::move(made);
-  lock.unlock();
-  tell_changed();
+  {
+    const MutexUnlock unlocked(mutex_);
+    tell_changed();
+  }
   if (problem) std::rethrow_exception(problem);
   return state;
 }
 
-std::shared_ptr<void> SessionMemory::make(Lock& lock, const detail::SessionStateCode& code,
-                                          Generation generation) {
-  if (unreadable_.contains(code.name())) read_again(lock, code.name());
-  const std::shared_ptr<const SavedStates> saved = saved_states(lock);
+std::shared_ptr<void> SessionMemory::make(const detail::SessionStateCode& code, Generation generation) {
+  if (unreadable_.contains(code.name())) read_again(code.name());
+  const std::shared_ptr<const SavedStates> saved = saved_states();
   SessionStart start{.id = id_, .generation = generation};
   if (const Payload* const last = find(*saved, code.name())) start.last_saved = *last;
   try {
-    const Unlocked unlocked(lock);
+    const MutexUnlock unlocked(mutex_);
     return code.make(start);
   } catch (const DecodeError& e) {
     if (!start.last_saved) throw;
@@ -146,14 +133,14 @@ std::shared_ptr<void> SessionMemory::make(Lock& lock, const detail::SessionState
 
 // Somebody may have discarded it since. Of all that is saved only this part is taken over: nobody here has
 // that state, and others may just be saving theirs.
-void SessionMemory::read_again(Lock& lock, const std::string& name) {
+void SessionMemory::read_again(const std::string& name) {
   std::optional<std::string> bytes;
   {
-    const Unlocked unlocked(lock);
+    const MutexUnlock unlocked(mutex_);
     bytes = ask_store();
   }
   const SavedStates now = bytes ? read_saved_states(*bytes) : SavedStates{};
-  SavedStates known = *saved_states(lock);
+  SavedStates known = *saved_states();
   std::erase_if(known.parts, [&](const SavedStates::Part& part) { return part.name == name; });
   if (const Payload* const part = find(now, name)) put(known, name, *part);
   saved_ = std::make_shared<const SavedStates>(std::move(known));
@@ -163,12 +150,12 @@ void SessionMemory::read_again(Lock& lock, const std::string& name) {
 // What the store has, as one that nobody changes any more. It is read by whoever makes a state or saves all
 // of them, so by one at a time; and nobody saves meanwhile, since who has a state to save knows what it was
 // made from.
-std::shared_ptr<const SavedStates> SessionMemory::saved_states(Lock& lock) {
+std::shared_ptr<const SavedStates> SessionMemory::saved_states() {
   if (saved_) return saved_;
   if (!saved_bytes_) {
     std::optional<std::string> bytes;
     {
-      const Unlocked unlocked(lock);
+      const MutexUnlock unlocked(mutex_);
       bytes = ask_store();
     }
     saved_bytes_ = std::move(bytes);
@@ -193,12 +180,11 @@ std::optional<std::string> SessionMemory::ask_store() const {
   throw Error(std::move(failure));
 }
 
-// Without the mutex.
 void SessionMemory::tell_changed() {
   changed_.notify_all();
   std::vector<std::function<void()>> waiting;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     waiting = std::exchange(waiting_, {});
   }
   for (const auto& one : waiting) one();
@@ -213,18 +199,18 @@ std::optional<std::string> SessionMemory::end_of_code(Use& use, bool succeeded) 
   }
   if (!succeeded) return std::nullopt;
   // It is alone: states that are saved with activities are not concurrent. Others may be made meanwhile.
-  Lock lock(mutex_);
-  use.save = save(lock, &detail::SessionStateCode::saved_with_each_activity);
+  MutexLock lock(mutex_);
+  use.save = save(&detail::SessionStateCode::saved_with_each_activity);
   return to_bytes(*use.save);
 }
 
 // What the store has, with these states as they are now.
-std::shared_ptr<const SavedStates> SessionMemory::save(Lock& lock, Choice chosen) {
-  SavedStates saved = *saved_states(lock);
+std::shared_ptr<const SavedStates> SessionMemory::save(Choice chosen) {
+  SavedStates saved = *saved_states();
   std::vector<States::value_type> states;
   std::ranges::copy_if(states_, std::back_inserter(states),
                        [&](const auto& entry) { return (entry.first->*chosen)(); });
-  const Unlocked unlocked(lock);
+  const MutexUnlock unlocked(mutex_);
   for (const auto& [code, state] : states) put(saved, code->name(), save(*code, state.get()));
   return std::make_shared<const SavedStates>(std::move(saved));
 }
@@ -241,7 +227,7 @@ void SessionMemory::end_of_use(Use& use, bool recorded) {
   if (!std::exchange(use.alone, false)) return;
   States undone;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (use.to_be_recorded && !(recorded && use.save)) {
       // What it changed never happened; or did, and nobody told.
       for (auto it = states_.begin(); it != states_.end();) {
@@ -263,14 +249,14 @@ void SessionMemory::end_of_use(Use& use, bool recorded) {
 // ---- leaving ------------------------------------------------------------------------------------
 
 bool SessionMemory::is_empty() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return states_.empty();
 }
 
 void SessionMemory::set_busy(bool busy) {
   {
-    Lock lock(mutex_);
-    if (busy) changed_.wait(lock, [this] { return !taken_ && !making_; });
+    MutexLock lock(mutex_);
+    if (busy) changed_.wait(lock, [this]() HOLDFAST_REQUIRES(mutex_) { return !taken_ && !making_; });
     taken_ = making_ = busy;
   }
   if (!busy) tell_changed();
@@ -283,11 +269,11 @@ std::optional<std::string> SessionMemory::save_all(bool all_or_nothing) {
     ~Free() { memory.set_busy(false); }
   };
   const Free free{*this};
-  Lock lock(mutex_);
+  MutexLock lock(mutex_);
   const auto is_saved = [](const auto& entry) { return entry.first->is_saved(); };
   if (std::ranges::none_of(states_, is_saved)) return std::nullopt;
   if (all_or_nothing && !std::ranges::all_of(states_, is_saved)) return std::nullopt;
-  return to_bytes(*save(lock, &detail::SessionStateCode::is_saved));
+  return to_bytes(*save(&detail::SessionStateCode::is_saved));
 }
 
 }  // namespace holdfast::runtime

@@ -1,6 +1,7 @@
 // SessionMemory: the states of one session that this process has in memory.
 #pragma once
 
+#include "base/mutex.hpp"
 #include "client/saved_states.hpp"
 
 #include <holdfast/errors.hpp>
@@ -9,11 +10,9 @@
 #include <holdfast/session_state.hpp>
 #include <holdfast/store/error.hpp>
 
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <stop_token>
@@ -74,35 +73,45 @@ class SessionMemory {
 
  private:
   using States = std::map<const detail::SessionStateCode*, std::shared_ptr<void>>;
-  using Lock = std::unique_lock<std::mutex>;
 
-  // All of these with the mutex held, but for tell_changed() and set_busy(). Those that get the lock give it
-  // up meanwhile, and have it again when they return or throw.
-  [[nodiscard]] bool is_free(const detail::SessionStateCode& code, const Use& use) const;
-  void* use_state(Lock& lock, const detail::SessionStateCode& code, Generation generation, Use& use);
-  void* find_or_make(Lock& lock, const detail::SessionStateCode& code, Generation generation, Use& use);
-  std::shared_ptr<void> make(Lock& lock, const detail::SessionStateCode& code, Generation generation);
-  void read_again(Lock& lock, const std::string& name);
-  std::shared_ptr<const SavedStates> saved_states(Lock& lock);
-  [[nodiscard]] std::optional<std::string> ask_store() const;
+  [[nodiscard]] bool is_free(const detail::SessionStateCode& code, const Use& use) const
+      HOLDFAST_REQUIRES(mutex_);
+  // These give the mutex up while they call code of the user or the store, and have it again when they return
+  // or throw.
+  void* use_state(const detail::SessionStateCode& code, Generation generation, Use& use)
+      HOLDFAST_REQUIRES(mutex_);
+  void* find_or_make(const detail::SessionStateCode& code, Generation generation, Use& use)
+      HOLDFAST_REQUIRES(mutex_);
+  std::shared_ptr<void> make(const detail::SessionStateCode& code, Generation generation)
+      HOLDFAST_REQUIRES(mutex_);
+  void read_again(const std::string& name) HOLDFAST_REQUIRES(mutex_);
+  std::shared_ptr<const SavedStates> saved_states() HOLDFAST_REQUIRES(mutex_);
   using Choice = bool (detail::SessionStateCode::*)() const noexcept;
-  std::shared_ptr<const SavedStates> save(Lock& lock, Choice chosen);
-  [[nodiscard]] Payload save(const detail::SessionStateCode& code, const void* state) const;
-  void tell_changed();
-  void set_busy(bool busy);
+  std::shared_ptr<const SavedStates> save(Choice chosen) HOLDFAST_REQUIRES(mutex_);
+
+  [[nodiscard]] std::optional<std::string> ask_store() const HOLDFAST_EXCLUDES(mutex_);
+  [[nodiscard]] Payload save(const detail::SessionStateCode& code, const void* state) const
+      HOLDFAST_EXCLUDES(mutex_);
+  void tell_changed() HOLDFAST_EXCLUDES(mutex_);
+  void set_busy(bool busy) HOLDFAST_EXCLUDES(mutex_);
 
   const std::string id_;
   const ReadSaved read_;
   const Dispose dispose_;
-  mutable std::mutex mutex_;
-  std::condition_variable_any changed_;
-  bool taken_ = false;   // by an activity that has the states to itself, or by save_all()
-  bool making_ = false;  // a state is being made
-  std::vector<std::function<void()>> waiting_;  // for `taken_` or `making_` to end, without a thread
-  States states_;
-  std::optional<std::optional<std::string>> saved_bytes_;  // as they came; until they are needed
-  std::shared_ptr<const SavedStates> saved_;               // what the store has, if that is known
-  std::set<std::string> unreadable_;                       // names of states that could not be made of it
+  mutable Mutex mutex_;
+  StoppableCondition changed_;
+  bool taken_ HOLDFAST_GUARDED_BY(mutex_) =
+      false;  // by an activity that has the states to itself, or by save_all()
+  bool making_ HOLDFAST_GUARDED_BY(mutex_) = false;  // a state is being made
+  std::vector<std::function<void()>> waiting_
+      HOLDFAST_GUARDED_BY(mutex_);  // for `taken_` or `making_` to end, without a thread
+  States states_ HOLDFAST_GUARDED_BY(mutex_);
+  std::optional<std::optional<std::string>> saved_bytes_
+      HOLDFAST_GUARDED_BY(mutex_);  // as they came; until they are needed
+  std::shared_ptr<const SavedStates> saved_
+      HOLDFAST_GUARDED_BY(mutex_);  // what the store has, if that is known
+  std::set<std::string> unreadable_
+      HOLDFAST_GUARDED_BY(mutex_);  // names of states that could not be made of it
 };
 
 }  // namespace holdfast::runtime

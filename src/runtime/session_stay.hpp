@@ -1,6 +1,7 @@
 // SessionStay: one activity in its session, from its lock to the end of its code and its answer.
 #pragma once
 
+#include "base/mutex.hpp"
 #include "runtime/session_memory.hpp"
 
 #include <holdfast/activity_context.hpp>
@@ -8,7 +9,6 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -44,13 +44,13 @@ class SessionStay {
     return memory_->state(code, shown_->generation, use_, std::move(when_free));
   }
   void abort(std::string_view reason) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     abort_ = reason;
   }
 
   /// The code has returned: what goes with the answer.
   [[nodiscard]] std::optional<std::string> abort_reason() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return abort_;
   }
   std::optional<store::SessionSave> end_of_code(bool succeeded) {
@@ -68,8 +68,8 @@ class SessionStay {
   std::shared_ptr<SessionMemory> memory_;
   std::function<void(bool)> left_;
   SessionMemory::Use use_;
-  mutable std::mutex mutex_;
-  std::optional<std::string> abort_;
+  mutable Mutex mutex_;
+  std::optional<std::string> abort_ HOLDFAST_GUARDED_BY(mutex_);
   bool recorded_ = false;
 };
 

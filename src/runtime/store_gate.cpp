@@ -14,20 +14,20 @@ bool is_unanswered(const StoreResult<T>& answer) {
 }  // namespace
 
 void StoreGate::close_at(BootTime time) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   closes_at_ = time;
 }
 
 bool StoreGate::is_shut() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return unanswered_ && closes_at_ != BootTime::max() && clock().boot_now() >= closes_at_;
 }
 
 // Once it is closed, the calls that are under way show whether the store answers.
 std::optional<StoreError> StoreGate::enter() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (closes_at_ != BootTime::max() && clock().boot_now() >= closes_at_) {
-    changed_.wait(lock, [this] { return unanswered_ || under_way_ == 0; });
+    changed_.wait(lock, [this]() HOLDFAST_REQUIRES(mutex_) { return unanswered_ || under_way_ == 0; });
     if (unanswered_)
       return StoreError{
           .kind = StoreError::Kind::unavailable,
@@ -38,7 +38,7 @@ std::optional<StoreError> StoreGate::enter() {
 }
 
 void StoreGate::leave_with(std::optional<std::string> unanswered) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   --under_way_;
   unanswered_ = std::move(unanswered);
   changed_.notify_all();

@@ -2,13 +2,13 @@
 // gone; from then on, a store that does not answer is asked nothing more.
 #pragma once
 
+#include "base/mutex.hpp"
+
 #include <holdfast/clock.hpp>
 #include <holdfast/store.hpp>
 
-#include <condition_variable>
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -111,11 +111,12 @@ class StoreGate final : public Store {
   void leave_with(std::optional<std::string> unanswered);
 
   const std::shared_ptr<Store> inner_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  BootTime closes_at_ = BootTime::max();
-  std::size_t under_way_ = 0;
-  std::optional<std::string> unanswered_{};  // why the call was not that returned last, if so
+  mutable Mutex mutex_;
+  Condition changed_;
+  BootTime closes_at_ HOLDFAST_GUARDED_BY(mutex_) = BootTime::max();
+  std::size_t under_way_ HOLDFAST_GUARDED_BY(mutex_) = 0;
+  std::optional<std::string> unanswered_
+      HOLDFAST_GUARDED_BY(mutex_){};  // why the call was not that returned last, if so
 };
 
 }  // namespace holdfast::runtime

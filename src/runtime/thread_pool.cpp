@@ -1,7 +1,8 @@
 #include "runtime/thread_pool.hpp"
 
+#include "base/mutex.hpp"
+
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <thread>
 #include <utility>
@@ -25,125 +26,137 @@ thread_local Here here;
 
 }  // namespace
 
-/// Shared with the threads, which may outlive the pool. All but `rest` is for those who hold the mutex.
-struct ThreadPool::State {
-  const std::function<bool()> rest;
-  std::mutex mutex{};
-  std::condition_variable changed{};
-  std::condition_variable ended{};
-  std::deque<std::function<void()>> work{};
-  bool rest_wanted = false;
-  SteadyClock::time_point rest_asked{};
-  std::size_t threads = 0;
-  std::size_t waiting = 0;
-  std::size_t busy = 0;
-  bool coming = false;  ///< a thread was woken or made, and has not looked yet
-  bool stopping = false;
+/// Shared with the threads, which may outlive the pool.
+class ThreadPool::State : public std::enable_shared_from_this<State> {
+ public:
+  explicit State(std::function<bool()> rest) : rest_(std::move(rest)) {}
 
-  [[nodiscard]] bool anything() const { return rest_wanted || !work.empty(); }
-  [[nodiscard]] bool rest_is_next() const {
-    return rest_wanted && (work.empty() || SteadyClock::now() - rest_asked > kRestWaits);
+  void post(std::function<void()> work, bool apart) {
+    const MutexLock lock(mutex_);
+    work_.push_back(std::move(work));
+    if (apart || !is_here() || work_.size() > 1) call_one();
   }
-  void want_rest() {
-    if (stopping || std::exchange(rest_wanted, true)) return;
-    rest_asked = SteadyClock::now();
+  void ask_for_rest() {
+    const MutexLock lock(mutex_);
+    want_rest();
+    if (!is_here() || here.in_rest) call_one();
   }
+  [[nodiscard]] bool has_work() const {
+    const MutexLock lock(mutex_);
+    return !work_.empty();
+  }
+  [[nodiscard]] bool is_here() const noexcept { return here.pool == this; }
+  std::size_t stop(Duration patience);
+
+ private:
+  [[nodiscard]] bool anything() const HOLDFAST_REQUIRES(mutex_) { return rest_wanted_ || !work_.empty(); }
+  [[nodiscard]] bool rest_is_next() const HOLDFAST_REQUIRES(mutex_) {
+    return rest_wanted_ && (work_.empty() || SteadyClock::now() - rest_asked_ > kRestWaits);
+  }
+  void want_rest() HOLDFAST_REQUIRES(mutex_) {
+    if (stopping_ || std::exchange(rest_wanted_, true)) return;
+    rest_asked_ = SteadyClock::now();
+  }
+  void call_one() HOLDFAST_REQUIRES(mutex_);
+  void run();
+  bool run_one() HOLDFAST_REQUIRES(mutex_);
+  bool run_rest() const HOLDFAST_EXCLUDES(mutex_);
+
+  const std::function<bool()> rest_;
+  mutable Mutex mutex_;
+  Condition changed_;
+  Condition ended_;
+  std::deque<std::function<void()>> work_ HOLDFAST_GUARDED_BY(mutex_);
+  bool rest_wanted_ HOLDFAST_GUARDED_BY(mutex_) = false;
+  SteadyClock::time_point rest_asked_ HOLDFAST_GUARDED_BY(mutex_){};
+  std::size_t threads_ HOLDFAST_GUARDED_BY(mutex_) = 0;
+  std::size_t waiting_ HOLDFAST_GUARDED_BY(mutex_) = 0;
+  std::size_t busy_ HOLDFAST_GUARDED_BY(mutex_) = 0;
+  bool coming_ HOLDFAST_GUARDED_BY(mutex_) = false;  // a thread was woken or made, and has not looked yet
+  bool stopping_ HOLDFAST_GUARDED_BY(mutex_) = false;
 };
 
-ThreadPool::ThreadPool(std::function<bool()> rest) : state_(new State{.rest = std::move(rest)}) {}
+ThreadPool::ThreadPool(std::function<bool()> rest) : state_(std::make_shared<State>(std::move(rest))) {}
 ThreadPool::~ThreadPool() { stop(Duration::zero()); }
 
-bool ThreadPool::is_here() const noexcept { return here.pool == state_.get(); }
-
-bool ThreadPool::has_work() const {
-  const std::lock_guard lock(state_->mutex);
-  return !state_->work.empty();
-}
-
+bool ThreadPool::is_here() const noexcept { return state_->is_here(); }
+bool ThreadPool::has_work() const { return state_->has_work(); }
 // A thread of the pool will look itself in a moment: what it posts comes at the end of the rest, what it asks
 // for at the end of work.
-void ThreadPool::post(std::function<void()> work) {
-  const std::lock_guard lock(state_->mutex);
-  state_->work.push_back(std::move(work));
-  if (!is_here() || state_->work.size() > 1) call_one(state_);
+void ThreadPool::post(std::function<void()> work) { state_->post(std::move(work), false); }
+void ThreadPool::post_apart(std::function<void()> work) { state_->post(std::move(work), true); }
+void ThreadPool::ask_for_rest() { state_->ask_for_rest(); }
+std::size_t ThreadPool::stop(Duration patience) { return state_->stop(patience); }
+
+std::size_t ThreadPool::State::stop(Duration patience) {
+  MutexLock lock(mutex_);
+  stopping_ = true;
+  rest_wanted_ = false;
+  changed_.notify_all();
+  ended_.wait_for(lock, patience, [this]() HOLDFAST_REQUIRES(mutex_) { return busy_ == 0 && work_.empty(); });
+  // Idle ones end at once.
+  ended_.wait(lock, [this]() HOLDFAST_REQUIRES(mutex_) { return threads_ == busy_; });
+  return busy_;
 }
 
-void ThreadPool::post_apart(std::function<void()> work) {
-  const std::lock_guard lock(state_->mutex);
-  state_->work.push_back(std::move(work));
-  call_one(state_);
-}
-
-void ThreadPool::ask_for_rest() {
-  const std::lock_guard lock(state_->mutex);
-  state_->want_rest();
-  if (!is_here() || here.in_rest) call_one(state_);
-}
-
-std::size_t ThreadPool::stop(Duration patience) {
-  std::unique_lock lock(state_->mutex);
-  state_->stopping = true;
-  state_->rest_wanted = false;
-  state_->changed.notify_all();
-  state_->ended.wait_for(lock, patience, [this] { return state_->busy == 0 && state_->work.empty(); });
-  state_->ended.wait(lock, [this] { return state_->threads == state_->busy; });  // idle ones end at once
-  return state_->busy;
-}
-
-// With the mutex held.
-void ThreadPool::call_one(const std::shared_ptr<State>& state) {
-  if (std::exchange(state->coming, true)) return;
-  if (state->waiting > 0) {
-    state->changed.notify_one();
+void ThreadPool::State::call_one() {
+  if (std::exchange(coming_, true)) return;
+  if (waiting_ > 0) {
+    changed_.notify_one();
   } else {
-    ++state->threads;
-    std::thread([state] { run(state); }).detach();
+    ++threads_;
+    std::thread([self = shared_from_this()] { self->run(); }).detach();
   }
 }
 
-void ThreadPool::run(const std::shared_ptr<State>& state) {
-  here.pool = state.get();
-  std::unique_lock lock(state->mutex);
-  state->coming = false;
-  while (run_one(state, lock) || !state->stopping) {
-    if (state->stopping || state->anything()) continue;
-    ++state->waiting;
-    state->changed.wait(lock);
-    --state->waiting;
-    state->coming = false;
+void ThreadPool::State::run() {
+  here.pool = this;
+  MutexLock lock(mutex_);
+  coming_ = false;
+  while (run_one() || !stopping_) {
+    if (stopping_ || anything()) continue;
+    ++waiting_;
+    changed_.wait(lock);
+    --waiting_;
+    coming_ = false;
   }
-  --state->threads;
-  state->ended.notify_all();
+  --threads_;
+  ended_.notify_all();
 }
 
 // False when there is nothing to do.
-bool ThreadPool::run_one(const std::shared_ptr<State>& state, std::unique_lock<std::mutex>& lock) {
-  if (!state->anything()) return false;
+bool ThreadPool::State::run_one() {
+  if (!anything()) return false;
   std::function<void()> work;
-  const bool rest = state->rest_is_next();
-  if (rest) {
-    state->rest_wanted = false;
+  if (rest_is_next()) {
+    rest_wanted_ = false;
   } else {
-    work = std::move(state->work.front());
-    state->work.pop_front();
+    work = std::move(work_.front());
+    work_.pop_front();
   }
-  if (state->anything()) call_one(state);
-  ++state->busy;
-  lock.unlock();
+  if (anything()) call_one();
+  ++busy_;
   bool again = false;
-  if (rest) {
-    here.in_rest = true;
-    again = state->rest();
-    here.in_rest = false;
-  } else {
-    work();
-    work = nullptr;  // what it holds may be the last to know somebody: not under the lock
+  {
+    const MutexUnlock unlocked(mutex_);
+    if (work) {
+      work();
+      work = nullptr;  // what it holds may be the last to know somebody
+    } else {
+      again = run_rest();
+    }
   }
-  lock.lock();
-  --state->busy;
-  if (again) state->want_rest();
-  if (state->stopping) state->ended.notify_all();
+  --busy_;
+  if (again) want_rest();
+  if (stopping_) ended_.notify_all();
   return true;
+}
+
+bool ThreadPool::State::run_rest() const {
+  here.in_rest = true;
+  const bool again = rest_();
+  here.in_rest = false;
+  return again;
 }
 
 }  // namespace holdfast::runtime

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <mutex>
 
 namespace holdfast::runtime {
 
@@ -44,11 +43,7 @@ class ThreadPool final : public Executor {
   std::size_t stop(Duration patience);
 
  private:
-  struct State;
-  static void run(const std::shared_ptr<State>& state);
-  static bool run_one(const std::shared_ptr<State>& state, std::unique_lock<std::mutex>& lock);
-  static void call_one(const std::shared_ptr<State>& state);
-
+  class State;
   std::shared_ptr<State> state_;
 };
 

@@ -6,25 +6,22 @@ namespace holdfast::runtime {
 
 TurnWatch::Running::Running(TurnWatch& watch, TurnBatch& batch, BootTime until)
     : watch_(watch), batch_(batch), until_(until) {
-  const std::lock_guard lock(watch_.mutex_);
+  const MutexLock lock(watch_.mutex_);
   watch_.running_.push_back(this);
 }
 
 TurnWatch::Running::~Running() { static_cast<void>(came_back()); }
 
 bool TurnWatch::Running::came_back() {
-  const std::lock_guard lock(watch_.mutex_);
-  const bool ours = runs_;
-  if (std::exchange(runs_, false)) std::erase(watch_.running_, this);
-  return ours;
+  const MutexLock lock(watch_.mutex_);
+  return std::erase(watch_.running_, this) > 0;
 }
 
 std::vector<std::shared_ptr<TurnBatch>> TurnWatch::give_up_overdue(BootTime now) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<std::shared_ptr<TurnBatch>> overdue;
   std::erase_if(running_, [&](Running* turn) {
     if (turn->until_ > now) return false;
-    turn->runs_ = false;
     overdue.push_back(turn->batch_.shared_from_this());
     return true;
   });
@@ -32,7 +29,7 @@ std::vector<std::shared_ptr<TurnBatch>> TurnWatch::give_up_overdue(BootTime now)
 }
 
 BootTime TurnWatch::next_due() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   BootTime due = BootTime::max();
   for (const Running* turn : running_) due = std::min(due, turn->until_);
   return due;

@@ -1,12 +1,12 @@
 // TurnWatch: which turns run now, for how long they have, and which of them are given up.
 #pragma once
 
+#include "base/mutex.hpp"
 #include "runtime/turn_batch.hpp"
 
 #include <holdfast/clock.hpp>
 
 #include <memory>
-#include <mutex>
 #include <vector>
 
 namespace holdfast::runtime {
@@ -32,7 +32,6 @@ class TurnWatch {
     TurnWatch& watch_;
     TurnBatch& batch_;
     const BootTime until_;
-    bool runs_ = true;  // and nobody has given it up; for those who hold the watch's mutex
   };
 
   /// Those that have taken too long: the caller owns them now, see TurnBatch.
@@ -41,8 +40,9 @@ class TurnWatch {
   [[nodiscard]] BootTime next_due() const;
 
  private:
-  mutable std::mutex mutex_;
-  std::vector<Running*> running_;  // one for each thread that runs turns
+  mutable Mutex mutex_;
+  // One for each thread that runs turns, until it comes back or is given up.
+  std::vector<Running*> running_ HOLDFAST_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::runtime

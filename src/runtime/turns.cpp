@@ -97,8 +97,8 @@ TurnStep::Fetched TurnStep::fetch() {
   // What is fetched now would be lost with this process, if that is what the suspect kills.
   if (const InstanceKey suspect{suspect_.load()}; suspect.value != 0 && cache_.holds(suspect))
     return Fetched::elsewhere;
-  std::unique_lock lock(fetching_, std::try_to_lock);
-  if (!lock) return Fetched::elsewhere;
+  if (!fetching_.try_lock()) return Fetched::elsewhere;
+  MutexLock lock(fetching_, std::adopt_lock);
   const bool any = fetch_alone();
   lock.unlock();
   // This thread will be busy; whoever left the fetch to it has to know when the next one is due.
@@ -325,7 +325,7 @@ bool TurnStep::prepare(TurnBatch& batch, store::TurnCommit& commit) {
       .now = turn_time(),
       .back_off =
           [this](const history::Retrying& child, const Failure& failure, Duration left) {
-            const std::lock_guard lock(worker_.random_mutex);
+            const MutexLock lock(worker_.random_mutex);
             return retry_delay(child.policy, worker_.options.retry, failure, child.attempt, left,
                                worker_.random);
           },
@@ -696,12 +696,12 @@ void TurnStep::give_back(store::TurnRelease release) {
 }
 
 void TurnStep::add_doubtful(store::TurnRelease release) {
-  const std::lock_guard lock(doubtful_mutex_);
+  const MutexLock lock(doubtful_mutex_);
   doubtful_.push_back(std::move(release));
 }
 
 std::vector<store::TurnRelease> TurnStep::take_doubtful() {
-  const std::lock_guard lock(doubtful_mutex_);
+  const MutexLock lock(doubtful_mutex_);
   return std::exchange(doubtful_, {});
 }
 

@@ -1,6 +1,7 @@
 // TurnStep: fetches instances that are ready, runs their code, commits what it did.
 #pragma once
 
+#include "base/mutex.hpp"
 #include "engine/last_turn.hpp"
 #include "runtime/cache.hpp"
 #include "runtime/desk.hpp"
@@ -14,7 +15,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -46,7 +46,7 @@ class TurnStep {
   enum class Fetched : std::uint8_t { nothing, some, elsewhere };
 
   Fetched fetch();
-  bool fetch_alone();
+  bool fetch_alone() HOLDFAST_REQUIRES(fetching_);
   void keep_one_suspect(std::vector<store::LockedTurn>& turns);
   void clear_suspect(InstanceKey key);
   Progress run_and_commit(std::vector<InstanceCache::Taken>&& taken);
@@ -95,14 +95,15 @@ class TurnStep {
   std::atomic<BootTime> due_{kLongAgo};  // when a fetch is worth its while without being asked for
   TurnWatch watch_;
   std::atomic<int> stuck_{0};
-  std::mutex fetching_;
-  std::optional<LockToken> unanswered_;    // of a fetch that may have locked something nobody here knows of
+  Mutex fetching_;
+  std::optional<LockToken> unanswered_
+      HOLDFAST_GUARDED_BY(fetching_);      // of a fetch that may have locked something nobody here knows of
   std::atomic<std::uint64_t> suspect_{0};  // the instance that is run by itself, if any
   // The store's calendar at the last fetch, and when that was: local turns go on from there.
   std::atomic<CalendarTime> calendar_{CalendarTime{}};
   std::atomic<BootTime> calendar_read_{BootTime{}};
-  std::mutex doubtful_mutex_;
-  std::vector<store::TurnRelease> doubtful_;
+  Mutex doubtful_mutex_;
+  std::vector<store::TurnRelease> doubtful_ HOLDFAST_GUARDED_BY(doubtful_mutex_);
 };
 
 }  // namespace holdfast::runtime

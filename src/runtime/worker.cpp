@@ -271,7 +271,7 @@ Duration BackOff::next(Duration first) noexcept {
 }
 
 BootTime StoreTrouble::failed(std::string_view what, const StoreError& error) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const BootTime now = worker_.now();
   if (error.kind == StoreError::Kind::busy) {
     worker_.counters.store_busy.add();
@@ -301,7 +301,7 @@ BootTime StoreTrouble::failed(std::string_view what, const StoreError& error) {
 }
 
 void StoreTrouble::worked() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!back_off_.began()) return;
   back_off_ = {};
   due_ = BootTime::min();

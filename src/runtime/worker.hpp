@@ -1,6 +1,7 @@
 // Worker: what all steps of one started runtime share: its settings, its identity, its seams.
 #pragma once
 
+#include "base/mutex.hpp"
 #include "engine/code_log.hpp"
 #include "runtime/registry.hpp"
 #include "runtime/steps.hpp"
@@ -17,7 +18,6 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
@@ -71,7 +71,7 @@ struct Worker {
   /// A new token. Any thread.
   template <class TokenType>
   TokenType token() {
-    const std::lock_guard lock(random_mutex);
+    const MutexLock lock(random_mutex);
     return random_token<TokenType>(random);
   }
   /// The keep step must run by then. Cheap when it will anyway.
@@ -123,8 +123,8 @@ struct Worker {
   DueTime keep_due;
   DueTime limits_due;
 
-  std::mutex random_mutex;
-  Random& random;
+  Mutex random_mutex;
+  Random& random HOLDFAST_GUARDED_BY(random_mutex);
 };
 
 /// Throws std::invalid_argument when options don't go together, naming both values.
@@ -164,12 +164,12 @@ class StoreTrouble {
 
  private:
   Worker& worker_;
-  std::mutex mutex_;
-  BackOff back_off_;
-  BootTime due_ = BootTime::min();  // when to try again
-  BootTime last_said_{};
-  BootTime say_locked_from_ = kLongAgo;
-  bool said_ = false;
+  Mutex mutex_;
+  BackOff back_off_ HOLDFAST_GUARDED_BY(mutex_);
+  BootTime due_ HOLDFAST_GUARDED_BY(mutex_) = BootTime::min();  // when to try again
+  BootTime last_said_ HOLDFAST_GUARDED_BY(mutex_){};
+  BootTime say_locked_from_ HOLDFAST_GUARDED_BY(mutex_) = kLongAgo;
+  bool said_ HOLDFAST_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace holdfast::runtime

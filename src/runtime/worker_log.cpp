@@ -29,7 +29,7 @@ void WorkerLog::write(const LogRecord& record) noexcept try {
 
 bool WorkerLog::admit(const LogRecord& record) {
   if (record.level == LogLevel::debug) return true;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto found = kinds_.find(record.message);
   if (found == kinds_.end()) found = kinds_.emplace(record.message, Kind{}).first;
   Kind& kind = found->second;
@@ -56,14 +56,13 @@ void WorkerLog::close() noexcept try { tell_left_out(true); } catch (...) {
 }
 
 void WorkerLog::tell_left_out(bool all) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const BootTime now = clock_.boot_now();
   for (auto& [message, kind] : kinds_) {
     if (all || now >= after(kind.since, kWindow)) tell_left_out(message, kind);
   }
 }
 
-// With the mutex held.
 void WorkerLog::tell_left_out(const std::string& message, Kind& kind) {
   const std::uint64_t count = std::exchange(kind.left_out, 0);
   if (count == 0 || !to_->enabled(kind.level)) return;

@@ -1,6 +1,8 @@
 // WorkerLog: the lines of one worker. Each names the worker, and a burst of the same is cut short.
 #pragma once
 
+#include "base/mutex.hpp"
+
 #include <holdfast/clock.hpp>
 #include <holdfast/log.hpp>
 #include <holdfast/options.hpp>
@@ -11,7 +13,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 
@@ -50,14 +51,14 @@ class WorkerLog final : public Logger {
 
   bool admit(const LogRecord& record);
   void tell_left_out(bool all);
-  void tell_left_out(const std::string& message, Kind& kind);
+  void tell_left_out(const std::string& message, Kind& kind) HOLDFAST_REQUIRES(mutex_);
   void write_named(const LogRecord& record);
 
   const std::shared_ptr<Logger> to_;
   const std::string worker_;
   const Clock& clock_;
-  std::mutex mutex_;
-  Kinds kinds_;
+  Mutex mutex_;
+  Kinds kinds_ HOLDFAST_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::runtime

@@ -1,13 +1,13 @@
 // What the memory store keeps: the rows of each namespace, and the counters.
 #pragma once
 
+#include "base/mutex.hpp"
 #include "contract/wake_bus.hpp"
 #include "stores/rules/source.hpp"
 #include "stores/rules/space.hpp"
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -48,14 +48,14 @@ namespace holdfast {
 
 class MemoryDatabase {
  public:
-  std::mutex mutex{};  ///< of everything in it
-  memory_store::Counters counters{};
-  std::map<std::string, memory_store::Namespace> namespaces{};
+  Mutex mutex{};
+  memory_store::Counters counters HOLDFAST_GUARDED_BY(mutex){};
+  std::map<std::string, memory_store::Namespace> namespaces HOLDFAST_GUARDED_BY(mutex){};
   /// Where lease time begins on the clock of the first store: an hour before, so that no moment of it is
   /// zero.
-  std::optional<BootTime> began{};
+  std::optional<BootTime> began HOLDFAST_GUARDED_BY(mutex){};
   /// Lease time never steps, not even between stores with clocks of their own.
-  BootTime latest{};
+  BootTime latest HOLDFAST_GUARDED_BY(mutex){};
 };
 
 }  // namespace holdfast

@@ -25,14 +25,14 @@ MemoryStore::MemoryStore(MemoryOptions options)
       clock_(options.clock != nullptr ? *options.clock : real_clock()),
       faults_(options.faults),
       bus_(clock_) {
-  const std::lock_guard lock(database_->mutex);
+  const MutexLock lock(database_->mutex);
   if (!database_->began) database_->began = clock_.boot_now() - std::chrono::hours(1);
   namespace_ = &database_->namespaces[ns_];
   namespace_->buses.push_back(&bus_);
 }
 
 MemoryStore::~MemoryStore() {
-  const std::lock_guard lock(database_->mutex);
+  const MutexLock lock(database_->mutex);
   std::erase(namespace_->buses, &bus_);
 }
 
@@ -329,7 +329,9 @@ StoreResult<std::vector<SetAsideRow>> MemoryStore::set_aside(std::uint64_t after
 // ---- keeping order -------------------------------------------------------------------------------
 
 StoreResult<Swept> MemoryStore::sweep(const SweepRequest& request) {
-  return answer<Swept>("memory.sweep", [&](Transaction& tx) { return rules::sweep(tx, request, lapses_); });
+  // answer() holds the mutex.
+  const auto sweep = [&](Transaction& tx) HOLDFAST_UNCHECKED { return rules::sweep(tx, request, lapses_); };
+  return answer<Swept>("memory.sweep", sweep);
 }
 StoreResult<StoreState> MemoryStore::state() {
   return answer<StoreState>("memory.state", [](Transaction& tx) { return rules::state(tx); });

@@ -11,7 +11,6 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -98,9 +97,9 @@ class MemoryStore final : public Store {
   std::unique_ptr<Listener> listen(WorkMask mask, WorkerKey worker) override;
 
  private:
-  /// Runs `call` with a Transaction, and tells those who wait. Under the mutex.
+  /// Runs `call` with a Transaction, and tells those who wait.
   template <class Call>
-  auto transact(Call&& call) {
+  auto transact(Call&& call) HOLDFAST_REQUIRES(database_->mutex) {
     Transaction tx = begin_transaction();
     auto answer = call(tx);
     publish(tx.news);
@@ -111,7 +110,7 @@ class MemoryStore final : public Store {
   template <class T, class Call>
   StoreResult<T> answer(std::string_view point, Call&& call) {
     const Fault fault = fault_at(faults_, point);
-    const std::lock_guard lock(database_->mutex);
+    const MutexLock lock(database_->mutex);
     if (fault == Fault::fail_before) return unavailable(point);
     StoreResult<T> result = transact(std::forward<Call>(call));
     if (fault == Fault::lose_answer) return unavailable(point);
@@ -123,7 +122,7 @@ class MemoryStore final : public Store {
   std::vector<StoreResult<T>> answer_each(std::string_view point, std::span<const Item> items, Call&& call) {
     using Results = std::vector<StoreResult<T>>;
     const Fault fault = fault_at(faults_, point);
-    const std::lock_guard lock(database_->mutex);
+    const MutexLock lock(database_->mutex);
     if (fault == Fault::fail_before) return Results(items.size(), unavailable(point));
     Results results = transact([&](Transaction& tx) {
       Results each;
@@ -135,10 +134,10 @@ class MemoryStore final : public Store {
     return results;
   }
 
-  Transaction begin_transaction();
+  Transaction begin_transaction() HOLDFAST_REQUIRES(database_->mutex);
   void publish(const News& news);
   /// Also ends what the sweeps of this store have seen without interruption.
-  Unexpected<StoreError> unavailable(std::string_view point);
+  Unexpected<StoreError> unavailable(std::string_view point) HOLDFAST_REQUIRES(database_->mutex);
 
   const std::string ns_;
   const std::shared_ptr<MemoryDatabase> database_;
@@ -146,7 +145,7 @@ class MemoryStore final : public Store {
   FaultPlan* const faults_;
   Namespace* namespace_ = nullptr;
   WakeBus bus_;
-  rules::Lapses lapses_{};  ///< under the mutex of the database
+  rules::Lapses lapses_ HOLDFAST_GUARDED_BY(database_->mutex){};
 };
 
 }  // namespace holdfast::memory_store

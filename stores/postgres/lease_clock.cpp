@@ -10,7 +10,7 @@ Moment LeaseClock::read(const Answer& answer) {
   const auto server = row.next<std::int64_t>();
   const auto offset = row.next<std::int64_t>();
   const auto high = row.next<BootTime>();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   stored_offset_ = offset;
   stored_high_ = high;
   if (clock_ != nullptr) {
@@ -25,7 +25,7 @@ Moment LeaseClock::read(const Answer& answer) {
 }
 
 std::optional<LeaseClock::Mark> LeaseClock::mark(BootTime now) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto precision = clock_ != nullptr ? std::chrono::seconds(0) : std::chrono::seconds(1);
   if (now - stored_high_ <= precision && offset_ <= stored_offset_) return std::nullopt;
   Mark mark{.high = now};

@@ -1,11 +1,11 @@
 // LeaseClock: what time it is, by the clock of the server, or by a clock that tests move.
 #pragma once
 
+#include "base/mutex.hpp"
 #include "connection.hpp"
 
 #include <holdfast/clock.hpp>
 
-#include <mutex>
 #include <optional>
 
 namespace holdfast::postgres_store {
@@ -38,11 +38,11 @@ class LeaseClock {
 
  private:
   const Clock* clock_;
-  std::mutex mutex_{};
-  BootTime latest_{};
-  std::int64_t offset_ = 0;
-  std::int64_t stored_offset_ = 0;
-  BootTime stored_high_{};
+  Mutex mutex_{};
+  BootTime latest_ HOLDFAST_GUARDED_BY(mutex_){};
+  std::int64_t offset_ HOLDFAST_GUARDED_BY(mutex_) = 0;
+  std::int64_t stored_offset_ HOLDFAST_GUARDED_BY(mutex_) = 0;
+  BootTime stored_high_ HOLDFAST_GUARDED_BY(mutex_){};
 };
 
 }  // namespace holdfast::postgres_store

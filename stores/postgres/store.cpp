@@ -1,6 +1,5 @@
 #include "store.hpp"
 
-#include "base/waiting.hpp"
 #include "statements.hpp"
 
 #include <algorithm>
@@ -78,9 +77,10 @@ StoreResult<Answer> PostgresStore::read(Call call) {
 
 std::unique_ptr<Link> PostgresStore::take_reader() {
   {
-    std::unique_lock lock(readers_mutex_);
+    MutexLock lock(readers_mutex_);
     const std::size_t most = std::max<std::size_t>(options_.readers, 1);
-    if (!wait_for(reader_free_, lock, options_.timeout, [&] { return readers_out_ < most; })) {
+    const auto is_free = [&]() HOLDFAST_REQUIRES(readers_mutex_) { return readers_out_ < most; };
+    if (!reader_free_.wait_for(lock, options_.timeout, is_free)) {
       throw SqlError("", "no connection became free: PostgresOptions::readers says how many there are");
     }
     ++readers_out_;
@@ -100,7 +100,7 @@ std::unique_ptr<Link> PostgresStore::take_reader() {
 
 void PostgresStore::give_back(std::unique_ptr<Link> link) {
   const bool usable = link && link->connection.rollback();
-  const std::lock_guard lock(readers_mutex_);
+  const MutexLock lock(readers_mutex_);
   if (usable) readers_.push_back(std::move(link));
   --readers_out_;
   reader_free_.notify_one();

@@ -2,6 +2,7 @@
 // what they do stands in the rules, and in the files about what is fetched, swept and shown.
 #pragma once
 
+#include "base/mutex.hpp"
 #include "calls.hpp"
 #include "contract/group_commit.hpp"
 #include "lease_clock.hpp"
@@ -14,9 +15,7 @@
 #include <holdfast/store.hpp>
 
 #include <atomic>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -168,10 +167,10 @@ class PostgresStore final : public Store {
   std::atomic<int> waiting_{0};        // calls whose rows others have locked
   std::atomic<bool> in_doubt_{false};  // a call was answered `unavailable` since the last sweep
 
-  std::mutex readers_mutex_{};
-  std::condition_variable reader_free_{};
-  std::vector<std::unique_ptr<Link>> readers_{};
-  std::size_t readers_out_ = 0;
+  Mutex readers_mutex_{};
+  Condition reader_free_{};
+  std::vector<std::unique_ptr<Link>> readers_ HOLDFAST_GUARDED_BY(readers_mutex_){};
+  std::size_t readers_out_ HOLDFAST_GUARDED_BY(readers_mutex_) = 0;
 };
 
 }  // namespace holdfast::postgres_store

@@ -105,7 +105,7 @@ Wakes::~Wakes() {
 }
 
 std::unique_ptr<store::Listener> Wakes::listen(store::WorkMask mask, WorkerKey worker) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto inner = bus_.listen(mask, worker);
   try {
     if (!connection_) connect();
@@ -166,7 +166,7 @@ void Wakes::receive(std::string_view text) {
 // A notification is on its way to this connection's backend when the other's commit returned; it comes before
 // the answer to the second question at the latest.
 void Wakes::look() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   try {
     if (!connection_) connect();
     connection_->run("SELECT 1");
@@ -178,7 +178,7 @@ void Wakes::look() {
 }
 
 int Wakes::socket_now() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return connection_ != nullptr && connection_->is_usable() ? connection_->socket() : -1;
 }
 
@@ -195,7 +195,7 @@ void Wakes::run() {
     if (stopping_) return;
     std::uint64_t nudges = 0;
     static_cast<void>(!::read(nudge_, &nudges, sizeof nudges));
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     try {
       if (!connection_) {
         connect();

@@ -2,6 +2,7 @@
 // NOTIFY, over one connection of its own.
 #pragma once
 
+#include "base/mutex.hpp"
 #include "connection.hpp"
 #include "contract/wake_bus.hpp"
 
@@ -11,7 +12,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,7 +43,7 @@ class Wakes {
  private:
   class Ear;
 
-  void connect();
+  void connect() HOLDFAST_REQUIRES(mutex_);
   int socket_now();
   /// Under a clock that tests move, nobody waits: what has come is heard when somebody asks.
   void look();
@@ -58,8 +58,8 @@ class Wakes {
   const std::string channel_;
   store::WakeBus bus_;
 
-  std::mutex mutex_{};
-  std::unique_ptr<Connection> connection_{};
+  Mutex mutex_{};
+  std::unique_ptr<Connection> connection_ HOLDFAST_GUARDED_BY(mutex_){};
   const int nudge_;  // an eventfd: the thread looks what there is to do
   std::atomic<bool> stopping_{false};
   std::thread thread_{};
