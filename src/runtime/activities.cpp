@@ -25,15 +25,15 @@ constexpr Duration kFetchEnds = std::chrono::milliseconds(5);
 constexpr Duration kTurnOfOthers = std::chrono::milliseconds(10);
 
 // `call` is null for what was answered without being run.
-void say_refused(Worker& worker, const store::ActivityResult& answer, const detail::ActivityCall* call,
-                 const StoreError& error) {
+void say_refused(const Settings& settings, const store::ActivityResult& answer,
+                 const detail::ActivityCall* call, const StoreError& error) {
   if (std::holds_alternative<store::PutBack>(answer.result)) return;  // nothing is lost with it
   constexpr std::string_view kSaid = "the result of an activity is refused: the store no longer wants it";
   const LogLevel level = error.kind == StoreError::Kind::lost ? LogLevel::warn : LogLevel::info;
   const LogField kind{"kind", to_string(error.kind)};
   const LogField why{"error", error.message};
-  if (call != nullptr) return log_activity(*worker.logger, level, kSaid, call->locked(), {kind, why});
-  log(*worker.logger, level, kSaid,
+  if (call != nullptr) return log_activity(*settings.logger, level, kSaid, call->locked(), {kind, why});
+  log(*settings.logger, level, kSaid,
       {{"instance_key", answer.id.instance.value}, {"event", answer.id.event.value}, kind, why});
 }
 
@@ -43,32 +43,32 @@ bool requires_save(const store::ActivityResult& answer) { return answer.save && 
 
 Progress FetchStep::step() {
   // A worker that drains goes on with the sessions that nobody else may ever have.
-  const bool draining = !worker_.accepting;
+  const bool draining = !standing_.accepts();
   const bool may_take = !draining || sessions_.has_unmovable();
   if (!may_take && !unanswered_) return {};
-  if (!wanted_ && worker_.now() < due_) return {false, due_};
+  if (!wanted_ && settings_.now() < due_) return {false, due_};
   // What is fetched now would be lost with this process, if that is what the suspect kills.
   const std::optional<BootTime> suspect = desk_.suspect_since();
-  if (suspect && worker_.now() < *suspect + kAlone) return {false, *suspect + kAlone};
+  if (suspect && settings_.now() < *suspect + kAlone) return {false, *suspect + kAlone};
   const std::size_t slots = may_take ? desk_.reserve_for_fetch() : 0;
   if (slots == 0 && !unanswered_) return {false, BootTime::max()};  // a free slot wakes this step
   wanted_ = false;
-  return fetch({.worker = WorkerKey{worker_.key},
-                .abilities = &worker_.abilities,
-                .token = unanswered_ ? *unanswered_ : worker_.token<LockToken>(),
+  return fetch({.worker = standing_.key(),
+                .abilities = &settings_.abilities,
+                .token = unanswered_ ? *unanswered_ : chance_.token<LockToken>(),
                 .repeated = unanswered_.has_value(),
-                .lease = worker_.options.activity_lease,
+                .lease = settings_.options.activity_lease,
                 .max = slots,
                 .owned_only = draining});
 }
 
 Progress FetchStep::fetch(const store::ActivityRequest& request) {
-  const BootTime asked = worker_.now();
+  const BootTime asked = settings_.now();
   desk_.expect(request.token);
-  auto fetched = worker_.store->fetch_activities(request);
+  auto fetched = settings_.store->fetch_activities(request);
   if (!fetched) {
     desk_.unreserve(request.max);
-    worker_.note_standing(fetched.error(), request.worker);
+    standing_.note(fetched.error(), request.worker);
     due_ = trouble_.failed("fetch activities", fetched.error());
     if (fetched.error().kind != StoreError::Kind::superseded) {
       unanswered_ = request.token;
@@ -109,7 +109,7 @@ void FetchStep::mind_sessions(const store::FetchedActivities& fetched, BootTime 
     return;
   }
   sessions_.want_room(asked);
-  worker_.poke(Step::keep);
+  waker_.poke(Step::keep);
 }
 
 // All but one, before that one is run: what goes back is not lost with this process if that is what it kills.
@@ -117,16 +117,16 @@ void FetchStep::put_back_suspects(std::vector<store::LockedActivity>& activities
   std::vector<store::ActivityResult> others;
   bool busy = desk_.suspect_since().has_value();
   std::erase_if(activities, [&](const store::LockedActivity& locked) {
-    if (!worker_.is_suspect(locked.delivery)) return false;
+    if (!settings_.is_suspect(locked.delivery)) return false;
     if (!std::exchange(busy, true)) {
-      log_activity(*worker_.logger, LogLevel::warn, "an activity is run by itself: it may crash its worker",
+      log_activity(*settings_.logger, LogLevel::warn, "an activity is run by itself: it may crash its worker",
                    locked, {{"delivery", locked.delivery}});
       return false;
     }
     others.push_back({locked.id, token, store::PutBack{kPause}});
     return true;
   });
-  if (!others.empty()) worker_.store->finish_activities(others);  // else their leases end
+  if (!others.empty()) settings_.store->finish_activities(others);  // else their leases end
 }
 
 Progress AnswerStep::step() {
@@ -134,7 +134,7 @@ Progress AnswerStep::step() {
   std::vector<BackOff> back_offs(answers.size());
   take_due(answers, back_offs);
   if (answers.empty()) return {false, next_due()};
-  const auto results = worker_.store->finish_activities(answers);
+  const auto results = settings_.store->finish_activities(answers);
   std::vector<store::ActivityResult> once_more;
   const StoreError* trouble = nullptr;
   for (std::size_t i = 0; i < answers.size(); ++i) {
@@ -143,7 +143,7 @@ Progress AnswerStep::step() {
       trouble = &result.error();
       const bool locked = trouble->kind == StoreError::Kind::busy;
       const Duration pause = back_offs[i].next(locked ? kLockedPause : BackOff::kFirst);
-      refused_.push_back({std::move(answers[i]), back_offs[i], after(worker_.now(), pause)});
+      refused_.push_back({std::move(answers[i]), back_offs[i], after(settings_.now(), pause)});
       continue;
     }
     const bool lost = !result && result.error().kind == StoreError::Kind::lost;
@@ -153,7 +153,7 @@ Progress AnswerStep::step() {
       continue;
     }
     if (lost && desk_.may_be_locked_again(answers[i].id, answers[i].token)) {
-      refused_.push_back({std::move(answers[i]), back_offs[i], after(worker_.now(), kFetchEnds)});
+      refused_.push_back({std::move(answers[i]), back_offs[i], after(settings_.now(), kFetchEnds)});
       continue;
     }
     if (lost && requires_save(answers[i])) {
@@ -163,9 +163,9 @@ Progress AnswerStep::step() {
       continue;
     }
     if (!result) {
-      worker_.counters.answers_refused.add();
-      worker_.note_damage("answer activities", result.error());
-      say_refused(worker_, answers[i], desk_.call_of(answers[i]).get(), result.error());
+      settings_.counters.answers_refused.add();
+      settings_.note_damage("answer activities", result.error());
+      say_refused(settings_, answers[i], desk_.call_of(answers[i]).get(), result.error());
     }
     desk_.answered(answers[i], result.has_value());
   }
@@ -178,7 +178,7 @@ Progress AnswerStep::step() {
 
 // Adds those whose pause is over.
 void AnswerStep::take_due(std::vector<store::ActivityResult>& answers, std::vector<BackOff>& back_offs) {
-  const BootTime now = worker_.now();
+  const BootTime now = settings_.now();
   std::erase_if(refused_, [&](Refused& one) {
     if (one.due > now) return false;
     answers.push_back(std::move(one.answer));

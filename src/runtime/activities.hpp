@@ -1,8 +1,12 @@
 // The two steps of activities: fetching them, and telling the store how they ended.
 #pragma once
 
+#include "runtime/chance.hpp"
 #include "runtime/desk.hpp"
-#include "runtime/worker.hpp"
+#include "runtime/settings.hpp"
+#include "runtime/standing.hpp"
+#include "runtime/store_trouble.hpp"
+#include "runtime/waker.hpp"
 
 #include <atomic>
 #include <optional>
@@ -13,8 +17,15 @@ namespace holdfast::runtime {
 /// Fetches as many activities as there are free slots. One thread at a time.
 class FetchStep {
  public:
-  FetchStep(Worker& worker, ActivityDesk& desk, SessionDesk& sessions)
-      : worker_(worker), desk_(desk), sessions_(sessions), trouble_(worker) {}
+  FetchStep(const Settings& settings, Standing& standing, Waker& waker, Chance& chance, ActivityDesk& desk,
+            SessionDesk& sessions)
+      : settings_(settings),
+        standing_(standing),
+        waker_(waker),
+        chance_(chance),
+        desk_(desk),
+        sessions_(sessions),
+        trouble_(settings) {}
 
   Progress step();
   /// The store may have more.
@@ -26,7 +37,10 @@ class FetchStep {
   void mind_sessions(const store::FetchedActivities& fetched, BootTime asked);
   void put_back_suspects(std::vector<store::LockedActivity>& activities, LockToken token);
 
-  Worker& worker_;
+  const Settings& settings_;
+  Standing& standing_;
+  Waker& waker_;
+  Chance& chance_;
   ActivityDesk& desk_;
   SessionDesk& sessions_;
   StoreTrouble trouble_;
@@ -40,7 +54,8 @@ class FetchStep {
 /// One thread at a time.
 class AnswerStep {
  public:
-  AnswerStep(Worker& worker, ActivityDesk& desk) : worker_(worker), desk_(desk), trouble_(worker) {}
+  AnswerStep(const Settings& settings, ActivityDesk& desk)
+      : settings_(settings), desk_(desk), trouble_(settings) {}
 
   Progress step();
 
@@ -55,7 +70,7 @@ class AnswerStep {
   void take_due(std::vector<store::ActivityResult>& answers, std::vector<BackOff>& back_offs);
   [[nodiscard]] BootTime next_due() const;
 
-  Worker& worker_;
+  const Settings& settings_;
   ActivityDesk& desk_;
   StoreTrouble trouble_;
   std::vector<Refused> refused_;

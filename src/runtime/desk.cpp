@@ -4,7 +4,6 @@
 #include "base/limit_failure.hpp"
 #include "client/bodies.hpp"
 #include "runtime/activity_line.hpp"
-#include "runtime/retry.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -22,20 +21,20 @@ constexpr Duration kMoment = std::chrono::milliseconds(100);
 constexpr Duration kMomentToEnd = std::chrono::seconds(1);
 
 // `late` is the time since the commit that took it away, where that is known.
-void say_asked_to_stop(Worker& worker, const detail::ActivityCall& call, CancelReason reason,
+void say_asked_to_stop(const Settings& settings, const detail::ActivityCall& call, CancelReason reason,
                        std::optional<Duration> late) {
   constexpr std::string_view kSaid = "activity is asked to stop";
   const LogField why{"reason", to_string(reason)};
-  if (!late) return log_activity(*worker.logger, LogLevel::info, kSaid, call.locked(), {why});
+  if (!late) return log_activity(*settings.logger, LogLevel::info, kSaid, call.locked(), {why});
   const auto us = std::chrono::duration_cast<std::chrono::microseconds>(*late).count();
-  log_activity(*worker.logger, LogLevel::info, kSaid, call.locked(), {why, {"after_us", us}});
+  log_activity(*settings.logger, LogLevel::info, kSaid, call.locked(), {why, {"after_us", us}});
 }
 
 /// What becomes of what the code returned or threw.
 enum class Fate : std::uint8_t { counts, dropped, failure_dropped };
 
-void say_stopped(Worker& worker, const detail::ActivityCall& call, CancelReason reason, Fate fate) {
-  worker.counters.stopped.add();
+void say_stopped(const Settings& settings, const detail::ActivityCall& call, CancelReason reason, Fate fate) {
+  settings.counters.stopped.add();
   std::string_view said = "activity has ended within its grace";
   if (fate == Fate::failure_dropped)
     said = "activity failed while it was asked to stop; its failure is dropped";
@@ -43,19 +42,19 @@ void say_stopped(Worker& worker, const detail::ActivityCall& call, CancelReason 
     said = "activity has ended after another worker had taken it; its result is dropped";
   const bool warns =
       fate == Fate::failure_dropped || (fate == Fate::dropped && reason == CancelReason::lease_lost);
-  log_activity(*worker.logger, warns ? LogLevel::warn : LogLevel::info, said, call.locked(),
+  log_activity(*settings.logger, warns ? LogLevel::warn : LogLevel::info, said, call.locked(),
                {{"reason", to_string(reason)}});
 }
 
-void say_failed(Worker& worker, const store::LockedActivity& activity, const Failure& failure,
+void say_failed(const Settings& settings, const store::LockedActivity& activity, const Failure& failure,
                 std::optional<Duration> retry_in) {
   const LogField type{"type", failure.type};
   const LogField message{"failure", failure.message};
   if (!retry_in)
-    return log_activity(*worker.logger, LogLevel::warn, "activity failed for good", activity,
+    return log_activity(*settings.logger, LogLevel::warn, "activity failed for good", activity,
                         {type, message});
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(*retry_in).count();
-  log_activity(*worker.logger, LogLevel::warn, "attempt failed; it is retried", activity,
+  log_activity(*settings.logger, LogLevel::warn, "attempt failed; it is retried", activity,
                {{"retry_in_ms", ms}, type, message});
 }
 
@@ -65,14 +64,14 @@ void say_failed(Worker& worker, const store::LockedActivity& activity, const Fai
 
 bool ActivityDesk::reserve_for_hand_off() {
   const MutexLock lock(mutex_);
-  if (!worker_.accepting || abandoned_.too_many() || taken_ + for_fetch_ >= worker_.slots) return false;
+  if (!standing_.accepts() || abandoned_.too_many() || taken_ + for_fetch_ >= settings_.slots) return false;
   ++taken_;
   return true;
 }
 
 std::size_t ActivityDesk::reserve_for_fetch() {
   const MutexLock lock(mutex_);
-  const std::size_t room = abandoned_.too_many() ? 0 : worker_.slots + ahead_.room(worker_.slots);
+  const std::size_t room = abandoned_.too_many() ? 0 : settings_.slots + ahead_.room(settings_.slots);
   const std::size_t free = room - std::min(taken_, room);
   if (free == 0) left_behind_ = true;  // nobody knows: the next slot that becomes free will tell
   taken_ += free;
@@ -156,7 +155,7 @@ void ActivityDesk::stop_expecting(LockToken token) {
             return true;
           }) > 0;
   }
-  if (any) worker_.poke(Step::keep);
+  if (any) waker_.poke(Step::keep);
 }
 
 bool ActivityDesk::was_cancelled_early(const Key& key) {
@@ -183,14 +182,14 @@ bool ActivityDesk::take_again(const store::LockedActivity& locked, LockToken tok
   node.key().second = token;
   node.mapped().call->set_token(token);
   node.mapped().former.push_back(before);
-  node.mapped().lease_until = after(asked, worker_.options.activity_lease);
+  node.mapped().lease_until = after(asked, settings_.options.activity_lease);
   node.mapped().lapsed = false;
   node.mapped().overtaken_by.reset();
   calls_.insert(std::move(node));
   for (store::ActivityResult& answer : answers_) {
     if (answer.id == locked.id && answer.token == before) answer.token = token;
   }
-  log_activity(*worker_.logger, LogLevel::info,
+  log_activity(*settings_.logger, LogLevel::info,
                "an activity whose lease was over is locked again; it goes on", locked);
   return true;
 }
@@ -204,30 +203,30 @@ void ActivityDesk::begin(store::LockedActivity&& locked, LockToken token, BootTi
     const bool cancelled = was_cancelled_early({locked.id, token});
     if (cancelled || take_again(locked, token, asked, memory.get())) {
       --taken_;
-      return worker_.poke(cancelled ? Step::keep : Step::answers);
+      return waker_.poke(cancelled ? Step::keep : Step::answers);
     }
-    ahead = running_ >= worker_.slots && !worker_.is_suspect(locked.delivery);
+    ahead = running_ >= settings_.slots && !settings_.is_suspect(locked.delivery);
     if (ahead) {
-      ahead_.add({std::move(locked), token, asked, worker_.now()});
+      ahead_.add({std::move(locked), token, asked, settings_.now()});
     } else {
       ++running_;
     }
   }
   if (!ahead) return run(std::move(locked), token, asked);
-  worker_.limit_by(after(worker_.now(), AheadList::kPatience));
+  waker_.limit_by(after(settings_.now(), AheadList::kPatience));
 }
 
 // In a slot that is its own.
 void ActivityDesk::run(store::LockedActivity&& locked, LockToken token, BootTime asked) {
   std::optional<bodies::Activity> body = bodies::read<bodies::Activity>(locked.body);
   if (!body) {
-    log_activity(*worker_.logger, LogLevel::error, "the body of an activity can't be read; it is set aside",
+    log_activity(*settings_.logger, LogLevel::error, "the body of an activity can't be read; it is set aside",
                  locked);
     leave_slot();
     return queue({locked.id, token, store::SetAside{"the body can't be decoded"}});
   }
-  if (locked.delivery > worker_.options.poison_after) {
-    worker_.counters.poisoned.add();
+  if (locked.delivery > settings_.options.poison_after) {
+    settings_.counters.poisoned.add();
     const std::string deliveries = std::to_string(locked.delivery - 1);
     return fail_at_once(
         std::move(locked), token,
@@ -236,39 +235,39 @@ void ActivityDesk::run(store::LockedActivity&& locked, LockToken token, BootTime
                 .message = "handed out " + deliveries + " times, and each worker was lost before it answered",
                 .retryable = false});
   }
-  const BootTime lease_until = after(asked, worker_.options.activity_lease);
-  if (lease_until <= worker_.now()) {
-    log_activity(*worker_.logger, LogLevel::warn,
+  const BootTime lease_until = after(asked, settings_.options.activity_lease);
+  if (lease_until <= settings_.now()) {
+    log_activity(*settings_.logger, LogLevel::warn,
                  "activity is not begun: its lease was over before it could be", locked);
     leave_slot();
     return queue({locked.id, token, store::PutBack{}});
   }
   if (locked.delivery > 1) {
-    log_activity(*worker_.logger, LogLevel::warn,
+    log_activity(*settings_.logger, LogLevel::warn,
                  "activity taken over: the worker that had it gave no answer before its lease was over",
                  locked, {{"delivery", locked.delivery}});
   }
-  auto code = worker_.registry.activity(locked.name);
+  auto code = settings_.registry.activity(locked.name);
   std::unique_ptr<SessionStay> stay = locked.session ? sessions_.enter(locked, asked) : nullptr;
   if (locked.session && !stay) {
     log_activity(
-        *worker_.logger, LogLevel::warn,
+        *settings_.logger, LogLevel::warn,
         "activity is not begun: the lease of its session was over before it could be, or it is leaving",
         locked);
     leave_slot();
     return queue({locked.id, token, store::PutBack{kMoment}});
   }
   auto call = std::make_shared<detail::ActivityCall>(
-      std::move(locked), token, *std::move(body), std::move(code), std::move(stay), worker_.registry,
-      worker_.store->clock(), worker_.now(), worker_.options.limits.payload_bytes);
-  worker_.counters.activities_started.add();
+      std::move(locked), token, *std::move(body), std::move(code), std::move(stay), settings_.registry,
+      settings_.store->clock(), settings_.now(), settings_.options.limits.payload_bytes);
+  settings_.counters.activities_started.add();
   cache_.activity_started(call->id().instance);
   {
     const MutexLock lock(mutex_);
     calls_.insert_or_assign(Key{call->id(), token}, Entry{call, lease_until});
   }
-  worker_.keep_by(after(asked, worker_.options.activity_lease / 3));
-  worker_.limit_by(std::min(call->deadline(), lease_until));
+  waker_.keep_by(after(asked, settings_.options.activity_lease / 3));
+  waker_.limit_by(std::min(call->deadline(), lease_until));
   call->invoke(executor_, detail::Completion(*this, call, owner_.lock()));
 }
 
@@ -283,7 +282,7 @@ void ActivityDesk::ended(const CallPointer& call, Result<Payload> result) {
       result = Unexpected(e.failure());
     } catch (...) {
       result = Unexpected(detail::failure_of(std::current_exception()));
-      worker_.counters.session_saves_failed.add();
+      settings_.counters.session_saves_failed.add();
     }
   }
   bool fetch = false;
@@ -292,7 +291,7 @@ void ActivityDesk::ended(const CallPointer& call, Result<Payload> result) {
   std::optional<AheadList::Item> next;
   {
     const MutexLock lock(mutex_);
-    ahead_.note(worker_.now() - call->started());
+    ahead_.note(settings_.now() - call->started());
     if (abandoned_.remove(*call)) {
       fetch = !abandoned_.too_many();
       // Until now it counted as one that runs in its session.
@@ -317,12 +316,12 @@ void ActivityDesk::ended(const CallPointer& call, Result<Payload> result) {
   if (stopped) {
     const bool failed = !result && result.error().type != detail::kStoppedType;
     const Fate fate = counts ? Fate::counts : failed ? Fate::failure_dropped : Fate::dropped;
-    say_stopped(worker_, *call, *stopped, fate);
+    say_stopped(settings_, *call, *stopped, fate);
   }
-  if (gone) worker_.poke(Step::keep);
+  if (gone) waker_.poke(Step::keep);
   begin_next(std::move(next));
   if (counts) conclude(*call, std::move(result), std::move(save));
-  if (fetch) worker_.poke(Step::activities);  // last: this thread may fetch itself
+  if (fetch) waker_.poke(Step::activities);  // last: this thread may fetch itself
 }
 
 // Only what the store took away is on record there; of a lost lease it knows nothing.
@@ -356,25 +355,22 @@ void ActivityDesk::conclude(const detail::ActivityCall& call, Result<Payload> re
     failure.source = "activity " + call.locked().name;
     failure.event = call.id().event;
     failure.attempt = static_cast<int>(call.locked().attempt);
-    std::optional<Duration> delay;
-    {
-      const MutexLock lock(worker_.random_mutex);
-      delay = retry_delay(call.scheduled().settings->retry, worker_.options.retry, failure,
-                          call.locked().attempt, call.locked().total_left, worker_.random);
-    }
+    const std::optional<Duration> delay =
+        chance_.retry_delay(call.scheduled().settings->retry, settings_.options.retry, failure,
+                            call.locked().attempt, call.locked().total_left);
     if (delay && !abort) {
-      worker_.counters.activities_retried.add();
-      say_failed(worker_, call.locked(), failure, delay);
+      settings_.counters.activities_retried.add();
+      say_failed(settings_, call.locked(), failure, delay);
       return queue({.id = call.id(),
                     .token = call.token(),
                     .result = store::Retry{*delay, bodies::to_bytes(failure)},
                     .progress = call.own_progress(),
                     .still_runs = still_runs});
     }
-    worker_.counters.activities_failed.add();
-    say_failed(worker_, call.locked(), failure, std::nullopt);
+    settings_.counters.activities_failed.add();
+    say_failed(settings_, call.locked(), failure, std::nullopt);
   } else {
-    worker_.counters.activities_completed.add();
+    settings_.counters.activities_completed.add();
   }
   if (still_runs) {
     return queue({.id = call.id(),
@@ -383,9 +379,9 @@ void ActivityDesk::conclude(const detail::ActivityCall& call, Result<Payload> re
                   .abort_session = abort,
                   .still_runs = true});
   }
-  LocalDone done{call.id(),     call.token(),    bodies::outcome_of(std::move(result)),
-                 worker_.now(), std::move(save), abort};
-  if (cache_.add_done(std::move(done))) return worker_.poke(Step::turns);
+  LocalDone done{call.id(),       call.token(),    bodies::outcome_of(std::move(result)),
+                 settings_.now(), std::move(save), abort};
+  if (cache_.add_done(std::move(done))) return waker_.poke(Step::turns);
   std::vector<LocalDone> list;
   list.push_back(std::move(done));
   tell_store(std::move(list));
@@ -395,7 +391,7 @@ void ActivityDesk::fail_at_once(store::LockedActivity&& locked, LockToken token,
   failure.source = "activity " + locked.name;
   failure.event = locked.id.event;
   failure.attempt = static_cast<int>(locked.attempt);
-  log_activity(*worker_.logger, LogLevel::error, "activity failed without being run", locked,
+  log_activity(*settings_.logger, LogLevel::error, "activity failed without being run", locked,
                {{"type", failure.type}, {"failure", failure.message}});
   leave_slot();
   queue({locked.id, token, store::Finished{bodies::to_bytes(bodies::Outcome{std::move(failure), {}})}});
@@ -422,7 +418,7 @@ void ActivityDesk::settle(std::span<const LocalDone> done) {
 
 // The request to stop them may still be on its way. It is answered here, since it will find nobody.
 void ActivityDesk::drop(std::span<const LocalDone> done) {
-  worker_.counters.answers_refused.add(done.size());
+  settings_.counters.answers_refused.add(done.size());
   std::vector<CallPointer> over;  // let go without the mutex: they may be the last in their session
   over.reserve(done.size());
   const MutexLock lock(mutex_);
@@ -431,7 +427,7 @@ void ActivityDesk::drop(std::span<const LocalDone> done) {
     const auto found = calls_.find({one.id, one.token});
     if (found == calls_.end()) continue;
     found->second.on_record = true;
-    log_activity(*worker_.logger, LogLevel::info,
+    log_activity(*settings_.logger, LogLevel::info,
                  "the result of an activity is refused: its instance no longer wants it",
                  found->second.call->locked());
     over.push_back(close(found->first));
@@ -451,7 +447,7 @@ ActivityDesk::CallPointer ActivityDesk::close(const Key& key) {
     using State = store::CancelRecord::State;
     const bool runs = abandoned_.contains(*found->second.call);
     acknowledge(found->first, found->second, runs ? State::abandoned : State::acknowledged);
-    worker_.keep_by(worker_.now());
+    waker_.keep_by(settings_.now());
   }
   CallPointer call = std::move(found->second.call);
   calls_.erase(found);
@@ -470,7 +466,7 @@ void ActivityDesk::tell_store(std::vector<LocalDone>&& done) {
                           .abort_session = std::move(one.abort_session)});
     }
   }
-  worker_.poke(Step::answers);
+  waker_.poke(Step::answers);
 }
 
 void ActivityDesk::queue(store::ActivityResult answer) {
@@ -478,7 +474,7 @@ void ActivityDesk::queue(store::ActivityResult answer) {
     const MutexLock lock(mutex_);
     answers_.push_back(std::move(answer));
   }
-  worker_.poke(Step::answers);
+  waker_.poke(Step::answers);
 }
 
 std::vector<store::ActivityResult> ActivityDesk::take_answers() {
@@ -561,9 +557,9 @@ void ActivityDesk::renewed(std::span<const store::ActivityRenewal> renewals, Boo
   for (const store::ActivityRenewal& renewal : renewals) {
     const auto found = calls_.find({renewal.id, renewal.token});
     if (found == calls_.end()) continue;
-    found->second.lease_until = after(asked, worker_.options.activity_lease);
+    found->second.lease_until = after(asked, settings_.options.activity_lease);
     found->second.lapsed = false;
-    worker_.limit_by(found->second.lease_until);
+    waker_.limit_by(found->second.lease_until);
   }
 }
 
@@ -576,7 +572,7 @@ void ActivityDesk::cancel(const store::ActivityId& id, LockToken token, CancelRe
     if (ahead_.remove(id, token)) {
       --taken_;
       acknowledgements_.push_back({id, token, store::CancelRecord::State::acknowledged});
-      worker_.poke(Step::keep);
+      waker_.poke(Step::keep);
       return;
     }
     const auto found = calls_.find({id, token});
@@ -596,13 +592,13 @@ void ActivityDesk::cancel(const store::ActivityId& id, LockToken token, CancelRe
     }
   }
   stop(std::move(stops));
-  worker_.poke(Step::keep);
+  waker_.poke(Step::keep);
 }
 
 void ActivityDesk::note_stop(Entry& entry, CancelReason reason, Stops& stops,
                              std::optional<BootTime> taken_at) {
-  entry.grace_until = std::min(entry.grace_until, after(worker_.now(), worker_.options.cancel_grace));
-  worker_.limit_by(entry.grace_until);
+  entry.grace_until = std::min(entry.grace_until, after(settings_.now(), settings_.options.cancel_grace));
+  waker_.limit_by(entry.grace_until);
   if (entry.asked) return;  // and was told
   entry.asked = reason;
   entry.call->give_reason(reason);
@@ -618,10 +614,10 @@ void ActivityDesk::stop(Stops&& stops) {
 
 void ActivityDesk::tell(const Stop& stop) {
   const std::optional<Duration> late =
-      stop.taken_at ? std::optional(worker_.now() - *stop.taken_at) : std::nullopt;
-  worker_.counters.asked_to_stop.add();
-  if (late) worker_.counters.cancel_seconds.observe(std::chrono::duration<double>(*late).count());
-  say_asked_to_stop(worker_, *stop.call, stop.reason, late);
+      stop.taken_at ? std::optional(settings_.now() - *stop.taken_at) : std::nullopt;
+  settings_.counters.asked_to_stop.add();
+  if (late) settings_.counters.cancel_seconds.observe(std::chrono::duration<double>(*late).count());
+  say_asked_to_stop(settings_, *stop.call, stop.reason, late);
   stop.call->stop();
 }
 
@@ -630,7 +626,7 @@ void ActivityDesk::enforce_limits() {
   bool to_acknowledge = false;
   {
     const MutexLock lock(mutex_);
-    const BootTime now = worker_.now();
+    const BootTime now = settings_.now();
     for (auto it = calls_.begin(); it != calls_.end();) {
       check_attempt(it->second, now, overdue);
       it = check_grace(it, now, overdue);
@@ -643,8 +639,8 @@ void ActivityDesk::enforce_limits() {
   for (auto& item : overdue.next) begin_next(std::move(item));
   stop(std::move(overdue.stops));
   for (const CallPointer& call : overdue.to_end) call->end();
-  if (to_acknowledge) worker_.poke(Step::keep);
-  if (overdue.slots_free) worker_.poke(Step::activities);
+  if (to_acknowledge) waker_.poke(Step::keep);
+  if (overdue.slots_free) waker_.poke(Step::activities);
   for (const CallPointer& call : overdue.timed_out) {
     // In a session that has a limit it counts for as long as its code runs.
     conclude(*call,
@@ -663,7 +659,7 @@ void ActivityDesk::check_attempt(Entry& entry, BootTime now, Overdue& overdue) {
     entry.on_record = entry.call->stay() != nullptr;
     note_stop(entry, CancelReason::attempt_timeout, overdue.stops);
   } else if (entry.lease_until <= now && !entry.call->answered() && !std::exchange(entry.lapsed, true)) {
-    log_activity(*worker_.logger, LogLevel::warn, "the lock of an activity could not be kept",
+    log_activity(*settings_.logger, LogLevel::warn, "the lock of an activity could not be kept",
                  entry.call->locked());
     note_stop(entry, CancelReason::lease_lost, overdue.stops);
   }
@@ -685,9 +681,9 @@ ActivityDesk::Calls::iterator ActivityDesk::check_grace(Calls::iterator it, Boot
 // mutex.
 bool ActivityDesk::tell_to_end(Entry& entry) {
   if (!entry.call->can_be_ended() || std::exchange(entry.told_to_end, true)) return false;
-  log_activity(*worker_.logger, LogLevel::warn, "activity goes on after its grace; its coroutine is ended",
+  log_activity(*settings_.logger, LogLevel::warn, "activity goes on after its grace; its coroutine is ended",
                entry.call->locked());
-  entry.grace_until = after(worker_.now(), kMomentToEnd);
+  entry.grace_until = after(settings_.now(), kMomentToEnd);
   return true;
 }
 
@@ -727,7 +723,7 @@ void ActivityDesk::stop_all(CancelReason reason, CancelReason in_fail_session) {
     }
   }
   stop(std::move(stops));
-  worker_.poke(Step::keep);
+  waker_.poke(Step::keep);
 }
 
 std::optional<store::SessionGrant> ActivityDesk::session_of(const store::ActivityId& id,
@@ -751,7 +747,7 @@ std::optional<BootTime> ActivityDesk::suspect_since() const {
   const MutexLock lock(mutex_);
   std::optional<BootTime> since;
   for (const auto& [key, entry] : calls_) {
-    if (!entry.gone && worker_.is_suspect(entry.call->locked().delivery))
+    if (!entry.gone && settings_.is_suspect(entry.call->locked().delivery))
       since = std::max(since.value_or(kLongAgo), entry.call->started());
   }
   return since;

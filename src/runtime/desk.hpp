@@ -7,9 +7,12 @@
 #include "runtime/ahead.hpp"
 #include "runtime/cache.hpp"
 #include "runtime/calls.hpp"
+#include "runtime/chance.hpp"
 #include "runtime/executor.hpp"
 #include "runtime/session_desk.hpp"
-#include "runtime/worker.hpp"
+#include "runtime/settings.hpp"
+#include "runtime/standing.hpp"
+#include "runtime/waker.hpp"
 
 #include <holdfast/ids.hpp>
 #include <holdfast/result.hpp>
@@ -34,8 +37,15 @@ namespace holdfast::runtime {
 /// is in hand goes on under the new lock.
 class ActivityDesk final : private detail::ActivityHost {
  public:
-  ActivityDesk(Worker& worker, InstanceCache& cache, SessionDesk& sessions, Executor& executor)
-      : worker_(worker), cache_(cache), sessions_(sessions), executor_(executor) {}
+  ActivityDesk(const Settings& settings, const Standing& standing, Waker& waker, Chance& chance,
+               InstanceCache& cache, SessionDesk& sessions, Executor& executor)
+      : settings_(settings),
+        standing_(standing),
+        waker_(waker),
+        chance_(chance),
+        cache_(cache),
+        sessions_(sessions),
+        executor_(executor) {}
 
   /// What must live as long as code of activities runs, also after this worker has stopped waiting for it.
   void keep_alive(std::weak_ptr<const void> owner) { owner_ = std::move(owner); }
@@ -184,7 +194,10 @@ class ActivityDesk final : private detail::ActivityHost {
       HOLDFAST_REQUIRES(mutex_);
   bool tell_to_end(Entry& entry) HOLDFAST_REQUIRES(mutex_);
 
-  Worker& worker_;
+  const Settings& settings_;
+  const Standing& standing_;
+  Waker& waker_;
+  Chance& chance_;
   InstanceCache& cache_;
   SessionDesk& sessions_;
   Executor& executor_;
@@ -195,7 +208,7 @@ class ActivityDesk final : private detail::ActivityHost {
   std::set<Key> cancelled_early_ HOLDFAST_GUARDED_BY(mutex_);  // of those that are expected
   std::vector<store::ActivityResult> answers_ HOLDFAST_GUARDED_BY(mutex_);
   std::vector<store::CancelAcknowledgement> acknowledgements_ HOLDFAST_GUARDED_BY(mutex_);
-  AbandonedCalls abandoned_ HOLDFAST_GUARDED_BY(mutex_){worker_};
+  AbandonedCalls abandoned_ HOLDFAST_GUARDED_BY(mutex_){settings_};
   AheadList ahead_ HOLDFAST_GUARDED_BY(mutex_);
   std::map<Key, store::SessionHold> claimed_ahead_
       HOLDFAST_GUARDED_BY(mutex_);                       // with items that are on their way back

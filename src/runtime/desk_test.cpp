@@ -50,14 +50,14 @@ class DeskTest : public ::testing::Test {
   ManualClock clock;
   SeededRandom random{1};
   Counting executor;
-  Worker worker{memory({.clock = &clock}),
-                {.activity_slots = 1, .logger = null_logger()},
-                with_work(),
-                random,
-                [](Step) {}};
+  Settings settings{
+      memory({.clock = &clock}), {.activity_slots = 1, .logger = null_logger()}, with_work(), random};
+  Waker waker{[](Step) {}};
+  Standing standing{waker, settings.options.worker_stale_after};
+  Chance chance{random};
   InstanceCache cache{10, clock};
-  SessionDesk sessions{worker, executor};
-  ActivityDesk desk{worker, cache, sessions, executor};
+  SessionDesk sessions{settings, standing, waker, executor};
+  ActivityDesk desk{settings, standing, waker, chance, cache, sessions, executor};
 };
 
 TEST_F(DeskTest, WhatWasTakenAwayBeforeItCameHereIsNotBegun) {

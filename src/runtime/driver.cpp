@@ -145,10 +145,10 @@ void Driver::end(Signal& signal, const Progress& progress) {
 
 // Cancels are heard under the key of the registration.
 void Driver::listen_as(Node& node) {
-  const WorkerKey key{node.worker().key};
+  const WorkerKey key = node.standing().key();
   if (listener_ && key == listening_for_) return;
-  auto listener =
-      node.worker().store->listen(store::kTurns | store::kActivities | store::kCancels | store::kSweep, key);
+  auto listener = node.settings().store->listen(
+      store::kTurns | store::kActivities | store::kCancels | store::kSweep, key);
   const MutexLock lock(listener_mutex_);
   listener_ = std::move(listener);
   listening_for_ = key;

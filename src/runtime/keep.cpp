@@ -11,8 +11,8 @@ namespace holdfast::runtime {
 using namespace std::chrono_literals;
 
 Progress KeepStep::step() {
-  const BootTime now = worker_.now();
-  worker_.keep_due.begin();
+  const BootTime now = settings_.now();
+  waker_.keep_due().begin();
   retry_due_ = BootTime::max();
   renew();
   if (parked_wait_) wake_parked();
@@ -21,19 +21,19 @@ Progress KeepStep::step() {
   const BootTime sessions_due = keep_sessions();
   acknowledge();
   give_back_doubtful();
-  release_idle(worker_.options.hold_instances);
-  cache_.evict_idle(worker_.options.cache_idle);
+  release_idle(settings_.options.hold_instances);
+  cache_.evict_idle(settings_.options.cache_idle);
   if (sweep_wanted_.exchange(false) || now >= sweep_due_) sweep();
-  worker_.logger->tell_left_out();
+  settings_.logger->tell_left_out();
   const BootTime due =
       std::min({retry_due_, activities_due_, turns_due_, sessions_due, refresh_due_, sweep_due_,
-                cache_.next_due(worker_.options.hold_instances, worker_.options.cache_idle)});
-  return {false, worker_.keep_due.end(due)};
+                cache_.next_due(settings_.options.hold_instances, settings_.options.cache_idle)});
+  return {false, waker_.keep_due().end(due)};
 }
 
 bool KeepStep::failed(std::string_view what, const StoreError& error) {
-  worker_.note_standing(error, WorkerKey{worker_.key});  // only this step joins again
-  worker_.note_damage(what, error);
+  standing_.note(error, standing_.key());  // only this step joins again
+  settings_.note_damage(what, error);
   if (!may_pass(error)) return false;
   retry_due_ = std::min(retry_due_, trouble_.failed(what, error));
   return true;
@@ -41,18 +41,18 @@ bool KeepStep::failed(std::string_view what, const StoreError& error) {
 
 // Renewals are due a third of the lease after something was locked.
 void KeepStep::renew() {
-  const BootTime now = worker_.now();
+  const BootTime now = settings_.now();
   if (!desk_.any_locks()) {
     activities_due_ = BootTime::max();
   } else if (activities_due_ == BootTime::max()) {
-    activities_due_ = after(now, worker_.options.activity_lease / 3);
+    activities_due_ = after(now, settings_.options.activity_lease / 3);
   } else if (now >= activities_due_) {
     renew_activities(now);
   }
   if (cache_.held_count() == 0) {
     turns_due_ = BootTime::max();
   } else if (turns_due_ == BootTime::max()) {
-    turns_due_ = after(now, worker_.options.instance_lease / 3);
+    turns_due_ = after(now, settings_.options.instance_lease / 3);
   } else if (now >= turns_due_) {
     renew_turns();
   }
@@ -62,10 +62,10 @@ void KeepStep::renew() {
 // lease is over: nobody else may have wanted it.
 void KeepStep::renew_activities(BootTime asked) {
   const std::vector<store::ActivityRenewal> renewals = desk_.renewals();
-  activities_due_ = after(asked, worker_.options.activity_lease / 3);
+  activities_due_ = after(asked, settings_.options.activity_lease / 3);
   if (renewals.empty()) return;
   const auto answers =
-      worker_.store->renew_activities(WorkerKey{worker_.key}, worker_.options.activity_lease, renewals);
+      settings_.store->renew_activities(standing_.key(), settings_.options.activity_lease, renewals);
   std::vector<store::ActivityRenewal> kept;
   std::vector<std::pair<const store::ActivityRenewal*, CancelReason>> taken;
   for (std::size_t i = 0; i < renewals.size(); ++i) {
@@ -94,7 +94,7 @@ CancelReason KeepStep::why_gone(const store::ActivityRenewal& renewal, CancelRea
   if (said != CancelReason::dropped) return said;
   const std::optional<store::SessionGrant> session = desk_.session_of(renewal.id, renewal.token);
   if (!session) return said;
-  const auto view = worker_.store->session(session->hold.id, store::Saved::size);
+  const auto view = settings_.store->session(session->hold.id, store::Saved::size);
   if (!view && view.error().kind != StoreError::Kind::not_found) return said;
   if (view && view->generation == session->hold.generation) {
     switch (view->state) {
@@ -116,10 +116,10 @@ CancelReason KeepStep::why_gone(const store::ActivityRenewal& renewal, CancelRea
 
 void KeepStep::renew_turns() {
   const std::vector<store::TurnRenewal> renewals = cache_.locks();
-  turns_due_ = after(worker_.now(), worker_.options.instance_lease / 3);
+  turns_due_ = after(settings_.now(), settings_.options.instance_lease / 3);
   if (renewals.empty()) return;
   const auto answers =
-      worker_.store->renew_turns(WorkerKey{worker_.key}, worker_.options.instance_lease, renewals);
+      settings_.store->renew_turns(standing_.key(), settings_.options.instance_lease, renewals);
   for (std::size_t i = 0; i < renewals.size(); ++i) {
     if (answers[i]) continue;
     if (failed("renew turns", answers[i].error())) {
@@ -134,7 +134,7 @@ void KeepStep::release_idle(Duration hold) {
   InstanceCache::Released released = cache_.release_idle(hold);
   desk_.tell_store(std::move(released.done));
   if (released.releases.empty()) return;
-  const auto answers = worker_.store->release_turns(released.releases);
+  const auto answers = settings_.store->release_turns(released.releases);
   for (std::size_t i = 0; i < answers.size(); ++i) {
     if (!answers[i] && failed("release turns", answers[i].error())) turns_.add_doubtful(released.releases[i]);
   }
@@ -151,7 +151,7 @@ BootTime KeepStep::keep_sessions() {
   const SessionKeeper::Done done = sessions_.step();
   if (done.fetch) {
     fetch_.want();
-    worker_.poke(Step::activities);
+    waker_.poke(Step::activities);
   }
   return done.next_due;
 }
@@ -159,11 +159,11 @@ BootTime KeepStep::keep_sessions() {
 void KeepStep::give_back_doubtful() {
   const std::vector<store::TurnRelease> doubtful = turns_.take_doubtful();
   if (doubtful.empty()) return;
-  const auto answers = worker_.store->release_turns(doubtful);
+  const auto answers = settings_.store->release_turns(doubtful);
   for (std::size_t i = 0; i < doubtful.size(); ++i) {
     if (answers[i]) {
       turns_.want();
-      worker_.poke(Step::turns);
+      waker_.poke(Step::turns);
     } else if (failed("release turns", answers[i].error())) {
       turns_.add_doubtful(doubtful[i]);
     }
@@ -172,19 +172,19 @@ void KeepStep::give_back_doubtful() {
 
 // Code that could not go on may be another by now.
 void KeepStep::wake_parked() {
-  const auto woken = worker_.store->wake_parked(worker_.code);
+  const auto woken = settings_.store->wake_parked(settings_.code);
   if (!woken) {
     failed("wake parked", woken.error());
     return;
   }
   parked_wait_ = false;
   if (*woken == 0) return;
-  log(*worker_.logger, LogLevel::info, "parked instances are tried again", {{"count", *woken}});
+  log(*settings_.logger, LogLevel::info, "parked instances are tried again", {{"count", *woken}});
 }
 
 void KeepStep::look_for_cancels() {
-  const BootTime asked = worker_.now();
-  const auto records = worker_.store->cancel_records(WorkerKey{worker_.key});
+  const BootTime asked = settings_.now();
+  const auto records = settings_.store->cancel_records(standing_.key());
   if (!records) {
     if (failed("read cancels", records.error())) want_cancels();
     return;
@@ -198,18 +198,18 @@ void KeepStep::acknowledge() {
   const std::vector<store::CancelAcknowledgement> list = desk_.take_acknowledgements();
   if (list.empty()) return;
   // For people who look, and for sessions that have a limit: when it is lost, the record goes with its lease.
-  if (const auto answer = worker_.store->acknowledge_cancels(list); !answer)
+  if (const auto answer = settings_.store->acknowledge_cancels(list); !answer)
     failed("acknowledge", answer.error());
 }
 
 // False when the store has not heard of it.
 bool KeepStep::refresh() {
-  const BootTime asked = worker_.now();
-  refresh_due_ = after(asked, worker_.options.worker_stale_after / 4);
-  const auto answer = worker_.store->refresh(WorkerKey{worker_.key}, !worker_.accepting);
+  const BootTime asked = settings_.now();
+  refresh_due_ = after(asked, settings_.options.worker_stale_after / 4);
+  const auto answer = settings_.store->refresh(standing_.key(), !standing_.accepts());
   if (answer) {
     trouble_.worked();
-    worker_.heard_of_at = asked;
+    standing_.heard_at(asked);
     return true;
   }
   if (failed("refresh", answer.error())) refresh_due_ = retry_due_;
@@ -217,20 +217,20 @@ bool KeepStep::refresh() {
 }
 
 void KeepStep::sweep() {
-  const BootTime asked = worker_.now();
+  const BootTime asked = settings_.now();
   // Whoever has not been heard of for long may be the first that a sweep takes for gone.
-  const BootTime known_well_until = after(worker_.heard_of_at.load(), worker_.options.worker_stale_after / 2);
+  const BootTime known_well_until = standing_.known_well_until();
   if (asked >= known_well_until && !refresh()) {
     sweep_due_ = std::min(refresh_due_, after(asked, 1s));
     return;
   }
   const auto swept =
-      worker_.store->sweep({.worker = WorkerKey{worker_.key},
-                            .worker_stale_after = worker_.options.worker_stale_after,
-                            .session_state_retention = worker_.options.session_state_retention,
-                            .session_record_retention = worker_.options.session_record_retention,
-                            .session_log_retention = worker_.options.session_log_retention,
-                            .request_retention = worker_.options.request_retention});
+      settings_.store->sweep({.worker = standing_.key(),
+                              .worker_stale_after = settings_.options.worker_stale_after,
+                              .session_state_retention = settings_.options.session_state_retention,
+                              .session_record_retention = settings_.options.session_record_retention,
+                              .session_log_retention = settings_.options.session_log_retention,
+                              .request_retention = settings_.options.request_retention});
   if (!swept) {
     sweep_due_ = after(asked, 1s);
     failed("sweep", swept.error());
@@ -238,28 +238,28 @@ void KeepStep::sweep() {
   }
   trouble_.worked();
   // News that something is due earlier may get lost.
-  sweep_due_ = after(asked, std::min(swept->next_due, worker_.options.worker_stale_after / 4));
+  sweep_due_ = after(asked, std::min(swept->next_due, settings_.options.worker_stale_after / 4));
   if (swept->workers_removed > 0) {
-    log(*worker_.logger, LogLevel::warn,
+    log(*settings_.logger, LogLevel::warn,
         "workers gave no sign of life and are taken for gone; others have their work when its leases are "
         "over",
         {{"count", swept->workers_removed}});
   }
   if (swept->activities_timed_out > 0) {
-    log(*worker_.logger, LogLevel::info, "activities were not started in time",
+    log(*settings_.logger, LogLevel::info, "activities were not started in time",
         {{"count", swept->activities_timed_out}});
   }
-  worker_.counters.sessions_swept_expired.add(swept->sessions_expired);
-  worker_.counters.sessions_swept_lost.add(swept->sessions_lost);
-  worker_.counters.sessions_swept_removed.add(swept->sessions_removed);
+  settings_.counters.sessions_swept_expired.add(swept->sessions_expired);
+  settings_.counters.sessions_swept_lost.add(swept->sessions_lost);
+  settings_.counters.sessions_swept_removed.add(swept->sessions_removed);
   if (swept->sessions_expired + swept->sessions_lost + swept->sessions_removed > 0) {
-    log(*worker_.logger, LogLevel::info, "sessions were swept",
+    log(*settings_.logger, LogLevel::info, "sessions were swept",
         {{"expired", swept->sessions_expired},
          {"lost", swept->sessions_lost},
          {"removed", swept->sessions_removed}});
   }
   if (swept->repaired > 0) {
-    log(*worker_.logger, LogLevel::error, "the store repaired rows that should not need it",
+    log(*settings_.logger, LogLevel::error, "the store repaired rows that should not need it",
         {{"count", swept->repaired}});
   }
 }

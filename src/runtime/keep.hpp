@@ -6,8 +6,11 @@
 #include "runtime/cache.hpp"
 #include "runtime/desk.hpp"
 #include "runtime/session_keeper.hpp"
+#include "runtime/settings.hpp"
+#include "runtime/standing.hpp"
+#include "runtime/store_trouble.hpp"
 #include "runtime/turns.hpp"
-#include "runtime/worker.hpp"
+#include "runtime/waker.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -18,15 +21,17 @@ namespace holdfast::runtime {
 /// One thread at a time.
 class KeepStep {
  public:
-  KeepStep(Worker& worker, InstanceCache& cache, ActivityDesk& desk, SessionDesk& sessions, TurnStep& turns,
-           FetchStep& fetch)
-      : worker_(worker),
+  KeepStep(const Settings& settings, Standing& standing, Waker& waker, InstanceCache& cache,
+           ActivityDesk& desk, SessionDesk& sessions, TurnStep& turns, FetchStep& fetch)
+      : settings_(settings),
+        standing_(standing),
+        waker_(waker),
         cache_(cache),
         desk_(desk),
         turns_(turns),
         fetch_(fetch),
-        sessions_(worker, sessions),
-        trouble_(worker) {}
+        sessions_(settings, standing, sessions),
+        trouble_(settings) {}
 
   Progress step();
   /// The store has cancel records for this worker, or wants to be swept earlier than it said.
@@ -59,7 +64,9 @@ class KeepStep {
   void sweep();
   bool failed(std::string_view what, const StoreError& error);
 
-  Worker& worker_;
+  const Settings& settings_;
+  Standing& standing_;
+  Waker& waker_;
   InstanceCache& cache_;
   ActivityDesk& desk_;
   TurnStep& turns_;

@@ -4,7 +4,7 @@
 
 #include "runtime/desk.hpp"
 #include "runtime/turns.hpp"
-#include "runtime/worker.hpp"
+#include "runtime/waker.hpp"
 
 #include <algorithm>
 #include <thread>
@@ -16,19 +16,18 @@ namespace holdfast::runtime {
 /// One thread at a time.
 class LimitStep {
  public:
-  LimitStep(Worker& worker, ActivityDesk& desk, TurnStep& turns)
-      : worker_(worker), desk_(desk), turns_(turns) {}
+  LimitStep(Waker& waker, ActivityDesk& desk, TurnStep& turns) : waker_(waker), desk_(desk), turns_(turns) {}
 
   Progress step() {
-    worker_.limits_due.begin();
+    waker_.limits_due().begin();
     desk_.enforce_limits();
     std::vector<std::thread::id> stuck = turns_.give_up_overdue();
     const BootTime due = std::min(desk_.next_limit(), turns_.next_overdue());
-    return {false, worker_.limits_due.end(due), std::move(stuck)};
+    return {false, waker_.limits_due().end(due), std::move(stuck)};
   }
 
  private:
-  Worker& worker_;
+  Waker& waker_;
   ActivityDesk& desk_;
   TurnStep& turns_;
 };

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/mutex.hpp"
-#include "runtime/worker.hpp"
+#include "runtime/store_trouble.hpp"
 
 #include <holdfast/ids.hpp>
 

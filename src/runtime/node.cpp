@@ -22,41 +22,46 @@ std::string host_name() {
 
 Node::Node(std::shared_ptr<Store> store, RuntimeOptions options, Registry registry, Executor& executor,
            Random& random, Poke poke)
-    : worker_(std::move(store), std::move(options), std::move(registry), random, std::move(poke)),
-      cache_(worker_.options.cached_instances, worker_.store->clock()),
-      sessions_(worker_, executor),
-      desk_(worker_, cache_, sessions_, executor),
-      turns_(worker_, cache_, desk_, sessions_),
-      fetch_(worker_, desk_, sessions_),
-      answers_(worker_, desk_),
-      keep_(worker_, cache_, desk_, sessions_, turns_, fetch_),
-      limits_(worker_, desk_, turns_) {}
+    : waker_(std::move(poke)),
+      chance_(random),
+      settings_(std::move(store), std::move(options), std::move(registry), random),
+      standing_(waker_, settings_.options.worker_stale_after),
+      cache_(settings_.options.cached_instances, settings_.store->clock()),
+      sessions_(settings_, standing_, waker_, executor),
+      desk_(settings_, standing_, waker_, chance_, cache_, sessions_, executor),
+      turns_(settings_, standing_, waker_, chance_, cache_, desk_, sessions_),
+      fetch_(settings_, standing_, waker_, chance_, desk_, sessions_),
+      answers_(settings_, desk_),
+      keep_(settings_, standing_, waker_, cache_, desk_, sessions_, turns_, fetch_),
+      limits_(waker_, desk_, turns_) {}
 
 StoreResult<void> Node::join() {
   if (auto joined = register_worker(); !joined) return joined;
-  worker_.accepting = true;
-  worker_.counters.session_limit.add(worker_.options.session_limit);
-  log(*worker_.logger, LogLevel::info, "worker started",
-      {{"build", worker_.options.build}, {"slots", worker_.slots}, {"store", worker_.store->description()}});
+  standing_.set_accepts(true);
+  settings_.counters.session_limit.add(settings_.options.session_limit);
+  log(*settings_.logger, LogLevel::info, "worker started",
+      {{"build", settings_.options.build},
+       {"slots", settings_.slots},
+       {"store", settings_.store->description()}});
   return {};
 }
 
 StoreResult<void> Node::register_worker() {
-  const store::NewWorker info{.node = worker_.node,
-                              .build = worker_.options.build,
+  const store::NewWorker info{.node = settings_.node,
+                              .build = settings_.options.build,
                               .host = host_name(),
                               .pid = static_cast<std::uint64_t>(getpid()),
-                              .slots = static_cast<std::uint32_t>(worker_.slots),
-                              .abilities = worker_.abilities,
-                              .code = worker_.code,
-                              .stale_after = worker_.options.worker_stale_after,
-                              .take_back_within = worker_.options.session_take_back};
-  const BootTime asked = worker_.now();
-  auto key = worker_.store->join(info);
+                              .slots = static_cast<std::uint32_t>(settings_.slots),
+                              .abilities = settings_.abilities,
+                              .code = settings_.code,
+                              .stale_after = settings_.options.worker_stale_after,
+                              .take_back_within = settings_.options.session_take_back};
+  const BootTime asked = settings_.now();
+  auto key = settings_.store->join(info);
   join_in_doubt_ = !key && key.error().kind == StoreError::Kind::unavailable;
   if (!key) return Unexpected(std::move(key).error());
-  worker_.key = key->value;
-  worker_.heard_of_at = asked;
+  standing_.set_key(*key);
+  standing_.heard_at(asked);
   return {};
 }
 
@@ -71,39 +76,40 @@ Progress Node::run(Step step) {
 Progress Node::keep() {
   check_standing();
   Progress progress = keep_.step();
-  if (worker_.forgotten) progress.next_due = std::min(progress.next_due, after(worker_.now(), 100ms));
+  if (standing_.is_forgotten())
+    progress.next_due = std::min(progress.next_due, after(settings_.now(), 100ms));
   return progress;
 }
 
 // A process that was stopped for long may find that others took it for gone.
 void Node::check_standing() {
-  if (worker_.forgotten.exchange(false) && worker_.accepting) rejoin();
-  if (!worker_.superseded || std::exchange(said_superseded_, true)) return;
-  log(*worker_.logger, LogLevel::error,
+  if (standing_.take_forgotten() && standing_.accepts()) rejoin();
+  if (!standing_.is_superseded() || std::exchange(said_superseded_, true)) return;
+  log(*settings_.logger, LogLevel::error,
       "this worker was superseded: another process has started under its node id; this one takes nothing new "
       "and stops what it runs");
   stop_accepting();
   keep_.give_up_sessions();
   desk_.stop_all(CancelReason::worker_stopping, CancelReason::session_lost);
   sessions_.all_left(store::SessionReason::owner_restarted);
-  worker_.counters.superseded.add(1);
+  settings_.counters.superseded.add(1);
   sessions_.tell_superseded();
 }
 
 void Node::rejoin() {
-  const auto workers = worker_.store->workers();
+  const auto workers = settings_.store->workers();
   const store::WorkerView* const newest = workers ? newest_of_this_node(*workers) : nullptr;
   if (newest != nullptr && !is_what_joined_last(*newest)) {
-    worker_.superseded = newest->key.value != worker_.key;
+    standing_.set_superseded(newest->key != standing_.key());
     return;
   }
-  if (newest != nullptr) worker_.key = newest->key.value;
+  if (newest != nullptr) standing_.set_key(newest->key);
   if (!workers || (newest == nullptr && !register_worker())) {
-    worker_.forgotten = true;  // and tried again
+    standing_.set_forgotten();  // and tried again
     return;
   }
   join_in_doubt_ = false;
-  log(*worker_.logger, LogLevel::warn,
+  log(*settings_.logger, LogLevel::warn,
       "others took this worker for gone, since it gave no sign of life; it has joined again");
   sessions_.all_left(store::SessionReason::lapsed);
   look_again();
@@ -112,7 +118,7 @@ void Node::rejoin() {
 const store::WorkerView* Node::newest_of_this_node(const std::vector<store::WorkerView>& workers) const {
   const store::WorkerView* newest = nullptr;
   for (const store::WorkerView& other : workers) {
-    if (other.info.node != worker_.node) continue;
+    if (other.info.node != settings_.node) continue;
     if (newest == nullptr || newest->key < other.key) newest = &other;
   }
   return newest;
@@ -120,32 +126,32 @@ const store::WorkerView* Node::newest_of_this_node(const std::vector<store::Work
 
 // The answer to the last join was lost, but it took effect: what stands there is this process.
 bool Node::is_what_joined_last(const store::WorkerView& view) const {
-  return join_in_doubt_ && view.key.value > worker_.key && view.info.host == host_name() &&
+  return join_in_doubt_ && view.key.value > standing_.key().value && view.info.host == host_name() &&
          view.info.pid == static_cast<std::uint64_t>(getpid());
 }
 
 void Node::hear(const store::Wake& wake) {
   if (wake.work.has(store::kTurns)) {
     turns_.want();
-    worker_.poke(Step::turns);
+    waker_.poke(Step::turns);
   }
   if (wake.work.has(store::kActivities)) {
     fetch_.want();
-    worker_.poke(Step::activities);
+    waker_.poke(Step::activities);
   }
   if (wake.work.has(store::kCancels)) keep_.want_cancels();
   if (wake.work.has(store::kSweep)) keep_.want_sweep();
-  if (wake.work.has(store::kCancels | store::kSweep)) worker_.poke(Step::keep);
+  if (wake.work.has(store::kCancels | store::kSweep)) waker_.poke(Step::keep);
 }
 
 void Node::look_again() { hear({.work = store::kTurns | store::kActivities}); }
 
 void Node::stop_accepting() {
-  worker_.accepting = false;
+  standing_.set_accepts(false);
   keep_.want_refresh();  // the others have to know that it drains
   desk_.give_back_ahead();
-  worker_.poke(Step::turns);
-  worker_.poke(Step::keep);
+  waker_.poke(Step::turns);
+  waker_.poke(Step::keep);
 }
 
 void Node::stop_activities() {
@@ -163,21 +169,21 @@ bool Node::idle() const {
 bool Node::leave() {
   const KeepStep::Kept kept = keep_.release_all();
   const std::size_t activities = desk_.in_hand();
-  const auto left = worker_.store->leave(WorkerKey{worker_.key});
+  const auto left = settings_.store->leave(standing_.key());
   const bool unheard = !left && left.error().kind == StoreError::Kind::unavailable;
   const bool gave_back_all = kept.instances + kept.sessions + activities == 0 && !unheard;
   if (!gave_back_all) {
-    log(*worker_.logger, LogLevel::warn,
+    log(*settings_.logger, LogLevel::warn,
         "not everything could be released; other workers get the rest when its leases are over",
         {{"instances", kept.instances},
          {"activities", activities},
          {"sessions", kept.sessions},
          {"store", left ? "answers" : left.error().message}});
   }
-  worker_.counters.session_limit.add(-static_cast<double>(worker_.options.session_limit));
-  if (said_superseded_) worker_.counters.superseded.add(-1);
-  log(*worker_.logger, LogLevel::info, "worker stopped");
-  worker_.logger->close();
+  settings_.counters.session_limit.add(-static_cast<double>(settings_.options.session_limit));
+  if (said_superseded_) settings_.counters.superseded.add(-1);
+  log(*settings_.logger, LogLevel::info, "worker stopped");
+  settings_.logger->close();
   return gave_back_all && !sessions_.lost_a_state();
 }
 

@@ -3,15 +3,18 @@
 
 #include "runtime/activities.hpp"
 #include "runtime/cache.hpp"
+#include "runtime/chance.hpp"
 #include "runtime/desk.hpp"
 #include "runtime/executor.hpp"
 #include "runtime/keep.hpp"
 #include "runtime/limits.hpp"
 #include "runtime/registry.hpp"
 #include "runtime/session_desk.hpp"
+#include "runtime/settings.hpp"
+#include "runtime/standing.hpp"
 #include "runtime/steps.hpp"
 #include "runtime/turns.hpp"
-#include "runtime/worker.hpp"
+#include "runtime/waker.hpp"
 
 #include <holdfast/random.hpp>
 #include <holdfast/runtime.hpp>
@@ -62,11 +65,11 @@ class Node {
     return sessions_.find(id);
   }
   /// Not quiet, but will be without anybody's help, as far as this one goes: see ActivityDesk.
-  [[nodiscard]] bool settling() const { return desk_.settling(!worker_.store->is_shut()); }
+  [[nodiscard]] bool settling() const { return desk_.settling(!settings_.store->is_shut()); }
   [[nodiscard]] std::size_t slots_in_use() const { return desk_.slots_in_use(); }
   [[nodiscard]] std::vector<std::string> running_activities() const { return desk_.running(); }
   /// From that time on a store that does not answer is asked nothing more: see StoreGate.
-  void give_up_store_at(BootTime time) { worker_.store->close_at(time); }
+  void give_up_store_at(BootTime time) { settings_.store->close_at(time); }
   /// Gives back what is still locked and leaves. For after the last step. False when the store did not take
   /// all of it: the rest is left to its leases, which is said in the log.
   bool leave();
@@ -76,8 +79,8 @@ class Node {
   SessionOutcome renew_session(std::string_view id);
   SessionOutcome close_session(std::string_view id);
 
-  [[nodiscard]] Worker& worker() noexcept { return worker_; }
-  [[nodiscard]] const Worker& worker() const noexcept { return worker_; }
+  [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
+  [[nodiscard]] const Standing& standing() const noexcept { return standing_; }
 
  private:
   /// Counts what runs, for as long as it does.
@@ -100,7 +103,10 @@ class Node {
       const std::vector<store::WorkerView>& workers) const;
   [[nodiscard]] bool is_what_joined_last(const store::WorkerView& view) const;
 
-  Worker worker_;
+  Waker waker_;
+  Chance chance_;
+  Settings settings_;
+  Standing standing_;
   InstanceCache cache_;
   SessionDesk sessions_;
   ActivityDesk desk_;

@@ -1,5 +1,5 @@
 #include "codec/operation.hpp"
-#include "runtime/worker.hpp"
+#include "runtime/settings.hpp"
 
 #include <holdfast/detail/describe.hpp>
 

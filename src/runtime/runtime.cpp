@@ -209,7 +209,7 @@ bool Runtime::Impl::run_down(Duration deadline) {
   // Threads whose code has just returned are on their way; those of code that ignores a stop are not.
   const std::size_t left = pool->stop(node->slots_in_use() == 0 ? 1s : 0s);
   if (stuck + left > 0) {
-    log(*node->worker().logger, LogLevel::error, "code does not end; its threads are left running",
+    log(*node->settings().logger, LogLevel::error, "code does not end; its threads are left running",
         {{"count", stuck + left}, {"activities", some_of(node->running_activities())}});
   }
   return by_itself && gave_back && stuck + left == 0;
@@ -248,7 +248,7 @@ RuntimeState Runtime::state() const noexcept {
     case Impl::Phase::made:
       return RuntimeState::made;
     case Impl::Phase::started:
-      return impl_->node->worker().superseded ? RuntimeState::superseded : RuntimeState::working;
+      return impl_->node->standing().is_superseded() ? RuntimeState::superseded : RuntimeState::working;
     case Impl::Phase::stopping:
       return RuntimeState::stopping;
     case Impl::Phase::stopped:

@@ -69,7 +69,7 @@ SessionDesk::HeldPointer SessionDesk::add(const store::SessionGrant& grant, Boot
                                           .lease_until = after(asked, grant.lease),
                                           .idle_timeout = grant.idle_timeout,
                                           .fails = grant.when_lost == store::SessionPolicy::WhenLost::fail,
-                                          .quiet_since = worker_.now()});
+                                          .quiet_since = settings_.now()});
   held->memory = std::make_shared<SessionMemory>(
       id, std::move(saved), [this, of = std::weak_ptr<Held>(held)] { return read_saved(of); }, disposer());
   books_.insert_or_assign(id, held);
@@ -77,16 +77,16 @@ SessionDesk::HeldPointer SessionDesk::add(const store::SessionGrant& grant, Boot
   show(*held);
   look_by(held, leaves_at(*held));
   note_lease(*held);
-  worker_.counters.sessions_held.add(1);
+  settings_.counters.sessions_held.add(1);
   const bool moved = !grant.previous_owner.empty() && !grant.same_owner;
-  (moved ? worker_.counters.sessions_moved : worker_.counters.sessions_claimed).add();
-  log(*worker_.logger, LogLevel::info, moved ? "a session has come from another worker" : "session claimed",
+  (moved ? settings_.counters.sessions_moved : settings_.counters.sessions_claimed).add();
+  log(*settings_.logger, LogLevel::info, moved ? "a session has come from another worker" : "session claimed",
       {{"session", id},
        {"generation", grant.hold.generation.value},
        {"from", grant.previous_owner},
        {"reason", to_string(reason)},
        {"saved_bytes", grant.saved ? grant.saved->size() : 0}});
-  tell(worker_.registry.hooks().acquired, {id, grant.hold.generation, reason, grant.previous_owner});
+  tell(settings_.registry.hooks().acquired, {id, grant.hold.generation, reason, grant.previous_owner});
   keep_in_time(*held);
   return held;
 }
@@ -105,15 +105,15 @@ void SessionDesk::claim_again(const HeldPointer& pointer, const store::SessionGr
   show(held);
   look_by(pointer, leaves_at(held));
   note_lease(held);
-  worker_.counters.sessions_reclaimed.add();
-  log(*worker_.logger, LogLevel::info, "session re-claimed; what is in memory stays",
+  settings_.counters.sessions_reclaimed.add();
+  log(*settings_.logger, LogLevel::info, "session re-claimed; what is in memory stays",
       {{"session", held.hold.id}, {"generation", held.hold.generation.value}});
   keep_in_time(held);
 }
 
 // It has to be renewed; and it may be idle from the beginning.
 void SessionDesk::keep_in_time(const Held& held) {
-  worker_.keep_by(std::min(after(held.asked, held.lease / 3), after(held.quiet_since, held.idle_timeout)));
+  waker_.keep_by(std::min(after(held.asked, held.lease / 3), after(held.quiet_since, held.idle_timeout)));
 }
 
 namespace {
@@ -132,7 +132,7 @@ store::SessionGrant grant_of(const store::SessionView& view, const RuntimeOption
 
 void SessionDesk::acquired(const store::Acquired& acquired, BootTime asked) {
   const store::SessionView& view = acquired.session;
-  store::SessionGrant grant = grant_of(view, worker_.options);
+  store::SessionGrant grant = grant_of(view, settings_.options);
   grant.claimed = acquired.kind != store::Acquired::Kind::reused;
   grant.same_owner = acquired.same_owner;
   grant.previous_owner = acquired.previous_owner;
@@ -159,7 +159,7 @@ void SessionDesk::acquired(const store::Acquired& acquired, BootTime asked) {
 
 void SessionDesk::held_again(const store::SessionHold& before, const store::SessionView& view,
                              BootTime asked) {
-  const store::SessionGrant grant = grant_of(view, worker_.options);
+  const store::SessionGrant grant = grant_of(view, settings_.options);
   const MutexLock lock(mutex_);
   const HeldPointer held = find_current(before);
   if (!held || grant.held_since > before.generation) return;
@@ -186,7 +186,7 @@ void SessionDesk::end_wish(const std::string& id) {
   const auto found = books_.find(id);
   if (found == books_.end()) return;
   look_by(found->second, leaves_at(*found->second));
-  worker_.keep_by(worker_.accepting ? leaves_at(*found->second) : worker_.now());
+  waker_.keep_by(standing_.accepts() ? leaves_at(*found->second) : settings_.now());
 }
 
 void SessionDesk::renewed_by_request(const store::SessionHold& hold, BootTime asked) {
@@ -198,7 +198,7 @@ void SessionDesk::renewed_by_request(const store::SessionHold& hold, BootTime as
 // Past its lease somebody else may have it; and when the store has not heard of this
 // worker for long, others may take it for gone, and with it all that it holds.
 bool SessionDesk::is_held(const Held& held) const {
-  return !held.lapsed && std::min(held.lease_until, worker_.known_until()) > worker_.now();
+  return !held.lapsed && std::min(held.lease_until, standing_.known_until()) > settings_.now();
 }
 
 bool SessionDesk::holds(std::string_view id) const {
@@ -237,15 +237,15 @@ void SessionDesk::end_stay(const HeldPointer& held, bool aborted) {
   if (aborted) return leave(held, SessionReason::aborted);
   if (held->activities > 0) return;
   if (held->look_at == BootTime::max() || held->hand_over) look_by(held, leaves_at(*held));
-  if (!worker_.accepting || held->hand_over || is_room_wanted()) return worker_.poke(Step::keep);
-  worker_.keep_by(after(held->quiet_since, held->idle_timeout));
+  if (!standing_.accepts() || held->hand_over || is_room_wanted()) return waker_.poke(Step::keep);
+  waker_.keep_by(after(held->quiet_since, held->idle_timeout));
 }
 
 // ---- keeping ------------------------------------------------------------------------------------
 
 std::vector<store::SessionRenewal> SessionDesk::renewals() {
   const MutexLock lock(mutex_);
-  const BootTime now = worker_.now();
+  const BootTime now = settings_.now();
   std::vector<store::SessionRenewal> list;
   for (const auto& [id, held] : books_) {
     if (held->lapsed || held->renew_not_before > now) continue;
@@ -302,8 +302,8 @@ void SessionDesk::lapsed(const store::SessionHold& hold) {
   if (!held || std::exchange(held->lapsed, true)) return;
   stop_leaving(*held);
   show(*held);
-  worker_.counters.sessions_lapsed.add();
-  log(*worker_.logger, LogLevel::warn, "the lease of a session is over; another worker may claim it",
+  settings_.counters.sessions_lapsed.add();
+  log(*settings_.logger, LogLevel::warn, "the lease of a session is over; another worker may claim it",
       {{"session", hold.id}, {"generation", hold.generation.value}});
 }
 
@@ -317,7 +317,7 @@ std::vector<store::SessionHold> SessionDesk::lapsed_ones(std::size_t max) {
   lapsed.resize(std::min(lapsed.size(), max));
   std::vector<store::SessionHold> list;
   for (Held* const held : lapsed) {
-    held->looked_at = worker_.now();
+    held->looked_at = settings_.now();
     list.push_back(held->hold);
   }
   return list;
@@ -325,7 +325,7 @@ std::vector<store::SessionHold> SessionDesk::lapsed_ones(std::size_t max) {
 
 void SessionDesk::note_overdue() {
   const MutexLock lock(mutex_);
-  const BootTime now = worker_.now();
+  const BootTime now = settings_.now();
   if (now < overdue_from_) return;
   overdue_from_ = BootTime::max();
   for (const auto& [id, held] : books_) {
@@ -335,7 +335,7 @@ void SessionDesk::note_overdue() {
       continue;
     }
     held->said_overdue = true;
-    log(*worker_.logger, LogLevel::warn,
+    log(*settings_.logger, LogLevel::warn,
         "the lease of a session could not be kept; nothing of it is begun until it is",
         {{"session", id}, {"generation", held->hold.generation.value}});
   }
@@ -349,7 +349,7 @@ std::size_t SessionDesk::size() const {
 // ---- figures ------------------------------------------------------------------------------------
 
 void SessionDesk::show(Held& held) const {
-  Counters& counters = worker_.counters;
+  const Counters& counters = settings_.counters;
   show(held, held.lapsed    ? &counters.sessions_lapsed_now
              : held.leaving ? &counters.sessions_leaving
                             : &counters.sessions_active);
@@ -373,7 +373,7 @@ void SessionDesk::tell(const SessionHook& hook, SessionNotice notice) {
 
 void SessionDesk::tell_superseded() {
   const MutexLock lock(mutex_);
-  const auto& hook = worker_.registry.hooks().superseded;
+  const auto& hook = settings_.registry.hooks().superseded;
   if (!hook) return;
   notices_.emplace_back(hook);
   if (!std::exchange(telling_, true)) run([this] { tell_next(); });
@@ -394,9 +394,9 @@ void SessionDesk::tell_next() {
     try {
       notice();
     } catch (const std::exception& e) {
-      log(*worker_.logger, LogLevel::error, "a hook has thrown", {{"error", detail::failure_text(e)}});
+      log(*settings_.logger, LogLevel::error, "a hook has thrown", {{"error", detail::failure_text(e)}});
     } catch (...) {
-      log(*worker_.logger, LogLevel::error, "a hook has thrown");
+      log(*settings_.logger, LogLevel::error, "a hook has thrown");
     }
   }
 }
@@ -430,7 +430,7 @@ StoreResult<std::optional<std::string>> SessionDesk::read_saved(const std::weak_
   const StoreError gone{.kind = StoreError::Kind::unavailable,
                         .message = "another worker holds the session by now"};
   if (!hold) return Unexpected(gone);
-  auto view = worker_.store->session(hold->id, store::Saved::bytes);
+  auto view = settings_.store->session(hold->id, store::Saved::bytes);
   if (view && view->generation != hold->generation) return Unexpected(gone);
   if (view) return std::move(view->saved);
   if (view.error().kind == StoreError::Kind::not_found) return std::nullopt;

@@ -5,7 +5,9 @@
 #include "runtime/executor.hpp"
 #include "runtime/session_memory.hpp"
 #include "runtime/session_stay.hpp"
-#include "runtime/worker.hpp"
+#include "runtime/settings.hpp"
+#include "runtime/standing.hpp"
+#include "runtime/waker.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/ids.hpp>
@@ -47,7 +49,8 @@ namespace holdfast::runtime {
 /// held. Only renewals, and a drain, go through all of them.
 class SessionDesk {
  public:
-  SessionDesk(Worker& worker, Executor& executor) : worker_(worker), executor_(executor) {}
+  SessionDesk(const Settings& settings, const Standing& standing, Waker& waker, Executor& executor)
+      : settings_(settings), standing_(standing), waker_(waker), executor_(executor) {}
 
   /// What must live as long as code of the user runs that was begun here.
   void keep_alive(std::weak_ptr<const void> owner) { owner_ = std::move(owner); }
@@ -242,7 +245,9 @@ class SessionDesk {
   [[nodiscard]] SessionMemory::Dispose disposer();
   [[nodiscard]] StoreResult<std::optional<std::string>> read_saved(const std::weak_ptr<Held>& of) const;
 
-  Worker& worker_;
+  const Settings& settings_;
+  const Standing& standing_;
+  Waker& waker_;
   Executor& executor_;
   std::weak_ptr<const void> owner_;
   mutable Mutex mutex_;

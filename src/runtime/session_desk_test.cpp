@@ -76,15 +76,14 @@ struct Broken final : FaultPlan {
 class SessionDeskTest : public ::testing::Test {
  protected:
   SessionDeskTest() {
-    worker.key = store->join({.node = "n", .abilities = worker.abilities})->value;
-    worker.accepting = true;
-    worker.heard_of_at = clock.boot_now();
+    standing.set_key(*store->join({.node = "n", .abilities = settings.abilities}));
+    standing.set_accepts(true);
+    standing.heard_at(clock.boot_now());
   }
   static RuntimeOptions options() { return {.session_limit = 100, .logger = null_logger()}; }
 
   store::SessionHold acquire(const std::string& id, Duration lease = 30s) {
-    const auto acquired =
-        store->acquire_session(WorkerKey{worker.key}, worker.abilities, id, {.lease = lease});
+    const auto acquired = store->acquire_session(standing.key(), settings.abilities, id, {.lease = lease});
     desk.acquired(*acquired, clock.boot_now());
     return {id, acquired->session.generation};
   }
@@ -111,10 +110,12 @@ class SessionDeskTest : public ::testing::Test {
   Broken broken;
   std::shared_ptr<Store> store = memory({.clock = &clock, .faults = &broken});
   SeededRandom random{1};
-  Worker worker{store, options(), Registry(), random, [](Step) {}};
+  Settings settings{store, options(), Registry(), random};
+  Waker waker{[](Step) {}};
+  Standing standing{waker, settings.options.worker_stale_after};
   LaterExecutor executor;
-  SessionDesk desk{worker, executor};
-  SessionKeeper keeper{worker, desk};
+  SessionDesk desk{settings, standing, waker, executor};
+  SessionKeeper keeper{settings, standing, desk};
   std::uint64_t events = 0;
   const NumberCode handed{"handed", SaveState::when_handed_over};
   const NumberCode recorded{"recorded", SaveState::with_each_activity};
@@ -136,7 +137,7 @@ TEST_F(SessionDeskTest, WhatLeavesIsWhatIsThereWhenItLeavesForGood) {
   desk.choose_leavers(true);
   executor.run_all();
 
-  worker.accepting = false;
+  standing.set_accepts(false);
   keeper.step();
   EXPECT_EQ(desk.size(), 0U);
   EXPECT_EQ(in_store("s", handed), 2);
@@ -146,11 +147,10 @@ TEST_F(SessionDeskTest, WhatLeavesIsWhatIsThereWhenItLeavesForGood) {
 TEST_F(SessionDeskTest, AllActivitiesAreToldSinceWhenThisWorkerHasHeldTheSession) {
   const store::SessionHold before = acquire("s");
   ASSERT_TRUE(
-      store->release_sessions(WorkerKey{worker.key}, std::vector{store::SessionRelease{.hold = before}})
-          .front());
+      store->release_sessions(standing.key(), std::vector{store::SessionRelease{.hold = before}}).front());
   desk.left(before, store::SessionReason::idle);
-  const WorkerKey other = *store->join({.node = "other", .abilities = worker.abilities});
-  const auto in_between = store->acquire_session(other, worker.abilities, "s", {});
+  const WorkerKey other = *store->join({.node = "other", .abilities = settings.abilities});
+  const auto in_between = store->acquire_session(other, settings.abilities, "s", {});
   ASSERT_TRUE(store
                   ->release_sessions(other, std::vector{store::SessionRelease{
                                                 .hold = {"s", in_between->session.generation}}})
@@ -197,7 +197,7 @@ TEST_F(SessionDeskTest, ADrainWaitsForAStoreThatDoesNotSayWhatItHas) {
     number(*stay, recorded) = 1;
     EXPECT_TRUE(stay->end_of_code(true));
   }
-  worker.accepting = false;
+  standing.set_accepts(false);
   broken.points = {"memory.session"};
   keeper.step();
   executor.run_all();
@@ -215,12 +215,12 @@ TEST_F(SessionDeskTest, ADrainWaitsForAStoreThatDoesNotSayWhatItHas) {
 
 // The answer to its claim was lost, so what is saved has to be read; and by then it is another's.
 TEST_F(SessionDeskTest, AStateIsNotMadeFromWhatALaterOwnerSaved) {
-  const auto claimed = store->acquire_session(WorkerKey{worker.key}, worker.abilities, "s", {.lease = 30s});
+  const auto claimed = store->acquire_session(standing.key(), settings.abilities, "s", {.lease = 30s});
   const auto stay = enter({"s", claimed->session.generation});
   ASSERT_NE(stay, nullptr);
   clock.advance(31s);
-  const WorkerKey other = *store->join({.node = "other", .abilities = worker.abilities});
-  ASSERT_TRUE(store->acquire_session(other, worker.abilities, "s", {.lease = 30s}));
+  const WorkerKey other = *store->join({.node = "other", .abilities = settings.abilities});
+  ASSERT_TRUE(store->acquire_session(other, settings.abilities, "s", {.lease = 30s}));
   EXPECT_THROW(number(*stay, recorded), NoAnswer);
 }
 
@@ -232,7 +232,7 @@ TEST_F(SessionDeskTest, ACallThatFailsForManySessionsIsOneFailure) {
 
   broken.points = {"memory.release_sessions"};
   clock.advance(1s);
-  worker.accepting = false;
+  standing.set_accepts(false);
   EXPECT_LE(keeper.step().next_due - clock.boot_now(), 10ms);
   broken.points.clear();
   clock.advance(10ms);
@@ -287,7 +287,7 @@ TEST_F(SessionDeskTest, OneThatHasEndedLeavesWhenItsWorkerLooks) {
   keeper.look_for_wanted();
   EXPECT_EQ(desk.size(), 0U);
   EXPECT_TRUE(keeper.step().fetch) << "there is room for others";
-  EXPECT_TRUE(store->wanted_sessions(WorkerKey{worker.key})->empty()) << "it is acknowledged";
+  EXPECT_TRUE(store->wanted_sessions(standing.key())->empty()) << "it is acknowledged";
 }
 
 TEST_F(SessionDeskTest, OneThatSomebodyAsksForTakesNoMore) {
@@ -338,7 +338,7 @@ TEST_F(SessionDeskTest, WhatBecameIdleInAnOutageIsSavedAfterIt) {
   const store::SessionHold hold = acquire("s");
   number(*enter(hold), handed) = 7;
   broken.points = {"memory.renew_sessions"};
-  clock.advance(worker.options.session_idle_timeout + 1s);
+  clock.advance(settings.options.session_idle_timeout + 1s);
   keeper.step();
   broken.points = {};
   clock.advance(2s);
@@ -355,7 +355,7 @@ TEST_F(SessionDeskTest, ANewerGenerationOfItsOwnIsNotTakenForAnothers) {
   const store::SessionHold hold = acquire("s");
   number(*enter(hold), handed) = 7;
   clock.advance(31s);
-  const auto claimed = store->acquire_session(WorkerKey{worker.key}, worker.abilities, "s", {.lease = 30s});
+  const auto claimed = store->acquire_session(standing.key(), settings.abilities, "s", {.lease = 30s});
   ASSERT_GT(claimed->session.generation, hold.generation);
   keeper.step();
   executor.run_all();
@@ -368,7 +368,7 @@ TEST_F(SessionDeskTest, WorkOfAClaimWhoseAnswerWasLostFindsWhatIsInMemory) {
   const store::SessionHold hold = acquire("s");
   number(*enter(hold), handed) = 7;
   clock.advance(31s);
-  const auto claimed = store->acquire_session(WorkerKey{worker.key}, worker.abilities, "s", {.lease = 30s});
+  const auto claimed = store->acquire_session(standing.key(), settings.abilities, "s", {.lease = 30s});
   const store::SessionHold now{"s", claimed->session.generation};
   desk.granted({.hold = now, .held_since = claimed->session.held_since, .lease = 30s}, clock.boot_now());
   EXPECT_EQ(number(*enter(now), handed), 7);
@@ -381,8 +381,8 @@ TEST_F(SessionDeskTest, ButNotWhenAnotherWorkerHadTheSessionInBetween) {
   clock.advance(31s);
   ASSERT_TRUE(store->acquire_session(other, {}, "s", {}));
   clock.advance(31s);
-  worker.heard_of_at = clock.boot_now();
-  const auto claimed = store->acquire_session(WorkerKey{worker.key}, worker.abilities, "s", {.lease = 30s});
+  standing.heard_at(clock.boot_now());
+  const auto claimed = store->acquire_session(standing.key(), settings.abilities, "s", {.lease = 30s});
   const store::SessionHold now{"s", claimed->session.generation};
   desk.granted({.hold = now, .held_since = claimed->session.held_since, .lease = 30s}, clock.boot_now());
   EXPECT_EQ(number(*enter(now), handed), 0);
@@ -411,10 +411,10 @@ TEST_F(SessionDeskTest, ManyThatHaveLapsedAreClaimedAgainAFewAtATime) {
 
 TEST_F(SessionDeskTest, AWorkerThatOthersMayTakeForGoneBeginsNothingOfItsSessions) {
   const store::SessionHold hold = acquire("s", 10min);
-  clock.advance(worker.options.worker_stale_after - 1s);
+  clock.advance(settings.options.worker_stale_after - 1s);
   EXPECT_FALSE(desk.holds("s"));
   EXPECT_EQ(enter(hold), nullptr);
-  worker.heard_of_at = clock.boot_now();
+  standing.heard_at(clock.boot_now());
   EXPECT_TRUE(desk.holds("s"));
   EXPECT_NE(enter(hold), nullptr);
 }

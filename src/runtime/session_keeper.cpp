@@ -42,8 +42,8 @@ SessionReason reason_of(CancelReason reason) {
 SessionKeeper::Done SessionKeeper::step() {
   Done done{.fetch = std::exchange(fetch_, false)};
   if (sessions_.size() == 0) return done;
-  const BootTime now = worker_.now();
-  const bool draining = !worker_.accepting;
+  const BootTime now = settings_.now();
+  const bool draining = !standing_.accepts();
   const auto renewal_due = [&] {
     const BootTime due = sessions_.renewal_due();
     return draining ? std::min(due, after(last_renewal_, kDrainLook)) : due;
@@ -68,8 +68,8 @@ BootTime SessionKeeper::retry_time(StoreTrouble& trouble, std::string_view what,
   const StoreError* unanswered = nullptr;
   for (const StoreResult<void>& answer : answers) {
     if (answer) continue;
-    worker_.note_standing(answer.error(), WorkerKey{worker_.key});
-    worker_.note_damage(what, answer.error());
+    standing_.note(answer.error(), standing_.key());
+    settings_.note_damage(what, answer.error());
     if (may_pass(answer.error())) unanswered = &answer.error();
   }
   if (unanswered != nullptr) return trouble.failed(what, *unanswered);
@@ -80,8 +80,8 @@ BootTime SessionKeeper::retry_time(StoreTrouble& trouble, std::string_view what,
 // When the store does not answer, the next renewal asks again.
 void SessionKeeper::look_for_wanted() {
   if (sessions_.size() == 0) return;
-  const WorkerKey key{worker_.key};
-  const auto wanted = worker_.store->wanted_sessions(key);
+  const WorkerKey key = standing_.key();
+  const auto wanted = settings_.store->wanted_sessions(key);
   if (!wanted) {
     if (may_pass(wanted.error())) others_.failed("read which sessions are asked for", wanted.error());
     return;
@@ -95,7 +95,7 @@ void SessionKeeper::look_for_wanted() {
   sessions_.want_back(asked_for);
   if (ended.empty()) return;
   fetch_ = true;
-  const auto answer = worker_.store->acknowledge_ends(key, ended);
+  const auto answer = settings_.store->acknowledge_ends(key, ended);
   if (!answer && may_pass(answer.error())) others_.failed("acknowledge ends of sessions", answer.error());
 }
 
@@ -103,7 +103,7 @@ void SessionKeeper::look_for_wanted() {
 SessionReason SessionKeeper::why_left(const store::SessionHold& hold, SessionReason otherwise) {
   constexpr std::size_t kAtOnce = 500;
   for (std::uint64_t after = 0;;) {
-    const auto page = worker_.store->session_log(hold.id, after, kAtOnce);
+    const auto page = settings_.store->session_log(hold.id, after, kAtOnce);
     if (!page) return otherwise;
     for (const store::SessionLogEntry& entry : *page) {
       if (entry.generation == hold.generation && entry.owner.empty()) return entry.reason;
@@ -120,7 +120,7 @@ void SessionKeeper::renew(BootTime now) {
   const std::vector<store::SessionRenewal> renewals = sessions_.renewals();
   last_renewal_ = now;
   if (renewals.empty()) return;
-  const Answers answers = worker_.store->renew_sessions(WorkerKey{worker_.key}, renewals);
+  const Answers answers = settings_.store->renew_sessions(standing_.key(), renewals);
   const BootTime retry_at = retry_time(renewing_, "renew sessions", answers);
   std::size_t count = 0;
   for (std::size_t i = 0; i < renewals.size(); ++i) {
@@ -143,7 +143,7 @@ void SessionKeeper::renew(BootTime now) {
       sessions_.not_renewed(hold, after(now, kRefusedPause));  // it is not about the session
     }
   }
-  log(*worker_.logger, LogLevel::debug, "sessions renewed", {{"count", count}, {"of", renewals.size()}});
+  log(*settings_.logger, LogLevel::debug, "sessions renewed", {{"count", count}, {"of", renewals.size()}});
   if (count > 0) look_for_wanted();  // the news of it may get lost
 }
 
@@ -161,20 +161,21 @@ void SessionKeeper::look_after_lapsed(BootTime now) {
 
 // False when the store does not answer.
 bool SessionKeeper::look_after(const store::SessionHold& hold) {
-  const BootTime asked = worker_.now();
-  const auto view = worker_.store->session(hold.id, store::Saved::size);
+  const BootTime asked = settings_.now();
+  const auto view = settings_.store->session(hold.id, store::Saved::size);
   if (!view && may_pass(view.error())) {
     look_due_ = others_.failed("read a session", view.error());
     return false;
   }
   others_.worked();
   using State = store::SessionState;
-  const bool mine = view && view->worker.value == worker_.key && view->held_since <= hold.generation;
+  const bool mine =
+      view && view->worker.value == standing_.key().value && view->held_since <= hold.generation;
   if (mine && view->state == State::active) {
     // Claimed by a call whose answer is on its way, or was lost.
     sessions_.held_again(hold, *view, asked);
     fetch_ = true;
-  } else if (mine && view->state == State::lapsed && worker_.accepting) {
+  } else if (mine && view->state == State::lapsed && standing_.accepts()) {
     return claim_again(hold);
   } else {
     sessions_.left(hold, why_left(hold, SessionReason::lapsed));
@@ -186,13 +187,13 @@ bool SessionKeeper::look_after(const store::SessionHold& hold) {
 // Where there is no room for it any more it waits for its next activity. False when the store does not
 // answer.
 bool SessionKeeper::claim_again(const store::SessionHold& hold) {
-  const BootTime asked = worker_.now();
-  const WorkerKey key{worker_.key};
+  const BootTime asked = settings_.now();
+  const WorkerKey key = standing_.key();
   const auto answer =
-      worker_.store->acquire_session(key, worker_.abilities, hold.id, {.create_if_missing = false});
+      settings_.store->acquire_session(key, settings_.abilities, hold.id, {.create_if_missing = false});
   if (!answer) {
-    worker_.note_standing(answer.error(), key);
-    worker_.note_damage("claim a session again", answer.error());
+    standing_.note(answer.error(), key);
+    settings_.note_damage("claim a session again", answer.error());
     if (!may_pass(answer.error())) return true;
     look_due_ = claiming_.failed("claim a session again", answer.error());
     return false;
@@ -209,7 +210,7 @@ bool SessionKeeper::claim_again(const store::SessionHold& hold) {
 void SessionKeeper::release() {
   const std::vector<store::SessionRelease> releases = sessions_.releases();
   if (releases.empty()) return;
-  const Answers answers = worker_.store->release_sessions(WorkerKey{worker_.key}, releases);
+  const Answers answers = settings_.store->release_sessions(standing_.key(), releases);
   const BootTime retry_at = retry_time(releasing_, "release sessions", answers);
   for (std::size_t i = 0; i < releases.size(); ++i) {
     const store::SessionHold& hold = releases[i].hold;
@@ -236,8 +237,7 @@ void SessionKeeper::release() {
 
 void SessionKeeper::fail_unmovable(SessionDesk::Which which) {
   for (const store::SessionHold& hold : sessions_.unmovable(which)) {
-    const auto answer =
-        worker_.store->fail_session(WorkerKey{worker_.key}, hold, SessionReason::drain_deadline);
+    const auto answer = settings_.store->fail_session(standing_.key(), hold, SessionReason::drain_deadline);
     fail_due_ = retry_time(others_, "give up a session", {answer});
     if (fail_due_ != kLongAgo) return;
     sessions_.left(hold, SessionReason::drain_deadline);

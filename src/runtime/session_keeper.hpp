@@ -2,7 +2,9 @@
 #pragma once
 
 #include "runtime/session_desk.hpp"
-#include "runtime/worker.hpp"
+#include "runtime/settings.hpp"
+#include "runtime/standing.hpp"
+#include "runtime/store_trouble.hpp"
 
 #include <holdfast/store/sessions.hpp>
 
@@ -16,13 +18,14 @@ namespace holdfast::runtime {
 /// One thread at a time, but for what is said to be for any.
 class SessionKeeper {
  public:
-  SessionKeeper(Worker& worker, SessionDesk& sessions)
-      : worker_(worker),
+  SessionKeeper(const Settings& settings, Standing& standing, SessionDesk& sessions)
+      : settings_(settings),
+        standing_(standing),
         sessions_(sessions),
-        renewing_(worker),
-        releasing_(worker),
-        claiming_(worker),
-        others_(worker) {}
+        renewing_(settings),
+        releasing_(settings),
+        claiming_(settings),
+        others_(settings) {}
 
   struct Done {
     BootTime next_due = BootTime::max();
@@ -48,7 +51,8 @@ class SessionKeeper {
   using Answers = std::vector<StoreResult<void>>;
   BootTime retry_time(StoreTrouble& trouble, std::string_view what, const Answers& answers);
 
-  Worker& worker_;
+  const Settings& settings_;
+  Standing& standing_;
   SessionDesk& sessions_;
   StoreTrouble renewing_;
   StoreTrouble releasing_;

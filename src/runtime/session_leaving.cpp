@@ -34,14 +34,14 @@ void SessionDesk::want_back(std::span<const store::SessionHold> holds) {
     // One that nobody else may follow was asked for, and the store would not let it go: not every time.
     if (!held || (held->wanted_back && held->fails)) continue;
     if (!std::exchange(held->wanted_back, true)) {
-      log(*worker_.logger, LogLevel::info,
+      log(*settings_.logger, LogLevel::info,
           "an operator asked for a session; it is released when none of its activities runs",
           {{"session", hold.id}, {"generation", hold.generation.value}});
     }
     held->hand_over = any = true;
     if (held->activities == 0) look_by(held, leaves_at(*held));
   }
-  if (any) worker_.poke(Step::keep);
+  if (any) waker_.poke(Step::keep);
 }
 
 void SessionDesk::want_hand_over(std::span<const store::SessionHold> holds) {
@@ -53,7 +53,7 @@ void SessionDesk::want_hand_over(std::span<const store::SessionHold> holds) {
     held->hand_over = true;
     if (held->activities == 0) look_by(held, leaves_at(*held));
   }
-  worker_.poke(Step::keep);
+  waker_.poke(Step::keep);
 }
 
 void SessionDesk::want_hand_over(const store::SessionHold& unused) {
@@ -62,7 +62,7 @@ void SessionDesk::want_hand_over(const store::SessionHold& unused) {
   if (!held || held->activities > 0) return;
   held->hand_over = true;
   look_by(held, leaves_at(*held));
-  worker_.poke(Step::keep);
+  waker_.poke(Step::keep);
 }
 
 // ---- the agenda ---------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ void SessionDesk::take_off_agenda(Held& held) {
 }
 
 void SessionDesk::rest_from_now(const HeldPointer& held) {
-  held->quiet_since = worker_.now();
+  held->quiet_since = settings_.now();
   by_rest_.splice(by_rest_.end(), by_rest_, held->place);
 }
 
@@ -102,7 +102,7 @@ void SessionDesk::come_back(const HeldPointer& held, BootTime not_before) {
   stop_leaving(*held);
   held->not_before = not_before;
   look_by(held, leaves_at(*held));
-  worker_.keep_by(worker_.accepting ? leaves_at(*held) : not_before);
+  waker_.keep_by(standing_.accepts() ? leaves_at(*held) : not_before);
 }
 
 // ---- who leaves ---------------------------------------------------------------------------------
@@ -110,17 +110,17 @@ void SessionDesk::come_back(const HeldPointer& held, BootTime not_before) {
 void SessionDesk::want_room(BootTime asked) {
   const MutexLock lock(mutex_);
   room_wanted_at_ = asked;
-  room_wanted_until_ = after(worker_.now(), kWish);
+  room_wanted_until_ = after(settings_.now(), kWish);
 }
 
 // One place made is enough until somebody has looked whether it is.
 bool SessionDesk::is_room_wanted() const {
-  return room_wanted_until_ > worker_.now() && room_wanted_at_ >= room_made_at_;
+  return room_wanted_until_ > settings_.now() && room_wanted_at_ >= room_made_at_;
 }
 
 void SessionDesk::choose_leavers(bool draining) {
   const MutexLock lock(mutex_);
-  const BootTime now = worker_.now();
+  const BootTime now = settings_.now();
   if (draining) {
     for (const auto& [id, held] : books_) {
       if (may_leave(*held) && held->not_before <= now) begin_to_leave(held, SessionReason::drained);
@@ -153,7 +153,7 @@ bool SessionDesk::may_leave(const Held& held) const {
 
 // Null when one is about to leave already, or none can.
 SessionDesk::HeldPointer SessionDesk::longest_quiet() const {
-  const BootTime now = worker_.now();
+  const BootTime now = settings_.now();
   const auto makes_room_soon = [&](const auto& entry) {
     return after(entry.second->leaving->since, kRoomSoon) > now;
   };
@@ -166,8 +166,8 @@ SessionDesk::HeldPointer SessionDesk::longest_quiet() const {
 
 void SessionDesk::begin_to_leave(const HeldPointer& held, SessionReason reason) {
   const bool nothing_to_save = held->memory->is_empty();
-  held->leaving =
-      Leaving{.reason = reason, .number = ++last_leaving_, .since = worker_.now(), .ready = nothing_to_save};
+  held->leaving = Leaving{
+      .reason = reason, .number = ++last_leaving_, .since = settings_.now(), .ready = nothing_to_save};
   leaving_.emplace(held->number, held);
   show(*held);
   if (!nothing_to_save && !std::exchange(held->saving, true)) run([this, held] { save(held); });
@@ -208,8 +208,8 @@ SessionDesk::Saved SessionDesk::save(SessionMemory& memory, const store::Session
     result.problem = "unknown";
   }
   if (!result.problem.empty()) {
-    if (!result.unanswered) worker_.counters.session_saves_failed.add();
-    log(*worker_.logger, result.unanswered ? LogLevel::warn : LogLevel::error,
+    if (!result.unanswered) settings_.counters.session_saves_failed.add();
+    log(*settings_.logger, result.unanswered ? LogLevel::warn : LogLevel::error,
         "the state of a session could not be saved", {{"session", hold.id}, {"error", result.problem}});
   }
   return result;
@@ -218,26 +218,26 @@ SessionDesk::Saved SessionDesk::save(SessionMemory& memory, const store::Session
 // What can't be saved stays, with what it has in memory; unless this worker goes, and
 // it is not for the store that it can't.
 void SessionDesk::saved(const HeldPointer& held, Saved result) {
-  if (result.unanswered) return come_back(held, after(worker_.now(), kReleasePause));
-  if (!result.problem.empty() && worker_.accepting) {
+  if (result.unanswered) return come_back(held, after(settings_.now(), kReleasePause));
+  if (!result.problem.empty() && standing_.accepts()) {
     held->unsaved = true;
     rest_from_now(held);
-    return come_back(held, after(worker_.now(), kSavePause));
+    return come_back(held, after(settings_.now(), kSavePause));
   }
   if (!result.problem.empty()) {
     lost_a_state_ = true;
-    log(*worker_.logger, LogLevel::error,
+    log(*settings_.logger, LogLevel::error,
         "a session is released without being saved: changes since its state was saved last are lost",
         {{"session", held->hold.id}, {"generation", held->hold.generation.value}, {"error", result.problem}});
   }
   held->leaving->ready = true;
   if (result.bytes) held->leaving->save = store::SessionSave{*std::move(result.bytes)};
-  worker_.poke(Step::keep);
+  waker_.poke(Step::keep);
 }
 
 std::vector<store::SessionRelease> SessionDesk::releases() {
   const MutexLock lock(mutex_);
-  const BootTime now = worker_.now();
+  const BootTime now = settings_.now();
   std::vector<store::SessionRelease> list;
   for (const auto& [number, held] : leaving_) {
     Leaving& leaving = *held->leaving;
@@ -266,11 +266,11 @@ void SessionDesk::stays(const store::SessionHold& hold, const std::string& why) 
   const SessionReason leaves_for = held->leaving ? held->leaving->reason : SessionReason::none;
   const bool stranded = held->fails && leaves_for == SessionReason::handed_over;
   if (held->fails && leaves_for == SessionReason::operated) {
-    log(*worker_.logger, LogLevel::warn,
+    log(*settings_.logger, LogLevel::warn,
         "a session that an operator asked for can't be released; close it to end it",
         {{"session", hold.id}, {"generation", hold.generation.value}, {"error", why}});
   } else if (stranded && !std::exchange(held->said_stranded, true)) {
-    log(*worker_.logger, LogLevel::warn,
+    log(*settings_.logger, LogLevel::warn,
         "a session has work that this worker has no code for, and can't go to a worker that has; close it to "
         "end that work",
         {{"session", hold.id}, {"generation", hold.generation.value}, {"error", why}});
@@ -280,7 +280,7 @@ void SessionDesk::stays(const store::SessionHold& hold, const std::string& why) 
   // What is queued or backs off is activity. One that was to be displaced may stay because nobody needs its
   // place any more: whether somebody does is for the next fetch to say.
   if (leaves_for != SessionReason::displaced) rest_from_now(held);
-  come_back(held, after(worker_.now(), kReleasePause));
+  come_back(held, after(settings_.now(), kReleasePause));
 }
 
 void SessionDesk::left(const store::SessionHold& hold, SessionReason reason) {
@@ -305,17 +305,17 @@ void SessionDesk::leave(const HeldPointer& held, SessionReason reason) {
   stop_leaving(*held);
   show(*held, nullptr);
   books_.erase(found);
-  room_made_at_ = worker_.now();
+  room_made_at_ = settings_.now();
   held->memory.reset();
-  worker_.counters.sessions_held.add(-1);
-  sessions_left(*worker_.metrics, reason).add();
-  const Duration quiet = quiet_for(*held, worker_.now());
-  log(*worker_.logger, LogLevel::info, "a session has left this worker",
+  settings_.counters.sessions_held.add(-1);
+  sessions_left(*settings_.metrics, reason).add();
+  const Duration quiet = quiet_for(*held, settings_.now());
+  log(*settings_.logger, LogLevel::info, "a session has left this worker",
       {{"session", held->hold.id},
        {"generation", held->hold.generation.value},
        {"reason", to_string(reason)},
        {"quiet_ms", std::chrono::duration_cast<std::chrono::milliseconds>(quiet).count()}});
-  tell(worker_.registry.hooks().released, {held->hold.id, held->hold.generation, reason, {}});
+  tell(settings_.registry.hooks().released, {held->hold.id, held->hold.generation, reason, {}});
 }
 
 std::vector<store::SessionHold> SessionDesk::unmovable(Which which) const {
@@ -333,7 +333,7 @@ BootTime SessionDesk::next_due() const {
   for (const auto& [number, held] : leaving_) {
     if (held->leaving->ready) due = std::min(due, held->leaving->retry_at);
   }
-  if (worker_.accepting) return due;
+  if (standing_.accepts()) return due;
   for (const auto& [id, held] : books_) {
     if (may_leave(*held)) due = std::min(due, held->not_before);
   }

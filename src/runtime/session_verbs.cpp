@@ -43,15 +43,15 @@ SessionOutcome to_outcome(store::Acquired::Kind kind) {
 SessionAcquired Node::acquire_session(const detail::SessionSettings& settings) {
   store::SessionPolicy policy = policy_of(settings);
   policy.on_record = true;
-  if (const auto problem = problem_of(policy, worker_.options))
+  if (const auto problem = problem_of(policy, settings_.options))
     throw std::invalid_argument("holdfast: session '" + settings.id + "': " + *problem);
   const InProgress in_progress(bringing_work_);
   const SessionDesk::Wish wish(sessions_, settings.id);
-  const BootTime asked = worker_.now();
-  const WorkerKey key{worker_.key};
-  auto acquired = worker_.store->acquire_session(key, worker_.abilities, settings.id, policy);
+  const BootTime asked = settings_.now();
+  const WorkerKey key = standing_.key();
+  auto acquired = settings_.store->acquire_session(key, settings_.abilities, settings.id, policy);
   if (!acquired) {
-    worker_.note_standing(acquired.error(), key);
+    standing_.note(acquired.error(), key);
     refuse("session '" + settings.id + "' could not be acquired", acquired.error());
   }
   SessionAcquired answer{to_outcome(acquired->kind), detail::to_info(acquired->session)};
@@ -62,10 +62,10 @@ SessionAcquired Node::acquire_session(const detail::SessionSettings& settings) {
 SessionOutcome Node::renew_session(std::string_view id) {
   const SessionDesk::Wish wish(sessions_, id);
   const std::optional<store::SessionHold> hold = sessions_.find(id);
-  const BootTime asked = worker_.now();
+  const BootTime asked = settings_.now();
   if (hold) {
     const store::SessionRenewal renewal{.hold = *hold};
-    const auto answer = worker_.store->renew_sessions(WorkerKey{worker_.key}, {&renewal, 1}).front();
+    const auto answer = settings_.store->renew_sessions(standing_.key(), {&renewal, 1}).front();
     if (answer) {
       sessions_.renewed_by_request(*hold, asked);
       return SessionOutcome::reused;
@@ -74,7 +74,7 @@ SessionOutcome Node::renew_session(std::string_view id) {
     if (answer.error().kind != StoreError::Kind::lost)
       refuse("session '" + hold->id + "' could not be renewed", answer.error());
   }
-  const auto view = worker_.store->session(id, store::Saved::size);
+  const auto view = settings_.store->session(id, store::Saved::size);
   if (!view && view.error().kind == StoreError::Kind::not_found) return SessionOutcome::missing;
   if (!view) refuse("session '" + std::string(id) + "' could not be renewed", view.error());
   switch (view->state) {
@@ -93,7 +93,7 @@ SessionOutcome Node::renew_session(std::string_view id) {
 
 SessionOutcome Node::close_session(std::string_view id) {
   const std::optional<store::SessionHold> hold = sessions_.find(id);
-  const auto closed = worker_.store->close_session(id, store::SessionReason::closed_by_code);
+  const auto closed = settings_.store->close_session(id, store::SessionReason::closed_by_code);
   if (!closed && closed.error().kind == StoreError::Kind::not_found) return SessionOutcome::missing;
   if (!closed) refuse("session '" + std::string(id) + "' could not be closed", closed.error());
   if (hold) sessions_.left(*hold, store::SessionReason::closed_by_code);

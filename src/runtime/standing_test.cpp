@@ -84,7 +84,7 @@ TEST_F(StandingTest, AnOutageLosesNoSessionThatOnlyThisWorkerMayHave) {
   notes.fails = [](std::string_view) { return false; };
   keep_for(30s);
   EXPECT_EQ(store->session("s")->state, store::SessionState::active);
-  EXPECT_EQ(store->session("s")->worker.value, node.worker().key);
+  EXPECT_EQ(store->session("s")->worker.value, node.standing().key().value);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "runtime/turns.hpp"
 
 #include "runtime/outgoing.hpp"
-#include "runtime/retry.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -49,42 +48,41 @@ Progress TurnStep::step() {
   std::vector<InstanceCache::Taken> taken = cache_.take_ready(kBatch);
   if (taken.empty()) {
     // Nothing to fetch, or another thread does: it looks again when there is more.
-    if (!worker_.accepting || fetched == Fetched::elsewhere) return {};
+    if (!standing_.accepts() || fetched == Fetched::elsewhere) return {};
     return {fetched == Fetched::some, due_};
   }
-  if (cache_.has_ready()) worker_.poke(Step::turns);  // another thread may go on with the rest
+  if (cache_.has_ready()) waker_.poke(Step::turns);  // another thread may go on with the rest
 
   return run_and_commit(std::move(taken));
 }
 
 // What may kill this process goes last and by itself: nothing else of this step is lost with it.
 Progress TurnStep::run_and_commit(std::vector<InstanceCache::Taken>&& taken) try {
-  const auto is_suspect = [&](const auto& one) { return worker_.is_suspect(one.instance->delivery); };
+  const auto is_suspect = [&](const auto& one) { return settings_.is_suspect(one.instance->delivery); };
   std::vector<InstanceCache::Taken> suspects = take_out(taken, is_suspect);
   std::ranges::move(suspects, std::back_inserter(taken));
   const auto batch = std::make_shared<TurnBatch>(std::move(taken));
   while (batch->next < batch->waiting.size()) {
-    const BootTime begun = worker_.now();
+    const BootTime begun = settings_.now();
     run_some(*batch);
     commit(*batch);
-    worker_.counters.turn_seconds.observe(std::chrono::duration<double>(worker_.now() - begun).count());
+    settings_.counters.turn_seconds.observe(std::chrono::duration<double>(settings_.now() - begun).count());
   }
   return {wanted_ || cache_.has_ready(), due_};
 } catch (const GivenUp&) {
-  log(*worker_.logger, LogLevel::info, "a turn that was given up has come back; what it did is dropped");
+  log(*settings_.logger, LogLevel::info, "a turn that was given up has come back; what it did is dropped");
   --stuck_;
   return {.came_back = true};
 }
 
 void TurnStep::commit(TurnBatch& batch) {
   if (batch.commits.empty()) return;
-  const store::CommitRequest request{WorkerKey{worker_.key}, &worker_.abilities,
-                                     worker_.options.activity_lease};
+  const store::CommitRequest request{standing_.key(), &settings_.abilities, settings_.options.activity_lease};
   for (const store::TurnCommit& commit : batch.commits) {
     if (!commit.activities.empty()) desk_.expect(commit.activity_token);
   }
-  const BootTime asked = worker_.now();  // leases of what is handed off begin with the commit
-  auto answers = worker_.store->commit_turns(request, batch.commits);
+  const BootTime asked = settings_.now();  // leases of what is handed off begin with the commit
+  auto answers = settings_.store->commit_turns(request, batch.commits);
   for (std::size_t i = 0; i < answers.size(); ++i)
     settle(batch.prepared[i], batch.commits[i], std::move(answers[i]), asked);
   batch.prepared.clear();
@@ -93,7 +91,7 @@ void TurnStep::commit(TurnBatch& batch) {
 
 // One thread fetches; the others go on with what is there.
 TurnStep::Fetched TurnStep::fetch() {
-  if (!worker_.accepting || (!wanted_ && worker_.now() < due_.load())) return Fetched::nothing;
+  if (!standing_.accepts() || (!wanted_ && settings_.now() < due_.load())) return Fetched::nothing;
   // What is fetched now would be lost with this process, if that is what the suspect kills.
   if (const InstanceKey suspect{suspect_.load()}; suspect.value != 0 && cache_.holds(suspect))
     return Fetched::elsewhere;
@@ -102,24 +100,24 @@ TurnStep::Fetched TurnStep::fetch() {
   const bool any = fetch_alone();
   lock.unlock();
   // This thread will be busy; whoever left the fetch to it has to know when the next one is due.
-  if (wanted_ || due_.load() < after(worker_.now(), kSoon)) worker_.poke(Step::turns);
+  if (wanted_ || due_.load() < after(settings_.now(), kSoon)) waker_.poke(Step::turns);
   return any ? Fetched::some : Fetched::nothing;
 }
 
 bool TurnStep::fetch_alone() {
   wanted_ = false;
   const std::vector<store::HeldInstance> held = cache_.held();
-  const store::TurnRequest request{.worker = WorkerKey{worker_.key},
-                                   .code = &worker_.code,
-                                   .token = unanswered_ ? *unanswered_ : worker_.token<LockToken>(),
+  const store::TurnRequest request{.worker = standing_.key(),
+                                   .code = &settings_.code,
+                                   .token = unanswered_ ? *unanswered_ : chance_.token<LockToken>(),
                                    .repeated = unanswered_.has_value(),
-                                   .lease = worker_.options.instance_lease,
+                                   .lease = settings_.options.instance_lease,
                                    .max = kBatch,
                                    .held = held};
-  const BootTime asked = worker_.now();
-  auto fetched = worker_.store->fetch_turns(request);
+  const BootTime asked = settings_.now();
+  auto fetched = settings_.store->fetch_turns(request);
   if (!fetched) {
-    worker_.note_standing(fetched.error(), request.worker);
+    standing_.note(fetched.error(), request.worker);
     due_ = trouble_.failed("fetch turns", fetched.error());
     unanswered_ = request.token;
     return false;
@@ -127,7 +125,7 @@ bool TurnStep::fetch_alone() {
   unanswered_.reset();
   trouble_.worked();
   calendar_ = fetched->now;
-  calendar_read_ = worker_.now();
+  calendar_read_ = settings_.now();
   due_ = after(asked, fetched->next_due);
   if (fetched->left_behind) wanted_ = true;
   const bool any = !fetched->turns.empty();
@@ -136,7 +134,7 @@ bool TurnStep::fetch_alone() {
     say_taken_over(turn);
     cache_.add(std::move(turn));
   }
-  if (any) worker_.keep_by(after(asked, worker_.options.instance_lease / 3));
+  if (any) waker_.keep_by(after(asked, settings_.options.instance_lease / 3));
   return any;
 }
 
@@ -146,11 +144,11 @@ bool TurnStep::fetch_alone() {
 void TurnStep::keep_one_suspect(std::vector<store::LockedTurn>& turns) {
   std::vector<store::TurnRelease> others;
   std::erase_if(turns, [&](const store::LockedTurn& turn) {
-    if (turn.held || !worker_.is_suspect(turn.delivery)) return false;
+    if (turn.held || !settings_.is_suspect(turn.delivery)) return false;
     const InstanceKey current{suspect_.load()};
     if (current.value == 0 || current == turn.key || !cache_.holds(current)) {
       suspect_ = turn.key.value;
-      log(*worker_.logger, LogLevel::warn, "an instance is run by itself: it may crash its worker",
+      log(*settings_.logger, LogLevel::warn, "an instance is run by itself: it may crash its worker",
           {{"instance", turn.instance}, {"orchestration", turn.code.name}, {"delivery", turn.delivery}});
       return false;
     }
@@ -161,7 +159,7 @@ void TurnStep::keep_one_suspect(std::vector<store::LockedTurn>& turns) {
     return true;
   });
   if (others.empty()) return;
-  const auto answers = worker_.store->release_turns(others);
+  const auto answers = settings_.store->release_turns(others);
   for (std::size_t i = 0; i < others.size(); ++i) {
     if (!answers[i] && may_pass(answers[i].error())) add_doubtful(others[i]);
   }
@@ -169,7 +167,7 @@ void TurnStep::keep_one_suspect(std::vector<store::LockedTurn>& turns) {
 
 void TurnStep::say_taken_over(const store::LockedTurn& turn) {
   if (turn.held || turn.delivery <= 1) return;
-  log(*worker_.logger, LogLevel::warn,
+  log(*settings_.logger, LogLevel::warn,
       "instance taken over: the worker that had it committed nothing before its lease was over",
       {{"instance", turn.instance}, {"orchestration", turn.code.name}, {"delivery", turn.delivery}});
 }
@@ -178,18 +176,18 @@ void TurnStep::clear_suspect(InstanceKey key) {
   std::uint64_t suspect = key.value;
   if (!suspect_.compare_exchange_strong(suspect, 0)) return;
   want();
-  worker_.poke(Step::turns);
+  waker_.poke(Step::turns);
 }
 
 CalendarTime TurnStep::turn_time() const {
-  return calendar_.load() + (worker_.now() - calendar_read_.load());
+  return calendar_.load() + (settings_.now() - calendar_read_.load());
 }
 
 // Runs the code of all up to the next suspect, or of that one alone. Those that can't be run are released or
 // parked, and have no commit.
 void TurnStep::run_some(TurnBatch& batch) {
   const auto suspect_is_next = [&] {
-    return worker_.is_suspect(batch.waiting[batch.next].instance->delivery);
+    return settings_.is_suspect(batch.waiting[batch.next].instance->delivery);
   };
   do {
     batch.current = {.taken = std::move(batch.waiting[batch.next++])};
@@ -203,9 +201,9 @@ void TurnStep::run_some(TurnBatch& batch) {
 // Runs code of the current turn. Throws GivenUp when it has come back too late.
 template <class Code>
 auto TurnStep::watched(TurnBatch& batch, Code code) {
-  const BootTime until = after(worker_.now(), worker_.options.turn_time_limit);
+  const BootTime until = after(settings_.now(), settings_.options.turn_time_limit);
   TurnWatch::Running running(watch_, batch, until);
-  worker_.limit_by(until);
+  waker_.limit_by(until);
   try {
     auto result = code();
     if (running.came_back()) return result;
@@ -217,7 +215,7 @@ auto TurnStep::watched(TurnBatch& batch, Code code) {
 
 std::vector<std::thread::id> TurnStep::give_up_overdue() {
   std::vector<std::thread::id> stuck;
-  for (const std::shared_ptr<TurnBatch>& batch : watch_.give_up_overdue(worker_.now())) {
+  for (const std::shared_ptr<TurnBatch>& batch : watch_.give_up_overdue(settings_.now())) {
     give_up(*batch);
     stuck.push_back(batch->thread);
   }
@@ -228,7 +226,7 @@ std::vector<std::thread::id> TurnStep::give_up_overdue() {
 // all of it goes back as it came; only the instance that did not come back is parked.
 void TurnStep::give_up(TurnBatch& batch) {
   ++stuck_;
-  worker_.counters.slow_turns.add();
+  settings_.counters.slow_turns.add();
   for (PreparedTurn& turn : batch.prepared) {
     desk_.unreserve(turn.hand_offs);
     release(turn, {.key = turn.taken.instance->key, .token = turn.taken.instance->token});
@@ -238,14 +236,14 @@ void TurnStep::give_up(TurnBatch& batch) {
     release(turn, {.key = turn.taken.instance->key, .token = turn.taken.instance->token});
   }
   CachedInstance& instance = *batch.current.taken.instance;
-  log(*worker_.logger, LogLevel::error,
+  log(*settings_.logger, LogLevel::error,
       "a turn has not come back within turn_time_limit: code of orchestrations must not block or compute for "
       "long; its instance is parked, its thread is left to it",
       {{"instance", instance.id}, {"orchestration", instance.code.name}});
-  if (const int stuck = stuck_; std::cmp_greater(stuck, worker_.options.max_abandoned)) {
-    log(*worker_.logger, LogLevel::error,
+  if (const int stuck = stuck_; std::cmp_greater(stuck, settings_.options.max_abandoned)) {
+    log(*settings_.logger, LogLevel::error,
         "its thread is not replaced: too many are stuck in turns; restart this worker",
-        {{"stuck", stuck}, {"max_abandoned", worker_.options.max_abandoned}});
+        {{"stuck", stuck}, {"max_abandoned", settings_.options.max_abandoned}});
   }
   clear_suspect(instance.key);
   give_back({.key = instance.key,
@@ -256,7 +254,7 @@ void TurnStep::give_up(TurnBatch& batch) {
   desk_.tell_store(std::move(batch.current.taken.done));
   desk_.tell_store(cache_.abandon(instance, batch.abandoned));
   want();
-  worker_.poke(Step::turns);
+  waker_.poke(Step::turns);
 }
 
 bool TurnStep::prepare(TurnBatch& batch, store::TurnCommit& commit) {
@@ -265,8 +263,8 @@ bool TurnStep::prepare(TurnBatch& batch, store::TurnCommit& commit) {
   commit.key = instance.key;
   commit.token = instance.token;
   commit.expected = instance.stamp;
-  commit.stamp = worker_.token<TurnStamp>();
-  commit.activity_token = worker_.token<LockToken>();
+  commit.stamp = chance_.token<TurnStamp>();
+  commit.activity_token = chance_.token<LockToken>();
   commit.execution = instance.execution;
   commit.seen = turn.taken.seen;
   turn.requested = std::ranges::any_of(turn.taken.messages, [](const store::Message& message) {
@@ -276,7 +274,7 @@ bool TurnStep::prepare(TurnBatch& batch, store::TurnCommit& commit) {
     answer_after_end(turn, commit);
     return true;
   }
-  if (instance.delivery > worker_.options.poison_after) return end_as_poison(turn, commit);
+  if (instance.delivery > settings_.options.poison_after) return end_as_poison(turn, commit);
   if (instance.status == store::InstanceStatus::parked && asks_to_terminate(turn.taken.messages)) {
     // Its code could not go on before; it is not needed to end it.
     if (end_without_code(turn, commit, std::nullopt)) return true;
@@ -302,7 +300,7 @@ bool TurnStep::prepare(TurnBatch& batch, store::TurnCommit& commit) {
   if (first.fresh && !turn.incoming.start) return answer_before_start(turn, commit);
   if (first.fresh && turn.incoming.terminate) {
     instance.frame.reset();  // none of its code has run, and none shall
-    end_with(turn, commit, engine::LastTurn(std::to_string(worker_.options.build)), first,
+    end_with(turn, commit, engine::LastTurn(std::to_string(settings_.options.build)), first,
              history::ExecutionTerminated{*turn.incoming.terminate});
     return true;
   }
@@ -315,9 +313,9 @@ bool TurnStep::prepare(TurnBatch& batch, store::TurnCommit& commit) {
       .hand_off =
           [&](const store::NewActivity& activity) {
             // Of a session the queue may be the session's own: the store knows.
-            const bool takes_it = worker_.abilities.handlers.contains(activity.name) &&
+            const bool takes_it = settings_.abilities.handlers.contains(activity.name) &&
                                   (activity.session ? sessions_.holds(activity.session->id)
-                                                    : worker_.abilities.queues.serve(activity.queue)) &&
+                                                    : settings_.abilities.queues.serve(activity.queue)) &&
                                   desk_.reserve_for_hand_off();
             turn.hand_offs += takes_it ? 1 : 0;
             return takes_it;
@@ -325,12 +323,10 @@ bool TurnStep::prepare(TurnBatch& batch, store::TurnCommit& commit) {
       .now = turn_time(),
       .back_off =
           [this](const history::Retrying& child, const Failure& failure, Duration left) {
-            const MutexLock lock(worker_.random_mutex);
-            return retry_delay(child.policy, worker_.options.retry, failure, child.attempt, left,
-                               worker_.random);
+            return chance_.retry_delay(child.policy, settings_.options.retry, failure, child.attempt, left);
           },
       .problem_of =
-          [this](const store::SessionPolicy& policy) { return problem_of(policy, worker_.options); }};
+          [this](const store::SessionPolicy& policy) { return problem_of(policy, settings_.options); }};
   add_outcome(commit, instance, std::move(outcome), around);
   add_start_answers(commit, instance, turn.incoming);
   commit.consumed.insert(commit.consumed.end(), turn.incoming.used_up.begin(), turn.incoming.used_up.end());
@@ -338,11 +334,11 @@ bool TurnStep::prepare(TurnBatch& batch, store::TurnCommit& commit) {
                           turn.incoming.set_aside.end());
   add_completed(commit, turn.taken.done);
   if (first.fresh) commit.version = first.version;
-  if (instance.build != worker_.options.build) commit.build = worker_.options.build;
+  if (instance.build != settings_.options.build) commit.build = settings_.options.build;
   // A frame that begins anew has to be given all that is unread, so its instance is fetched anew, too.
   const bool goes_on = !turn.forget && std::holds_alternative<std::monostate>(commit.end);
   commit.keep_lock =
-      worker_.accepting && goes_on &&
+      standing_.accepts() && goes_on &&
       (turn.hand_offs > 0 || turn.taken.running_here > static_cast<int>(turn.taken.done.size()));
   return true;
 }
@@ -361,7 +357,7 @@ bool TurnStep::drop_unwanted(PreparedTurn& turn) {
   const bool committed_before = instance.delivery == 0;
   if (!committed_before || !done.empty() || !turn.taken.messages.empty()) return false;
   desk_.tell_store(cache_.put_back(instance, true));
-  worker_.keep_by(after(worker_.now(), worker_.options.hold_instances));
+  waker_.keep_by(after(settings_.now(), settings_.options.hold_instances));
   return true;
 }
 
@@ -377,10 +373,10 @@ engine::Outcome TurnStep::run_code(TurnBatch& batch) {
 }
 
 void TurnStep::report(const CachedInstance& instance, const engine::Outcome& outcome) {
-  worker_.counters.ignored_messages.add(outcome.ignored);
+  settings_.counters.ignored_messages.add(outcome.ignored);
   for (const engine::Unreadable& message : outcome.unreadable) {
     const bool event = message.address.kind == Address::Kind::event;
-    log(*worker_.logger, LogLevel::error,
+    log(*settings_.logger, LogLevel::error,
         event ? "an event can't be read as what the code waits for; it is set aside"
               : "a message can't be read as what the code waits for; it is set aside",
         {{"instance", instance.id},
@@ -389,8 +385,8 @@ void TurnStep::report(const CachedInstance& instance, const engine::Outcome& out
          {"why", message.failure.message}});
   }
   for (const std::string& near : outcome.near_limits) {
-    worker_.counters.near_limits.add();
-    log(*worker_.logger, LogLevel::warn, "instance approaching its limit",
+    settings_.counters.near_limits.add();
+    log(*settings_.logger, LogLevel::warn, "instance approaching its limit",
         {{"instance", instance.id}, {"orchestration", instance.code.name}, {"what", near}});
   }
 }
@@ -400,16 +396,16 @@ void TurnStep::report(const CachedInstance& instance, const engine::Outcome& out
 bool TurnStep::rebuild(TurnBatch& batch, FirstTurn& first) {
   CachedInstance& instance = *batch.current.taken.instance;
   first = first_turn(instance);
-  auto code = worker_.registry.orchestration(instance.code.name, first.version);
+  auto code = settings_.registry.orchestration(instance.code.name, first.version);
   if (!code) {
-    log(*worker_.logger, LogLevel::warn, "no code for this version of the orchestration",
+    log(*settings_.logger, LogLevel::warn, "no code for this version of the orchestration",
         {{"instance", instance.id}, {"orchestration", instance.code.name}, {"version", first.version}});
     return false;
   }
   engine::Identity identity{.instance = instance.id,
                             .execution = instance.execution,
-                            .build = std::to_string(worker_.options.build),
-                            .log = &worker_.code_log};
+                            .build = std::to_string(settings_.options.build),
+                            .log = &settings_.code_log};
   auto frame = std::make_unique<engine::Execution>(std::move(identity), std::move(code));
   if (!instance.stamp.empty()) {  // else there is no history yet
     const bool read = read_history(instance, [&](std::string_view segment) {
@@ -420,16 +416,16 @@ bool TurnStep::rebuild(TurnBatch& batch, FirstTurn& first) {
     if (!read) return false;
   }
   first.fresh = frame->next_event().value == 1;
-  if (!first.fresh) worker_.counters.replays.add();
+  if (!first.fresh) settings_.counters.replays.add();
   instance.frame = std::move(frame);
   return true;
 }
 
 FirstTurn TurnStep::first_turn(const CachedInstance& instance) const {
-  return {.version = instance.code.version.empty() ? worker_.registry.newest_version(instance.code.name)
+  return {.version = instance.code.version.empty() ? settings_.registry.newest_version(instance.code.name)
                                                    : instance.code.version,
-          .history_budget = worker_.options.history_budget,
-          .limits = worker_.options.limits};
+          .history_budget = settings_.options.history_budget,
+          .limits = settings_.options.limits};
 }
 
 // Gives all of history to `read`, which answers with the next event. False when the store could not be read.
@@ -437,7 +433,7 @@ template <class Read>
 bool TurnStep::read_history(const CachedInstance& instance, Read read) {
   EventId after{};
   for (;;) {
-    auto segments = worker_.store->read_history(instance.key, instance.execution, after, kHistoryBytes);
+    auto segments = settings_.store->read_history(instance.key, instance.execution, after, kHistoryBytes);
     if (!segments) {
       trouble_.failed("read history", segments.error());
       return false;
@@ -454,8 +450,8 @@ bool TurnStep::end_as_poison(PreparedTurn& turn, store::TurnCommit& commit) {
                   .message = "its turn was handed out " + std::to_string(instance.delivery - 1) +
                              " times, and each worker was lost before it committed it",
                   .retryable = false};
-  worker_.counters.poisoned.add();
-  log(*worker_.logger, LogLevel::error, "an instance crashes every worker that runs it, and is ended",
+  settings_.counters.poisoned.add();
+  log(*settings_.logger, LogLevel::error, "an instance crashes every worker that runs it, and is ended",
       {{"instance", instance.id}, {"orchestration", instance.code.name}, {"failure", failure.message}});
   if (end_without_code(turn, commit, engine::End(history::ExecutionFailed{std::move(failure)}))) return true;
   if (turn.taken.instance != nullptr)
@@ -469,7 +465,7 @@ bool TurnStep::end_as_poison(PreparedTurn& turn, store::TurnCommit& commit) {
 bool TurnStep::end_without_code(PreparedTurn& turn, store::TurnCommit& commit,
                                 std::optional<engine::End> end) {
   CachedInstance& instance = *turn.taken.instance;
-  engine::LastTurn last(std::to_string(worker_.options.build));
+  engine::LastTurn last(std::to_string(settings_.options.build));
   bool readable = true;
   const bool answered = read_history(instance, [&](std::string_view segment) {
     readable = readable && last.read(segment);
@@ -555,7 +551,7 @@ void TurnStep::settle(PreparedTurn& turn, store::TurnCommit& commit, StoreResult
     return give_up(turn, answer.error());
   }
   trouble_.worked();
-  worker_.counters.turns.add();
+  settings_.counters.turns.add();
   if (turn.failure) say_failed(turn, commit);
   CachedInstance& instance = *turn.taken.instance;
   say_dropped(instance, commit, *answer);
@@ -563,7 +559,7 @@ void TurnStep::settle(PreparedTurn& turn, store::TurnCommit& commit, StoreResult
   locked_out_.committed(instance.key);
   clear_suspect(instance.key);
   instance.stamp = commit.stamp;
-  instance.build = worker_.options.build;
+  instance.build = settings_.options.build;
   instance.delivery = 0;
   if (commit.version) instance.code.version = *commit.version;
   if (commit.waits) instance.waits = std::move(*commit.waits);
@@ -583,13 +579,13 @@ void TurnStep::settle(PreparedTurn& turn, store::TurnCommit& commit, StoreResult
     want();
   }
   desk_.tell_store(cache_.put_back(instance, commit.keep_lock));
-  if (commit.keep_lock) worker_.keep_by(after(worker_.now(), worker_.options.hold_instances));
+  if (commit.keep_lock) waker_.keep_by(after(settings_.now(), settings_.options.hold_instances));
 }
 
 void TurnStep::say_failed(const PreparedTurn& turn, const store::TurnCommit& commit) {
   const CachedInstance& instance = *turn.taken.instance;
   const bool ended = std::holds_alternative<store::InstanceEnd>(commit.end);
-  log(*worker_.logger, LogLevel::warn,
+  log(*settings_.logger, LogLevel::warn,
       ended ? "instance failed" : "an attempt of an instance failed; its next execution tries again",
       {{"instance", instance.id},
        {"orchestration", instance.code.name},
@@ -605,7 +601,7 @@ void TurnStep::say_dropped(const CachedInstance& instance, const store::TurnComm
     const store::Outgoing& dropped = commit.messages[index];
     const bool sent = dropped.cancels || dropped.message.kind == store::MessageKind::delivery;
     if (!sent) continue;
-    log(*worker_.logger, LogLevel::warn,
+    log(*settings_.logger, LogLevel::warn,
         "a message of an instance is dropped: its target has ended, or doesn't exist",
         {{"instance", instance.id},
          {"to", dropped.instance},
@@ -617,7 +613,7 @@ void TurnStep::say_dropped(const CachedInstance& instance, const store::TurnComm
 void TurnStep::say_refused_launches(const PreparedTurn& turn) {
   for (const bodies::Start& refused : turn.incoming.refused_starts) {
     if (refused.launched_by.empty()) continue;
-    log(*worker_.logger, LogLevel::warn, "an orchestration is not launched: its id is taken",
+    log(*settings_.logger, LogLevel::warn, "an orchestration is not launched: its id is taken",
         {{"instance", refused.launched_by},
          {"id", turn.taken.instance->id},
          {"orchestration", refused.started.name}});
@@ -630,7 +626,7 @@ void TurnStep::begin_handed_off(PreparedTurn& turn, const store::TurnCommit& com
   for (std::optional<store::LockedActivity>& locked : committed.handed_off) {
     if (!locked) continue;
     ++begun;
-    worker_.counters.activities_handed_off.add();
+    settings_.counters.activities_handed_off.add();
     desk_.begin(*std::move(locked), commit.activity_token, asked);
   }
   desk_.unreserve(turn.hand_offs - begun);
@@ -643,17 +639,17 @@ void TurnStep::begin_handed_off(PreparedTurn& turn, const store::TurnCommit& com
 void TurnStep::give_up(PreparedTurn& turn, const StoreError& error) {
   CachedInstance& instance = *turn.taken.instance;
   const bool locked = error.kind == StoreError::Kind::busy;
-  if (!locked) worker_.counters.turns_lost.add();
+  if (!locked) settings_.counters.turns_lost.add();
   clear_suspect(instance.key);
   if (error.kind == StoreError::Kind::lost || error.kind == StoreError::Kind::not_found) {
-    log(*worker_.logger, LogLevel::debug,
+    log(*settings_.logger, LogLevel::debug,
         "a turn was lost: its instance changed, or is locked by another worker",
         {{"instance", instance.id}, {"why", error.message}});
   } else {
     trouble_.failed("commit turns", error);
   }
   store::TurnRelease release{.key = instance.key, .token = instance.token, .seen = turn.taken.seen};
-  if (locked) release.delay = locked_out_.pause(instance.key, worker_.now());
+  if (locked) release.delay = locked_out_.pause(instance.key, settings_.now());
   release.counts = error.kind == StoreError::Kind::invalid;
   // It would fail like this again and again; people have to look at it.
   if (error.kind == StoreError::Kind::damaged) {
@@ -661,7 +657,7 @@ void TurnStep::give_up(PreparedTurn& turn, const StoreError& error) {
     release.park = error.message;
   }
   add_doubtful(std::move(release));
-  worker_.poke(Step::keep);
+  waker_.poke(Step::keep);
   desk_.tell_store(std::move(turn.taken.done));
   desk_.tell_store(cache_.drop(instance));
   if (!locked) want();
@@ -677,7 +673,7 @@ void TurnStep::park(PreparedTurn& turn, const std::string& why) {
 }
 
 void TurnStep::say_parked(const CachedInstance& instance, std::string_view why) {
-  log(*worker_.logger, LogLevel::error, "instance can't go on and is parked",
+  log(*settings_.logger, LogLevel::error, "instance can't go on and is parked",
       {{"instance", instance.id}, {"orchestration", instance.code.name}, {"why", why}});
 }
 
@@ -692,7 +688,7 @@ void TurnStep::release(PreparedTurn& turn, store::TurnRelease release) {
 // The keep step tells the store: who gives up a turn must not wait for it.
 void TurnStep::give_back(store::TurnRelease release) {
   add_doubtful(std::move(release));
-  worker_.poke(Step::keep);
+  waker_.poke(Step::keep);
 }
 
 void TurnStep::add_doubtful(store::TurnRelease release) {

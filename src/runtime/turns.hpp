@@ -4,12 +4,16 @@
 #include "base/mutex.hpp"
 #include "engine/last_turn.hpp"
 #include "runtime/cache.hpp"
+#include "runtime/chance.hpp"
 #include "runtime/desk.hpp"
 #include "runtime/incoming.hpp"
 #include "runtime/locked_out.hpp"
+#include "runtime/settings.hpp"
+#include "runtime/standing.hpp"
+#include "runtime/store_trouble.hpp"
 #include "runtime/turn_batch.hpp"
 #include "runtime/turn_watch.hpp"
-#include "runtime/worker.hpp"
+#include "runtime/waker.hpp"
 
 #include <holdfast/store/turns.hpp>
 
@@ -24,8 +28,16 @@ namespace holdfast::runtime {
 /// Several threads may call step() at once: each runs other instances, and one of them fetches.
 class TurnStep {
  public:
-  TurnStep(Worker& worker, InstanceCache& cache, ActivityDesk& desk, SessionDesk& sessions)
-      : worker_(worker), cache_(cache), desk_(desk), sessions_(sessions), trouble_(worker) {}
+  TurnStep(const Settings& settings, Standing& standing, Waker& waker, Chance& chance, InstanceCache& cache,
+           ActivityDesk& desk, SessionDesk& sessions)
+      : settings_(settings),
+        standing_(standing),
+        waker_(waker),
+        chance_(chance),
+        cache_(cache),
+        desk_(desk),
+        sessions_(sessions),
+        trouble_(settings) {}
 
   Progress step();
   /// The store may have more.
@@ -85,7 +97,10 @@ class TurnStep {
   void give_back(store::TurnRelease release);
   [[nodiscard]] CalendarTime turn_time() const;
 
-  Worker& worker_;
+  const Settings& settings_;
+  Standing& standing_;
+  Waker& waker_;
+  Chance& chance_;
   InstanceCache& cache_;
   ActivityDesk& desk_;
   SessionDesk& sessions_;

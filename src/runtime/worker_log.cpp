@@ -22,12 +22,15 @@ WorkerLog::WorkerLog(std::shared_ptr<Logger> to, std::string worker, const Clock
 
 // A record for which there is no memory is lost, as the interface says.
 void WorkerLog::write(const LogRecord& record) noexcept try {
-  if (admit(record)) write_named(record);
+  std::optional<LeftOut> before;
+  const bool admitted = admit(record, before);
+  if (before) write(*before);
+  if (admitted) write_named(record);
 } catch (...) {
   return;
 }
 
-bool WorkerLog::admit(const LogRecord& record) {
+bool WorkerLog::admit(const LogRecord& record, std::optional<LeftOut>& before) {
   if (record.level == LogLevel::debug) return true;
   const MutexLock lock(mutex_);
   auto found = kinds_.find(record.message);
@@ -35,7 +38,7 @@ bool WorkerLog::admit(const LogRecord& record) {
   Kind& kind = found->second;
   const BootTime now = clock_.boot_now();
   if (kind.written == 0 || now >= after(kind.since, kWindow)) {
-    tell_left_out(found->first, kind);
+    if (kind.left_out > 0) before = LeftOut{kind.level, found->first, kind.left_out};
     kind = {.since = now};
   }
   kind.level = record.level;
@@ -56,18 +59,22 @@ void WorkerLog::close() noexcept try { tell_left_out(true); } catch (...) {
 }
 
 void WorkerLog::tell_left_out(bool all) {
-  const MutexLock lock(mutex_);
-  const BootTime now = clock_.boot_now();
-  for (auto& [message, kind] : kinds_) {
-    if (all || now >= after(kind.since, kWindow)) tell_left_out(message, kind);
+  std::vector<LeftOut> left_out;
+  {
+    const MutexLock lock(mutex_);
+    const BootTime now = clock_.boot_now();
+    for (auto& [message, kind] : kinds_) {
+      if (kind.left_out == 0 || (!all && now < after(kind.since, kWindow))) continue;
+      left_out.push_back({kind.level, message, std::exchange(kind.left_out, 0)});
+    }
   }
+  for (const LeftOut& one : left_out) write(one);
 }
 
-void WorkerLog::tell_left_out(const std::string& message, Kind& kind) {
-  const std::uint64_t count = std::exchange(kind.left_out, 0);
-  if (count == 0 || !to_->enabled(kind.level)) return;
-  const std::array<LogField, 2> fields{{{"count", count}, {"message", message}}};
-  write_named({kind.level, clock().calendar_now(), "more lines of one kind were left out", fields});
+void WorkerLog::write(const LeftOut& left_out) {
+  if (!to_->enabled(left_out.level)) return;
+  const std::array<LogField, 2> fields{{{"count", left_out.count}, {"message", left_out.message}}};
+  write_named({left_out.level, clock().calendar_now(), "more lines of one kind were left out", fields});
 }
 
 void WorkerLog::write_named(const LogRecord& record) {

@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -24,7 +25,8 @@ void cut_texts(std::span<LogField> fields) noexcept;
 
 /// Lines with the same message are of one kind, whatever their fields. Of each kind kBurst are written within
 /// kWindow; the others are counted, and their number is written once that time is over. Lines of level
-/// `debug` are all written: whoever wants those wants all of them.
+/// `debug` are all written: whoever wants those wants all of them. The logger of the user is called without a
+/// mutex held.
 class WorkerLog final : public Logger {
  public:
   static constexpr std::uint64_t kBurst = 100;
@@ -49,9 +51,16 @@ class WorkerLog final : public Logger {
   };
   using Kinds = std::map<std::string, Kind, std::less<>>;
 
-  bool admit(const LogRecord& record);
+  /// How many lines of one kind were left out.
+  struct LeftOut {
+    LogLevel level = LogLevel::info;
+    std::string message{};
+    std::uint64_t count = 0;
+  };
+  /// Whether it is to be written, and what has to be said before it.
+  bool admit(const LogRecord& record, std::optional<LeftOut>& before);
   void tell_left_out(bool all);
-  void tell_left_out(const std::string& message, Kind& kind) HOLDFAST_REQUIRES(mutex_);
+  void write(const LeftOut& left_out);
   void write_named(const LogRecord& record);
 
   const std::shared_ptr<Logger> to_;

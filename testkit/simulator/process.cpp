@@ -93,9 +93,9 @@ bool Process::start() {
 }
 
 void Process::register_listener() {
-  listens_as_ = node_.worker().key;
-  listener_ = setup_.store->listen(store::kTurns | store::kActivities | store::kCancels | store::kSweep,
-                                   WorkerKey{listens_as_});
+  listens_as_ = node_.standing().key();
+  listener_ =
+      setup_.store->listen(store::kTurns | store::kActivities | store::kCancels | store::kSweep, listens_as_);
 }
 
 // ---- what it could do ---------------------------------------------------------------------------
@@ -207,7 +207,7 @@ std::optional<std::string> Process::run_step(Thread& thread) {
 
 void Process::listen(const std::function<std::optional<BootTime>(const store::Wake&)>& fate) {
   if (!listener_ || is_dead() || paused_until_ > now() || leaving_ == Leaving::left) return;
-  if (listens_as_ != node_.worker().key) {
+  if (listens_as_ != node_.standing().key()) {
     register_listener();
     node_.look_again();
   }

@@ -105,12 +105,12 @@ class Process {
   SessionAcquired acquire_session(std::string_view id, const SessionOptions& options);
   SessionOutcome renew_session(std::string_view id);
   SessionOutcome close_session(std::string_view id);
-  [[nodiscard]] WorkerKey worker() const { return WorkerKey{node_.worker().key}; }
+  [[nodiscard]] WorkerKey worker() const { return node_.standing().key(); }
   [[nodiscard]] const RuntimeOptions& options() const noexcept { return setup_.options; }
   [[nodiscard]] BootTime now() const { return setup_.store->clock().boot_now(); }
 
   /// Whether it has stopped working because another process goes by its name.
-  [[nodiscard]] bool is_superseded() const noexcept { return node_.worker().superseded; }
+  [[nodiscard]] bool is_superseded() const noexcept { return node_.standing().is_superseded(); }
   [[nodiscard]] bool is_draining() const noexcept { return leaving_ != Leaving::no; }
   /// It was asked to leave, has had nothing to do for long, as far as that counts from `since` on, and is
   /// still here: it waits for others.
@@ -153,7 +153,7 @@ class Process {
   std::array<unsigned, runtime::kSteps> pokes_{};
   runtime::Node node_;
   std::unique_ptr<store::Listener> listener_;
-  std::uint64_t listens_as_ = 0;
+  WorkerKey listens_as_{};
   std::deque<Thread> threads_;  // one that runs stays where it is when another is made
   std::vector<Arriving> arriving_;
   BootTime floor_at_ = kLongAgo;
