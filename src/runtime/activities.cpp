@@ -130,7 +130,7 @@ void FetchStep::put_back_suspects(std::vector<store::LockedActivity>& activities
 }
 
 Progress AnswerStep::step() {
-  std::vector<store::ActivityResult> answers = desk_.take_answers();
+  std::vector<store::ActivityResult> answers = outbox_.take_answers();
   std::vector<BackOff> back_offs(answers.size());
   take_due(answers, back_offs);
   if (answers.empty()) return {false, next_due()};
@@ -172,7 +172,7 @@ Progress AnswerStep::step() {
   if (trouble != nullptr) trouble_.failed("answer activities", *trouble);
   if (refused_.empty()) trouble_.worked();
   const bool more = !once_more.empty();
-  if (more) desk_.give_back(std::move(once_more));
+  if (more) outbox_.answer_again(std::move(once_more));
   return {more, next_due()};
 }
 

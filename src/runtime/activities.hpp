@@ -3,6 +3,7 @@
 
 #include "runtime/chance.hpp"
 #include "runtime/desk.hpp"
+#include "runtime/outbox.hpp"
 #include "runtime/settings.hpp"
 #include "runtime/standing.hpp"
 #include "runtime/store_trouble.hpp"
@@ -54,8 +55,8 @@ class FetchStep {
 /// One thread at a time.
 class AnswerStep {
  public:
-  AnswerStep(const Settings& settings, ActivityDesk& desk)
-      : settings_(settings), desk_(desk), trouble_(settings) {}
+  AnswerStep(const Settings& settings, ActivityDesk& desk, Outbox& outbox)
+      : settings_(settings), desk_(desk), outbox_(outbox), trouble_(settings) {}
 
   Progress step();
 
@@ -72,6 +73,7 @@ class AnswerStep {
 
   const Settings& settings_;
   ActivityDesk& desk_;
+  Outbox& outbox_;
   StoreTrouble trouble_;
   std::vector<Refused> refused_;
 };

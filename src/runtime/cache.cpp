@@ -3,24 +3,26 @@
 #include "runtime/steps.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace holdfast::runtime {
 
 void InstanceCache::add(store::LockedTurn&& turn) {
-  LetGo let_go;
+  LetGo let_go(outbox_);
   const MutexLock lock(mutex_);
   add_locked(std::move(turn), let_go);
   evict_over_capacity(let_go);
 }
 
 bool InstanceCache::add_done(LocalDone&& done) {
+  LetGo let_go(outbox_);
   const MutexLock lock(mutex_);
   const auto found = held_.find(done.id.instance);
-  if (found == held_.end()) return false;
+  if (found == held_.end() || found->second->execution != done.id.execution) {
+    let_go.done.push_back(std::move(done));
+    return false;
+  }
   CachedInstance& instance = *found->second;
-  if (instance.execution != done.id.execution) return false;
   if (instance.done.empty())
     instance.done.reserve(static_cast<std::size_t>(std::max(instance.running_here, 1)));
   instance.done.push_back(std::move(done));
@@ -60,8 +62,10 @@ void InstanceCache::begin_execution(CachedInstance& instance, std::string versio
   ++instance.execution.value;
 }
 
-std::vector<LocalDone> InstanceCache::put_back(CachedInstance& instance, bool still_held) {
-  LetGo let_go;
+void InstanceCache::put_back(Taken& taken, bool still_held) {
+  LetGo let_go(outbox_);
+  let_go.take_done(taken.done);
+  CachedInstance& instance = *taken.instance;
   const MutexLock lock(mutex_);
   instance.busy = false;
   instance.idle_since = clock_.boot_now();
@@ -69,29 +73,29 @@ std::vector<LocalDone> InstanceCache::put_back(CachedInstance& instance, bool st
   const std::unique_ptr<store::LockedTurn> next = std::move(instance.next);
   if (instance.held && still_held && !next) {
     if (!instance.inbox.empty() || !instance.done.empty()) list(instance);
-    return {};
+    return;
   }
   instance.held = false;
   held_.erase(instance.key);
   instance.inbox.clear();
-  std::vector<LocalDone> done = take_done(instance);
+  let_go.take_done(instance.done);
   if (next) add_locked(std::move(*next), let_go);
-  return done;
 }
 
-std::vector<LocalDone> InstanceCache::drop(CachedInstance& instance) {
+void InstanceCache::drop(Taken& taken) {
   Abandoned dropped;
-  return abandon(instance, dropped);
+  abandon(taken, dropped);
 }
 
-std::vector<LocalDone> InstanceCache::abandon(CachedInstance& instance, Abandoned& abandoned) {
-  LetGo let_go;
+void InstanceCache::abandon(Taken& taken, Abandoned& abandoned) {
+  LetGo let_go(outbox_);
+  let_go.take_done(taken.done);
+  CachedInstance& instance = *taken.instance;
   const MutexLock lock(mutex_);
   const std::unique_ptr<store::LockedTurn> next = std::move(instance.next);
-  std::vector<LocalDone> done = take_done(instance);
+  let_go.take_done(instance.done);
   abandoned = extract(instances_.find(instance.key));
   if (next) add_locked(std::move(*next), let_go);
-  return done;
 }
 
 bool InstanceCache::holds(InstanceKey key) const {
@@ -115,44 +119,42 @@ std::vector<store::TurnRenewal> InstanceCache::locks() const {
   return list;
 }
 
-InstanceCache::Released InstanceCache::release_idle(Duration hold) {
+std::vector<store::TurnRelease> InstanceCache::release_idle(Duration hold) {
+  LetGo let_go(outbox_);
   const MutexLock lock(mutex_);
   const BootTime now = clock_.boot_now();
-  Released released;
+  std::vector<store::TurnRelease> releases;
   for (auto it = held_.begin(); it != held_.end();) {
     CachedInstance& instance = *it->second;
     if (instance.busy || instance.listed || after(instance.idle_since, hold) > now) {
       ++it;
       continue;
     }
-    released.releases.push_back({.key = instance.key, .token = instance.token});
+    releases.push_back({.key = instance.key, .token = instance.token});
     instance.held = false;
-    std::vector<LocalDone> done = take_done(instance);
-    released.done.insert(released.done.end(), std::make_move_iterator(done.begin()),
-                         std::make_move_iterator(done.end()));
+    let_go.take_done(instance.done);
     it = held_.erase(it);
   }
-  return released;
+  return releases;
 }
 
-std::vector<LocalDone> InstanceCache::lost(InstanceKey key, LockToken token) {
-  Abandoned dropped;
+void InstanceCache::lost(InstanceKey key, LockToken token) {
+  LetGo let_go(outbox_);
   const MutexLock lock(mutex_);
   const auto found = held_.find(key);
-  if (found == held_.end() || found->second->token != token) return {};
+  if (found == held_.end() || found->second->token != token) return;
   CachedInstance& instance = *found->second;
-  std::vector<LocalDone> done = take_done(instance);
+  let_go.take_done(instance.done);
   if (instance.busy) {  // its commit will find out, too
     instance.held = false;
     held_.erase(found);
   } else {
-    dropped = extract(instances_.find(key));
+    let_go.instances.push_back(extract(instances_.find(key)));
   }
-  return done;
 }
 
 void InstanceCache::evict_idle(Duration idle) {
-  LetGo let_go;
+  LetGo let_go(outbox_);
   const MutexLock lock(mutex_);
   const BootTime now = clock_.boot_now();
   while (!recent_.empty()) {
@@ -266,10 +268,6 @@ void InstanceCache::evict_over_capacity(LetGo& let_go) {
     const auto found = instances_.find(*it++);
     if (!found->second.busy && !found->second.held) let_go.instances.push_back(extract(found));
   }
-}
-
-std::vector<LocalDone> InstanceCache::take_done(CachedInstance& instance) {
-  return std::exchange(instance.done, {});
 }
 
 }  // namespace holdfast::runtime

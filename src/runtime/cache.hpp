@@ -3,8 +3,9 @@
 #pragma once
 
 #include "base/mutex.hpp"
-#include "client/bodies.hpp"
 #include "engine/execution.hpp"
+#include "runtime/local_done.hpp"
+#include "runtime/outbox.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/ids.hpp>
@@ -13,24 +14,16 @@
 
 #include <cstddef>
 #include <deque>
+#include <iterator>
 #include <list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace holdfast::runtime {
-
-/// An activity that ended in this process while its instance is locked here.
-struct LocalDone {
-  store::ActivityId id{};
-  LockToken token{};
-  bodies::Outcome outcome{};
-  BootTime at{};
-  std::optional<store::SessionSave> save{};
-  std::optional<std::string> abort_session{};
-};
 
 /// One instance. While `busy`, it belongs to the thread that took it, except for `inbox` and `done`, to which
 /// others add under the cache's mutex.
@@ -64,18 +57,22 @@ struct CachedInstance {
   std::list<InstanceKey>::iterator recent{};
 };
 
-/// Thread-safe.
+/// Thread-safe. Completions that came for an instance, and that none of its turns here will take, it hands to
+/// the outbox itself. Frames are code of the user, whose destructors may do anything: it lets go of them
+/// without its mutex.
 class InstanceCache {
  public:
-  InstanceCache(std::size_t capacity, const Clock& clock) : capacity_(capacity), clock_(clock) {}
+  InstanceCache(std::size_t capacity, const Clock& clock, Outbox& outbox)
+      : capacity_(capacity), clock_(clock), outbox_(outbox) {}
 
   /// A turn that was fetched: its messages go to the inbox, and it waits for its turn. A frame in memory is
   /// kept if its stamp is still the store's.
   void add(store::LockedTurn&& turn);
-  /// An activity ended. False when the instance is not held here: then the store must be told.
+  /// An activity ended. True when a turn of this process will take it.
   bool add_done(LocalDone&& done);
 
-  /// An instance to run, with what it got; the caller owns it until put_back() or drop().
+  /// An instance to run, with what it got; the caller owns it until put_back() or drop(). Whatever is in
+  /// `done` by then was of no use: the store is told.
   struct Taken {
     CachedInstance* instance = nullptr;
     std::vector<store::Message> messages{};
@@ -88,30 +85,24 @@ class InstanceCache {
 
   /// After a commit that ended one execution and began the next.
   void begin_execution(CachedInstance& instance, std::string version);
-  /// After a commit. When it is no longer held, what came in the meantime is returned: the store must be
-  /// told.
-  std::vector<LocalDone> put_back(CachedInstance& instance, bool still_held);
-  /// Its frame can't be trusted any more, or it has ended. What came in the meantime is returned.
-  std::vector<LocalDone> drop(CachedInstance& instance);
+  /// After a commit.
+  void put_back(Taken& taken, bool still_held);
+  /// Its frame can't be trusted any more, or it has ended.
+  void drop(Taken& taken);
   /// An instance that is forgotten here, but still used by code that doesn't come back.
   using Abandoned = std::map<InstanceKey, CachedInstance>::node_type;
   /// drop() of an instance that lives on at its place until the caller destroys it.
-  std::vector<LocalDone> abandon(CachedInstance& instance, Abandoned& abandoned);
+  void abandon(Taken& taken, Abandoned& abandoned);
 
   /// What the holder tells the store when it fetches; sorted by key.
   [[nodiscard]] std::vector<store::HeldInstance> held() const;
   /// All locks that have to be renewed, those of running turns included.
   [[nodiscard]] std::vector<store::TurnRenewal> locks() const;
 
-  /// Locks that were kept for longer than `hold` without a turn; they are no longer held here, and
-  /// completions that waited come along.
-  struct Released {
-    std::vector<store::TurnRelease> releases{};
-    std::vector<LocalDone> done{};
-  };
-  Released release_idle(Duration hold);
+  /// Locks that were kept for longer than `hold` without a turn; they are no longer held here.
+  std::vector<store::TurnRelease> release_idle(Duration hold);
   /// The lock of this instance is another's.
-  std::vector<LocalDone> lost(InstanceKey key, LockToken token);
+  void lost(InstanceKey key, LockToken token);
   /// Forgets frames that were not used for `idle`.
   void evict_idle(Duration idle);
   /// When release_idle or evict_idle has something to do.
@@ -127,9 +118,21 @@ class InstanceCache {
 
  private:
   using Map = std::map<InstanceKey, CachedInstance>;
-  /// What is let go of. Frames are code of the user, whose destructors may do anything: made before the mutex
-  /// is locked, it is destroyed after it was unlocked.
+  /// What is let go of. Made before the mutex is locked, it goes to the outbox, and frames are destroyed,
+  /// after it was unlocked.
   struct LetGo {
+    explicit LetGo(Outbox& to) : outbox(to) {}
+    ~LetGo() { outbox.answer(std::move(done)); }
+    LetGo(const LetGo&) = delete;
+    LetGo& operator=(const LetGo&) = delete;
+
+    void take_done(std::vector<LocalDone>& from) {
+      done.insert(done.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+      from.clear();
+    }
+
+    Outbox& outbox;
+    std::vector<LocalDone> done{};
     std::vector<Abandoned> instances{};
     std::vector<std::unique_ptr<engine::Execution>> frames{};
   };
@@ -139,10 +142,10 @@ class InstanceCache {
   void touch(CachedInstance& instance) HOLDFAST_REQUIRES(mutex_);
   Abandoned extract(Map::iterator it) HOLDFAST_REQUIRES(mutex_);
   void evict_over_capacity(LetGo& let_go) HOLDFAST_REQUIRES(mutex_);
-  static std::vector<LocalDone> take_done(CachedInstance& instance);
 
   const std::size_t capacity_;
   const Clock& clock_;
+  Outbox& outbox_;
   mutable Mutex mutex_;
   Map instances_ HOLDFAST_GUARDED_BY(mutex_);
   std::list<InstanceKey> recent_ HOLDFAST_GUARDED_BY(mutex_);  // the least recently used first

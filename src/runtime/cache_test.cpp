@@ -9,6 +9,7 @@
 #include <future>
 #include <memory>
 #include <thread>
+#include <vector>
 
 namespace holdfast::runtime::cache_test {
 namespace {
@@ -55,26 +56,43 @@ class CacheTest : public ::testing::Test {
             .execution = ExecutionNumber{1}};
   }
   /// Takes the one that is ready, and gives it a frame that waits.
-  CachedInstance& run() {
-    CachedInstance& instance = *cache.take_ready(1).at(0).instance;
+  InstanceCache::Taken run() {
+    InstanceCache::Taken taken = cache.take_ready(1).at(0);
+    CachedInstance& instance = *taken.instance;
     instance.frame = std::make_unique<engine::Execution>(engine::Identity{.instance = "i"},
                                                          detail::make_orchestration(careless));
     engine::Message start{.id = MessageId{1},
                           .execution = ExecutionNumber{1},
                           .body = history::Started{.name = "careless", .version = "1"}};
     instance.frame->run({CalendarTime{}, {std::move(start)}});
-    return instance;
+    return taken;
+  }
+  void run_and_put_back(bool still_held) {
+    InstanceCache::Taken taken = run();
+    cache.put_back(taken, still_held);
+  }
+  static LocalDone done(std::uint64_t key, std::uint64_t event) {
+    return {.id = {InstanceKey{key}, ExecutionNumber{1}, EventId{event}}};
+  }
+  /// The events of the activities that the store has yet to hear of.
+  std::vector<EventId> left_over() {
+    std::vector<EventId> events;
+    for (const store::ActivityResult& answer : outbox.take_answers()) events.push_back(answer.id.event);
+    return events;
   }
 
   ManualClock clock;
-  InstanceCache cache{1, clock};
+  int pokes = 0;
+  Waker waker{[this](Step step) { pokes += step == Step::answers ? 1 : 0; }};
+  Outbox outbox{waker};
+  InstanceCache cache{1, clock, outbox};
 };
 
 // ---- frames are destroyed without the cache's mutex ---------------------------------------------
 
 TEST_F(CacheTest, AFrameThatWasNotUsedForLongIsDestroyedUnlocked) {
   cache.add(turn(1, 1));
-  cache.put_back(run(), false);
+  run_and_put_back(false);
   clock.advance(1h);
   cache.evict_idle(1min);
   EXPECT_EQ(destroyed, 1);
@@ -82,21 +100,21 @@ TEST_F(CacheTest, AFrameThatWasNotUsedForLongIsDestroyedUnlocked) {
 
 TEST_F(CacheTest, AFrameThatThereIsNoRoomForIsDestroyedUnlocked) {
   cache.add(turn(1, 1));
-  cache.put_back(run(), false);
+  run_and_put_back(false);
   cache.add(turn(2, 2));
   EXPECT_EQ(destroyed, 1);
 }
 
 TEST_F(CacheTest, AFrameWhoseLockIsLostIsDestroyedUnlocked) {
   cache.add(turn(1, 1));
-  cache.put_back(run(), true);
+  run_and_put_back(true);
   cache.lost(InstanceKey{1}, LockToken{0, 1});
   EXPECT_EQ(destroyed, 1);
 }
 
 TEST_F(CacheTest, AFrameThatAnotherWorkerOvertookIsDestroyedUnlocked) {
   cache.add(turn(1, 1));
-  cache.put_back(run(), false);
+  run_and_put_back(false);
   store::LockedTurn later = turn(1, 2);
   later.stamp = TurnStamp{0, 7};
   cache.add(std::move(later));
@@ -105,19 +123,62 @@ TEST_F(CacheTest, AFrameThatAnotherWorkerOvertookIsDestroyedUnlocked) {
 
 TEST_F(CacheTest, AFrameThatWasFetchedAnewWhileItRanIsDestroyedUnlocked) {
   cache.add(turn(1, 1));
-  CachedInstance& instance = run();
+  InstanceCache::Taken taken = run();
   store::LockedTurn later = turn(1, 2);
   later.stamp = TurnStamp{0, 7};
   cache.add(std::move(later));
-  cache.put_back(instance, true);
+  cache.put_back(taken, true);
   EXPECT_EQ(destroyed, 1);
 }
 
 TEST_F(CacheTest, TheFrameOfAnExecutionThatIsOverIsDestroyedUnlocked) {
   cache.add(turn(1, 1));
-  CachedInstance& instance = run();
-  cache.begin_execution(instance, "1");
+  cache.begin_execution(*run().instance, "1");
   EXPECT_EQ(destroyed, 1);
+}
+
+// ---- completions that no turn takes go to the store ---------------------------------------------
+
+TEST_F(CacheTest, ACompletionOfAnInstanceThatIsNotHereGoesToTheStore) {
+  EXPECT_FALSE(cache.add_done(done(1, 7)));
+  EXPECT_EQ(left_over(), std::vector{EventId{7}});
+  EXPECT_EQ(pokes, 1);
+}
+
+TEST_F(CacheTest, ACompletionGoesIntoTheNextTurn) {
+  cache.add(turn(1, 1));
+  EXPECT_TRUE(cache.add_done(done(1, 7)));
+  EXPECT_EQ(cache.take_ready(1).at(0).done.size(), 1U);
+  EXPECT_EQ(left_over(), std::vector<EventId>());
+  EXPECT_EQ(pokes, 0);
+}
+
+TEST_F(CacheTest, WhatATurnHadAndWhatCameMeanwhileGoesToTheStoreWithAnInstanceThatIsDropped) {
+  cache.add(turn(1, 1));
+  cache.add_done(done(1, 7));
+  InstanceCache::Taken taken = run();
+  cache.add_done(done(1, 8));
+  cache.drop(taken);
+  EXPECT_EQ(left_over(), (std::vector{EventId{7}, EventId{8}}));
+  EXPECT_EQ(destroyed, 1);
+}
+
+TEST_F(CacheTest, WhatCameMeanwhileGoesToTheStoreWithALockThatWasNotKept) {
+  cache.add(turn(1, 1));
+  InstanceCache::Taken taken = run();
+  cache.add_done(done(1, 8));
+  cache.put_back(taken, false);
+  EXPECT_EQ(left_over(), std::vector{EventId{8}});
+}
+
+TEST_F(CacheTest, WhatCameMeanwhileGoesToTheStoreWithALockThatIsLost) {
+  cache.add(turn(1, 1));
+  InstanceCache::Taken taken = run();
+  cache.add_done(done(1, 8));
+  cache.lost(InstanceKey{1}, LockToken{0, 1});
+  EXPECT_EQ(left_over(), std::vector{EventId{8}});
+  EXPECT_FALSE(cache.add_done(done(1, 9)));
+  EXPECT_EQ(left_over(), std::vector{EventId{9}});
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ class DeskTest : public ::testing::Test {
   }
   std::vector<EventId> acknowledged() {
     std::vector<EventId> events;
-    for (const store::CancelAcknowledgement& one : desk.take_acknowledgements())
+    for (const store::CancelAcknowledgement& one : outbox.take_acknowledgements())
       events.push_back(one.id.event);
     return events;
   }
@@ -55,9 +55,10 @@ class DeskTest : public ::testing::Test {
   Waker waker{[](Step) {}};
   Standing standing{waker, settings.options.worker_stale_after};
   Chance chance{random};
-  InstanceCache cache{10, clock};
+  Outbox outbox{waker};
+  InstanceCache cache{10, clock, outbox};
   SessionDesk sessions{settings, standing, waker, executor};
-  ActivityDesk desk{settings, standing, waker, chance, cache, sessions, executor};
+  ActivityDesk desk{settings, standing, waker, chance, cache, sessions, outbox, executor};
 };
 
 TEST_F(DeskTest, WhatWasTakenAwayBeforeItCameHereIsNotBegun) {

@@ -20,7 +20,7 @@ Progress KeepStep::step() {
   if (refresh_wanted_.exchange(false) || now >= refresh_due_) refresh();  // before sessions: it may drain
   const BootTime sessions_due = keep_sessions();
   acknowledge();
-  give_back_doubtful();
+  release_turns();
   release_idle(settings_.options.hold_instances);
   cache_.evict_idle(settings_.options.cache_idle);
   if (sweep_wanted_.exchange(false) || now >= sweep_due_) sweep();
@@ -42,7 +42,7 @@ bool KeepStep::failed(std::string_view what, const StoreError& error) {
 // Renewals are due a third of the lease after something was locked.
 void KeepStep::renew() {
   const BootTime now = settings_.now();
-  if (!desk_.any_locks()) {
+  if (desk_.in_hand() == 0) {
     activities_due_ = BootTime::max();
   } else if (activities_due_ == BootTime::max()) {
     activities_due_ = after(now, settings_.options.activity_lease / 3);
@@ -75,7 +75,7 @@ void KeepStep::renew_activities(BootTime asked) {
     }
     const StoreError& error = answers[i].error();
     if (failed("renew activities", error)) {
-      desk_.give_back_progress({&renewals[i], 1});
+      desk_.give_back_progress(renewals[i]);
       activities_due_ = retry_due_;
     } else if (error.kind == StoreError::Kind::gone || error.kind == StoreError::Kind::lost) {
       const bool gone = error.kind == StoreError::Kind::gone;
@@ -125,26 +125,25 @@ void KeepStep::renew_turns() {
     if (failed("renew turns", answers[i].error())) {
       turns_due_ = retry_due_;
     } else {
-      desk_.tell_store(cache_.lost(renewals[i].key, renewals[i].token));
+      cache_.lost(renewals[i].key, renewals[i].token);
     }
   }
 }
 
 void KeepStep::release_idle(Duration hold) {
-  InstanceCache::Released released = cache_.release_idle(hold);
-  desk_.tell_store(std::move(released.done));
-  if (released.releases.empty()) return;
-  const auto answers = settings_.store->release_turns(released.releases);
+  const std::vector<store::TurnRelease> releases = cache_.release_idle(hold);
+  if (releases.empty()) return;
+  const auto answers = settings_.store->release_turns(releases);
   for (std::size_t i = 0; i < answers.size(); ++i) {
-    if (!answers[i] && failed("release turns", answers[i].error())) turns_.add_doubtful(released.releases[i]);
+    if (!answers[i] && failed("release turns", answers[i].error())) outbox_.release_again(releases[i]);
   }
 }
 
 KeepStep::Kept KeepStep::release_all() {
-  give_back_doubtful();
+  release_turns();
   release_idle(Duration::zero());
   const std::size_t sessions = sessions_.release_all();
-  return {.instances = turns_.take_doubtful().size(), .sessions = sessions};
+  return {.instances = outbox_.take_releases().size(), .sessions = sessions};
 }
 
 BootTime KeepStep::keep_sessions() {
@@ -156,16 +155,16 @@ BootTime KeepStep::keep_sessions() {
   return done.next_due;
 }
 
-void KeepStep::give_back_doubtful() {
-  const std::vector<store::TurnRelease> doubtful = turns_.take_doubtful();
-  if (doubtful.empty()) return;
-  const auto answers = settings_.store->release_turns(doubtful);
-  for (std::size_t i = 0; i < doubtful.size(); ++i) {
+void KeepStep::release_turns() {
+  const std::vector<store::TurnRelease> releases = outbox_.take_releases();
+  if (releases.empty()) return;
+  const auto answers = settings_.store->release_turns(releases);
+  for (std::size_t i = 0; i < releases.size(); ++i) {
     if (answers[i]) {
       turns_.want();
       waker_.poke(Step::turns);
     } else if (failed("release turns", answers[i].error())) {
-      turns_.add_doubtful(doubtful[i]);
+      outbox_.release_again(releases[i]);
     }
   }
 }
@@ -195,7 +194,7 @@ void KeepStep::look_for_cancels() {
 }
 
 void KeepStep::acknowledge() {
-  const std::vector<store::CancelAcknowledgement> list = desk_.take_acknowledgements();
+  const std::vector<store::CancelAcknowledgement> list = outbox_.take_acknowledgements();
   if (list.empty()) return;
   // For people who look, and for sessions that have a limit: when it is lost, the record goes with its lease.
   if (const auto answer = settings_.store->acknowledge_cancels(list); !answer)

@@ -5,6 +5,7 @@
 #include "runtime/activities.hpp"
 #include "runtime/cache.hpp"
 #include "runtime/desk.hpp"
+#include "runtime/outbox.hpp"
 #include "runtime/session_keeper.hpp"
 #include "runtime/settings.hpp"
 #include "runtime/standing.hpp"
@@ -22,12 +23,13 @@ namespace holdfast::runtime {
 class KeepStep {
  public:
   KeepStep(const Settings& settings, Standing& standing, Waker& waker, InstanceCache& cache,
-           ActivityDesk& desk, SessionDesk& sessions, TurnStep& turns, FetchStep& fetch)
+           ActivityDesk& desk, SessionDesk& sessions, Outbox& outbox, TurnStep& turns, FetchStep& fetch)
       : settings_(settings),
         standing_(standing),
         waker_(waker),
         cache_(cache),
         desk_(desk),
+        outbox_(outbox),
         turns_(turns),
         fetch_(fetch),
         sessions_(settings, standing, sessions),
@@ -56,7 +58,7 @@ class KeepStep {
   [[nodiscard]] CancelReason why_gone(const store::ActivityRenewal& renewal, CancelReason said);
   void renew_turns();
   void release_idle(Duration hold);
-  void give_back_doubtful();
+  void release_turns();
   void wake_parked();
   void look_for_cancels();
   void acknowledge();
@@ -69,6 +71,7 @@ class KeepStep {
   Waker& waker_;
   InstanceCache& cache_;
   ActivityDesk& desk_;
+  Outbox& outbox_;
   TurnStep& turns_;
   FetchStep& fetch_;
   SessionKeeper sessions_;

@@ -26,13 +26,14 @@ Node::Node(std::shared_ptr<Store> store, RuntimeOptions options, Registry regist
       chance_(random),
       settings_(std::move(store), std::move(options), std::move(registry), random),
       standing_(waker_, settings_.options.worker_stale_after),
-      cache_(settings_.options.cached_instances, settings_.store->clock()),
+      outbox_(waker_),
+      cache_(settings_.options.cached_instances, settings_.store->clock(), outbox_),
       sessions_(settings_, standing_, waker_, executor),
-      desk_(settings_, standing_, waker_, chance_, cache_, sessions_, executor),
-      turns_(settings_, standing_, waker_, chance_, cache_, desk_, sessions_),
+      desk_(settings_, standing_, waker_, chance_, cache_, sessions_, outbox_, executor),
+      turns_(settings_, standing_, waker_, chance_, cache_, desk_, sessions_, outbox_),
       fetch_(settings_, standing_, waker_, chance_, desk_, sessions_),
-      answers_(settings_, desk_),
-      keep_(settings_, standing_, waker_, cache_, desk_, sessions_, turns_, fetch_),
+      answers_(settings_, desk_, outbox_),
+      keep_(settings_, standing_, waker_, cache_, desk_, sessions_, outbox_, turns_, fetch_),
       limits_(waker_, desk_, turns_) {}
 
 StoreResult<void> Node::join() {

@@ -8,6 +8,7 @@
 #include "runtime/executor.hpp"
 #include "runtime/keep.hpp"
 #include "runtime/limits.hpp"
+#include "runtime/outbox.hpp"
 #include "runtime/registry.hpp"
 #include "runtime/session_desk.hpp"
 #include "runtime/settings.hpp"
@@ -107,6 +108,7 @@ class Node {
   Chance chance_;
   Settings settings_;
   Standing standing_;
+  Outbox outbox_;
   InstanceCache cache_;
   SessionDesk sessions_;
   ActivityDesk desk_;

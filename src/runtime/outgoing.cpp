@@ -2,6 +2,7 @@
 
 #include "base/moments.hpp"
 #include "client/bodies.hpp"
+#include "runtime/settings.hpp"
 #include "runtime/unborn.hpp"
 
 #include <holdfast/codec.hpp>
@@ -167,7 +168,7 @@ class Builder {
 
   // A policy under which a running activity could lose its session fails what came with it.
   bool refuse(EventId id, std::string_view what, const std::string& name, const store::SessionUse& session) {
-    const auto problem = around_.problem_of ? around_.problem_of(session.policy) : std::nullopt;
+    const auto problem = problem_of(session.policy, around_.activity_lease);
     if (!problem) return false;
     Failure failure{.category = Category::limit,
                     .type = "session_policy",
@@ -197,7 +198,7 @@ class Builder {
     finish_as(store::InstanceStatus::completed, {std::nullopt, std::move(end.output)});
   }
   void finish(history::ExecutionFailed& end) {
-    if (!begins_anew(end.failure)) finish_as(store::InstanceStatus::failed, end.failure);
+    if (!begins_anew()) finish_as(store::InstanceStatus::failed, end.failure);
   }
   void finish(history::ExecutionCancelled& end) { finish_as(store::InstanceStatus::cancelled, end.failure); }
   void finish(const history::ExecutionTerminated& end) {
@@ -212,14 +213,9 @@ class Builder {
   }
 
   // A child that is to be tried again: its next attempt is its next execution.
-  bool begins_anew(const Failure& failure) {
-    const history::Retrying* const retrying = instance_.frame ? instance_.frame->retrying() : nullptr;
-    if (retrying == nullptr) return false;
-    Duration left = retrying->policy.total_deadline.value_or(never);
-    if (left != never) left -= std::min(left, around_.now - retrying->first_start);
-    const std::optional<Duration> delay = around_.back_off(*retrying, failure, left);
-    if (!delay) return false;
-    bodies::Start start{.started = instance_.frame->next_attempt(after(around_.now, *delay))};
+  bool begins_anew() {
+    if (!around_.retry_in) return false;
+    bodies::Start start{.started = instance_.frame->next_attempt(after(around_.now, *around_.retry_in))};
     commit_.end = store::NextExecution{start.started.version, bodies::to_bytes(start)};
     return true;
   }
@@ -302,9 +298,13 @@ void add_outcome(store::TurnCommit& commit, const CachedInstance& instance, engi
   for (const engine::Cancel& cancel : outcome.cancels) builder.add(cancel);
   builder.take_out_unborn();
   if (outcome.end) builder.add(*std::move(outcome.end));
-  const bool goes_on = std::holds_alternative<std::monostate>(commit.end);
-  for (store::NewActivity& activity : commit.activities)
-    activity.hand_off = goes_on && around.hand_off(activity);
+}
+
+std::optional<Duration> time_to_retry(const CachedInstance& instance, CalendarTime now) {
+  const history::Retrying* const retrying = instance.frame ? instance.frame->retrying() : nullptr;
+  if (retrying == nullptr) return std::nullopt;
+  const Duration total = retrying->policy.total_deadline.value_or(never);
+  return total == never ? never : total - std::min(total, now - retrying->first_start);
 }
 
 void add_start_answers(store::TurnCommit& commit, const CachedInstance& instance, const Incoming& incoming) {

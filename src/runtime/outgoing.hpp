@@ -9,7 +9,6 @@
 #include <holdfast/store/turns.hpp>
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -17,20 +16,19 @@ namespace holdfast::runtime {
 
 /// What a commit needs to know besides the outcome.
 struct Surroundings {
-  std::function<bool(const store::NewActivity&)> hand_off{};  ///< whether this worker would run it at once
-  CalendarTime now{};                                         ///< of the turn
-  /// When a child that failed begins anew, if it does.
-  std::function<std::optional<Duration>(const history::Retrying&, const Failure&, Duration total_left)>
-      back_off{};
-  /// What is wrong with the policy of a session, in words, if anything is.
-  std::function<std::optional<std::string>(const store::SessionPolicy&)> problem_of{};
+  CalendarTime now{};                       ///< of the turn
+  std::optional<Duration> retry_in{};       ///< a child that failed begins anew after this
+  Duration activity_lease{};                ///< of this worker; see problem_of()
   const history::Parent* parent = nullptr;  ///< who waits for its end, where no frame knows it
 };
 
-/// Adds everything that the engine's outcome asks for. The frame of `instance` is the one that made it, or
-/// there is none and the outcome has no actions.
+/// Adds everything that the engine's outcome asks for; of its activities none is handed off yet. The frame of
+/// `instance` is the one that made it, or there is none and the outcome has no actions.
 void add_outcome(store::TurnCommit& commit, const CachedInstance& instance, engine::Outcome&& outcome,
                  const Surroundings& around);
+
+/// What is left of the total deadline of a child that failed, if it may begin anew.
+std::optional<Duration> time_to_retry(const CachedInstance& instance, CalendarTime now);
 
 /// Adds the answers that a turn owes to those who wanted to start something under this id.
 void add_start_answers(store::TurnCommit& commit, const CachedInstance& instance, const Incoming& incoming);

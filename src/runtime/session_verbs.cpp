@@ -43,7 +43,7 @@ SessionOutcome to_outcome(store::Acquired::Kind kind) {
 SessionAcquired Node::acquire_session(const detail::SessionSettings& settings) {
   store::SessionPolicy policy = policy_of(settings);
   policy.on_record = true;
-  if (const auto problem = problem_of(policy, settings_.options))
+  if (const auto problem = problem_of(policy, settings_.options.activity_lease))
     throw std::invalid_argument("holdfast: session '" + settings.id + "': " + *problem);
   const InProgress in_progress(bringing_work_);
   const SessionDesk::Wish wish(sessions_, settings.id);

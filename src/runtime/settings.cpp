@@ -114,11 +114,11 @@ void check_options(const RuntimeOptions& options) {
   }
 }
 
-std::optional<std::string> problem_of(const store::SessionPolicy& policy, const RuntimeOptions& options) {
-  if (!policy.idle_timeout || *policy.idle_timeout > options.activity_lease / 3) return std::nullopt;
+std::optional<std::string> problem_of(const store::SessionPolicy& policy, Duration activity_lease) {
+  if (!policy.idle_timeout || *policy.idle_timeout > activity_lease / 3) return std::nullopt;
   return "its idle timeout (" + in_ms(*policy.idle_timeout) +
          ") must be above the renewal interval of activities, a third of activity_lease (" +
-         in_ms(options.activity_lease / 3) + "): otherwise a running activity could lose its session";
+         in_ms(activity_lease / 3) + "): otherwise a running activity could lose its session";
 }
 
 namespace {

@@ -56,8 +56,8 @@ struct Settings {
 /// Throws std::invalid_argument when options don't go together, naming both values.
 void check_options(const RuntimeOptions& options);
 
-/// Why a session with this policy could be lost by a worker with these options while an activity runs in it,
-/// naming both values; nothing when it could not.
-std::optional<std::string> problem_of(const store::SessionPolicy& policy, const RuntimeOptions& options);
+/// Why a session with this policy could be lost by a worker with this lease of activities while an activity
+/// runs in it, naming both values; nothing when it could not.
+std::optional<std::string> problem_of(const store::SessionPolicy& policy, Duration activity_lease);
 
 }  // namespace holdfast::runtime

@@ -161,7 +161,7 @@ void TurnStep::keep_one_suspect(std::vector<store::LockedTurn>& turns) {
   if (others.empty()) return;
   const auto answers = settings_.store->release_turns(others);
   for (std::size_t i = 0; i < others.size(); ++i) {
-    if (!answers[i] && may_pass(answers[i].error())) add_doubtful(others[i]);
+    if (!answers[i] && may_pass(answers[i].error())) outbox_.release_again(others[i]);
   }
 }
 
@@ -246,13 +246,12 @@ void TurnStep::give_up(TurnBatch& batch) {
         {{"stuck", stuck}, {"max_abandoned", settings_.options.max_abandoned}});
   }
   clear_suspect(instance.key);
-  give_back({.key = instance.key,
-             .token = instance.token,
-             .delay = batch.current.requested ? kParkedPause : Duration::zero(),
-             .seen = batch.current.taken.seen,
-             .park = "a turn took longer than turn_time_limit"});
-  desk_.tell_store(std::move(batch.current.taken.done));
-  desk_.tell_store(cache_.abandon(instance, batch.abandoned));
+  outbox_.release({.key = instance.key,
+                   .token = instance.token,
+                   .delay = batch.current.requested ? kParkedPause : Duration::zero(),
+                   .seen = batch.current.taken.seen,
+                   .park = "a turn took longer than turn_time_limit"});
+  cache_.abandon(batch.current.taken, batch.abandoned);
   want();
   waker_.poke(Step::turns);
 }
@@ -309,25 +308,11 @@ bool TurnStep::prepare(TurnBatch& batch, store::TurnCommit& commit) {
     if (const auto* failed = std::get_if<history::ExecutionFailed>(&*outcome.end))
       turn.failure = failed->failure;
   }
+  const CalendarTime now = turn_time();
   const Surroundings around{
-      .hand_off =
-          [&](const store::NewActivity& activity) {
-            // Of a session the queue may be the session's own: the store knows.
-            const bool takes_it = settings_.abilities.handlers.contains(activity.name) &&
-                                  (activity.session ? sessions_.holds(activity.session->id)
-                                                    : settings_.abilities.queues.serve(activity.queue)) &&
-                                  desk_.reserve_for_hand_off();
-            turn.hand_offs += takes_it ? 1 : 0;
-            return takes_it;
-          },
-      .now = turn_time(),
-      .back_off =
-          [this](const history::Retrying& child, const Failure& failure, Duration left) {
-            return chance_.retry_delay(child.policy, settings_.options.retry, failure, child.attempt, left);
-          },
-      .problem_of =
-          [this](const store::SessionPolicy& policy) { return problem_of(policy, settings_.options); }};
+      .now = now, .retry_in = retry_in(turn, now), .activity_lease = settings_.options.activity_lease};
   add_outcome(commit, instance, std::move(outcome), around);
+  hand_off(turn, commit);
   add_start_answers(commit, instance, turn.incoming);
   commit.consumed.insert(commit.consumed.end(), turn.incoming.used_up.begin(), turn.incoming.used_up.end());
   commit.set_aside.insert(commit.set_aside.end(), turn.incoming.set_aside.begin(),
@@ -343,6 +328,31 @@ bool TurnStep::prepare(TurnBatch& batch, store::TurnCommit& commit) {
   return true;
 }
 
+// When a child that failed begins anew, if it does.
+std::optional<Duration> TurnStep::retry_in(const PreparedTurn& turn, CalendarTime now) {
+  const CachedInstance& instance = *turn.taken.instance;
+  const std::optional<Duration> left = turn.failure ? time_to_retry(instance, now) : std::nullopt;
+  if (!left) return std::nullopt;
+  const history::Retrying& child = *instance.frame->retrying();
+  return chance_.retry_delay(child.policy, settings_.options.retry, *turn.failure, child.attempt, *left);
+}
+
+// Activities that this worker runs at once, as far as there are slots for them.
+void TurnStep::hand_off(PreparedTurn& turn, store::TurnCommit& commit) {
+  if (!std::holds_alternative<std::monostate>(commit.end)) return;
+  std::vector<store::NewActivity*> ours;
+  for (store::NewActivity& activity : commit.activities) {
+    // Of a session the queue may be the session's own: the store knows.
+    const bool takes_it = settings_.abilities.handlers.contains(activity.name) &&
+                          (activity.session ? sessions_.holds(activity.session->id)
+                                            : settings_.abilities.queues.serve(activity.queue));
+    if (takes_it) ours.push_back(&activity);
+  }
+  if (ours.empty()) return;
+  turn.hand_offs = desk_.reserve_for_hand_off(ours.size());
+  for (std::size_t i = 0; i < turn.hand_offs; ++i) ours[i]->hand_off = true;
+}
+
 // An activity may end here after a turn has dropped it, or with that turn still on its way to the store. Its
 // row is gone, and a commit that names it would be refused as a whole. True when nothing else had come: the
 // frame is as it was, and its lock is kept until it has been idle for long enough.
@@ -356,7 +366,7 @@ bool TurnStep::drop_unwanted(PreparedTurn& turn) {
   turn.taken.running_here -= static_cast<int>(unwanted.size());
   const bool committed_before = instance.delivery == 0;
   if (!committed_before || !done.empty() || !turn.taken.messages.empty()) return false;
-  desk_.tell_store(cache_.put_back(instance, true));
+  cache_.put_back(turn.taken, true);
   waker_.keep_by(after(settings_.now(), settings_.options.hold_instances));
   return true;
 }
@@ -564,11 +574,11 @@ void TurnStep::settle(PreparedTurn& turn, store::TurnCommit& commit, StoreResult
   if (commit.version) instance.code.version = *commit.version;
   if (commit.waits) instance.waits = std::move(*commit.waits);
   begin_handed_off(turn, commit, *answer, asked);
-  desk_.settle(turn.taken.done);
+  desk_.settle(std::exchange(turn.taken.done, {}));
   if (answer->ready) want();
 
   const bool ended = std::holds_alternative<store::InstanceEnd>(commit.end) || has_ended(instance.status);
-  if (ended) return desk_.tell_store(cache_.drop(instance));
+  if (ended) return cache_.drop(turn.taken);
   if (const auto* next = std::get_if<store::NextExecution>(&commit.end)) {
     cache_.begin_execution(instance, next->version);
     want();
@@ -578,7 +588,7 @@ void TurnStep::settle(PreparedTurn& turn, store::TurnCommit& commit, StoreResult
     instance.given = {};
     want();
   }
-  desk_.tell_store(cache_.put_back(instance, commit.keep_lock));
+  cache_.put_back(turn.taken, commit.keep_lock);
   if (commit.keep_lock) waker_.keep_by(after(settings_.now(), settings_.options.hold_instances));
 }
 
@@ -656,10 +666,8 @@ void TurnStep::give_up(PreparedTurn& turn, const StoreError& error) {
     say_parked(instance, error.message);
     release.park = error.message;
   }
-  add_doubtful(std::move(release));
-  waker_.poke(Step::keep);
-  desk_.tell_store(std::move(turn.taken.done));
-  desk_.tell_store(cache_.drop(instance));
+  outbox_.release(std::move(release));
+  cache_.drop(turn.taken);
   if (!locked) want();
 }
 
@@ -680,25 +688,8 @@ void TurnStep::say_parked(const CachedInstance& instance, std::string_view why) 
 void TurnStep::release(PreparedTurn& turn, store::TurnRelease release) {
   clear_suspect(release.key);
   release.seen = turn.taken.seen;
-  give_back(std::move(release));
-  desk_.tell_store(std::move(turn.taken.done));
-  desk_.tell_store(cache_.drop(*turn.taken.instance));
-}
-
-// The keep step tells the store: who gives up a turn must not wait for it.
-void TurnStep::give_back(store::TurnRelease release) {
-  add_doubtful(std::move(release));
-  waker_.poke(Step::keep);
-}
-
-void TurnStep::add_doubtful(store::TurnRelease release) {
-  const MutexLock lock(doubtful_mutex_);
-  doubtful_.push_back(std::move(release));
-}
-
-std::vector<store::TurnRelease> TurnStep::take_doubtful() {
-  const MutexLock lock(doubtful_mutex_);
-  return std::exchange(doubtful_, {});
+  outbox_.release(std::move(release));  // by the keep step: who gives up a turn must not wait for it
+  cache_.drop(turn.taken);
 }
 
 }  // namespace holdfast::runtime

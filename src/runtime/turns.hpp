@@ -8,6 +8,7 @@
 #include "runtime/desk.hpp"
 #include "runtime/incoming.hpp"
 #include "runtime/locked_out.hpp"
+#include "runtime/outbox.hpp"
 #include "runtime/settings.hpp"
 #include "runtime/standing.hpp"
 #include "runtime/store_trouble.hpp"
@@ -29,7 +30,7 @@ namespace holdfast::runtime {
 class TurnStep {
  public:
   TurnStep(const Settings& settings, Standing& standing, Waker& waker, Chance& chance, InstanceCache& cache,
-           ActivityDesk& desk, SessionDesk& sessions)
+           ActivityDesk& desk, SessionDesk& sessions, Outbox& outbox)
       : settings_(settings),
         standing_(standing),
         waker_(waker),
@@ -37,14 +38,12 @@ class TurnStep {
         cache_(cache),
         desk_(desk),
         sessions_(sessions),
+        outbox_(outbox),
         trouble_(settings) {}
 
   Progress step();
   /// The store may have more.
   void want() noexcept { wanted_ = true; }
-  /// Locks of turns whose outcome is in doubt: to be given back as soon as the store answers.
-  std::vector<store::TurnRelease> take_doubtful();
-  void add_doubtful(store::TurnRelease release);
   /// Gives up turns that have taken too long: their instances are parked, and what else their threads had in
   /// hand goes to others. Returns those threads.
   std::vector<std::thread::id> give_up_overdue();
@@ -68,6 +67,8 @@ class TurnStep {
   auto watched(TurnBatch& batch, Code code);
   void give_up(TurnBatch& batch);
   bool prepare(TurnBatch& batch, store::TurnCommit& commit);
+  [[nodiscard]] std::optional<Duration> retry_in(const PreparedTurn& turn, CalendarTime now);
+  void hand_off(PreparedTurn& turn, store::TurnCommit& commit);
   bool drop_unwanted(PreparedTurn& turn);
   bool rebuild(TurnBatch& batch, FirstTurn& first);
   template <class Read>
@@ -94,7 +95,6 @@ class TurnStep {
   void give_up(PreparedTurn& turn, const StoreError& error);
   void park(PreparedTurn& turn, const std::string& why);
   void release(PreparedTurn& turn, store::TurnRelease release);
-  void give_back(store::TurnRelease release);
   [[nodiscard]] CalendarTime turn_time() const;
 
   const Settings& settings_;
@@ -104,6 +104,7 @@ class TurnStep {
   InstanceCache& cache_;
   ActivityDesk& desk_;
   SessionDesk& sessions_;
+  Outbox& outbox_;
   StoreTrouble trouble_;
   LockedOut locked_out_;
   std::atomic<bool> wanted_{true};
@@ -117,8 +118,6 @@ class TurnStep {
   // The store's calendar at the last fetch, and when that was: local turns go on from there.
   std::atomic<CalendarTime> calendar_{CalendarTime{}};
   std::atomic<BootTime> calendar_read_{BootTime{}};
-  Mutex doubtful_mutex_;
-  std::vector<store::TurnRelease> doubtful_ HOLDFAST_GUARDED_BY(doubtful_mutex_);
 };
 
 }  // namespace holdfast::runtime
