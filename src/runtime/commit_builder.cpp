@@ -1,0 +1,271 @@
+#include "runtime/commit_builder.hpp"
+
+#include "runtime/outgoing.hpp"
+#include "runtime/take_out.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace holdfast::runtime {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// What the store could not be read for is tried again after this.
+constexpr Duration kUnreadPause = 100ms;
+
+template <class T>
+void append(std::vector<T>& list, const std::vector<T>& more) {
+  list.insert(list.end(), more.begin(), more.end());
+}
+
+void add_completed(store::TurnCommit& commit, const std::vector<LocalDone>& done) {
+  for (const LocalDone& one : done)
+    commit.completed.push_back({one.id.event, one.token, one.save, one.abort_session});
+}
+
+}  // namespace
+
+bool CommitBuilder::build(TurnBatch& batch, store::TurnCommit& commit) {
+  PreparedTurn& turn = batch.current;
+  CachedInstance& instance = *turn.taken.instance;
+  begin(turn, commit);
+  if (has_ended(instance.status)) {
+    answer_after_end(turn, commit);
+    return true;
+  }
+  if (instance.delivery > settings_.options.poison_after) return end_as_poison(turn, commit);
+  if (instance.status == store::InstanceStatus::parked && asks_to_terminate(turn.taken.messages)) {
+    // Its code could not go on before; it is not needed to end it.
+    if (end_without_code(turn, commit, std::nullopt)) return true;
+    if (turn.taken.instance != nullptr)
+      settling_.park(turn, "it can't be terminated: its history can't be read");
+    return false;
+  }
+  FirstTurn first;
+  bool ended = false;
+  if (!instance.frame && !make_frame(batch, first, commit, ended)) return ended;
+  if (drop_unwanted(turn)) return false;
+  return run_code(batch, first, commit);
+}
+
+void CommitBuilder::begin(PreparedTurn& turn, store::TurnCommit& commit) {
+  const CachedInstance& instance = *turn.taken.instance;
+  commit.key = instance.key;
+  commit.token = instance.token;
+  commit.expected = instance.stamp;
+  commit.stamp = chance_.token<TurnStamp>();
+  commit.activity_token = chance_.token<LockToken>();
+  commit.execution = instance.execution;
+  commit.seen = turn.taken.seen;
+  turn.requested = std::ranges::any_of(turn.taken.messages, [](const store::Message& message) {
+    return message.kind == store::MessageKind::control;
+  });
+}
+
+// False when there is none. Then the turn is settled, unless its instance has `ended` with this commit.
+bool CommitBuilder::make_frame(TurnBatch& batch, FirstTurn& first, store::TurnCommit& commit, bool& ended) {
+  PreparedTurn& turn = batch.current;
+  const CachedInstance& instance = *turn.taken.instance;
+  try {
+    if (rebuilder_.rebuild(batch, first)) return true;
+    // It has said why; what the instance got is still in the store.
+    settling_.release(turn, {.key = instance.key, .token = instance.token, .delay = kUnreadPause});
+  } catch (const Error& e) {
+    // Its code can't go on, but it can be ended.
+    ended = turn.requested && end_without_code(turn, commit, std::nullopt);
+    if (!ended && turn.taken.instance != nullptr) settling_.park(turn, e.failure().message);
+  }
+  return false;
+}
+
+bool CommitBuilder::run_code(TurnBatch& batch, const FirstTurn& first, store::TurnCommit& commit) {
+  PreparedTurn& turn = batch.current;
+  CachedInstance& instance = *turn.taken.instance;
+  turn.incoming = read_messages(instance, first, std::move(turn.taken.messages));
+  add_local(turn.incoming, instance, turn.taken.done);
+  if (first.fresh && !turn.incoming.start) return answer_before_start(turn, commit);
+  if (first.fresh && turn.incoming.terminate) {
+    instance.frame.reset();  // none of its code has run, and none shall
+    end_with(turn, commit, engine::LastTurn(std::to_string(settings_.options.build)), first,
+             history::ExecutionTerminated{*turn.incoming.terminate});
+    return true;
+  }
+  engine::Outcome outcome = runner_.run(batch, fetch_.calendar_now());
+  if (outcome.end) {
+    if (const auto* failed = std::get_if<history::ExecutionFailed>(&*outcome.end))
+      turn.failure = failed->failure;
+  }
+  const CalendarTime now = fetch_.calendar_now();
+  add_outcome(
+      commit, instance, std::move(outcome),
+      {.now = now, .retry_in = retry_in(turn, now), .activity_lease = settings_.options.activity_lease});
+  hand_off(turn, commit);
+  add_turn(turn, first, commit);
+  return true;
+}
+
+// What the commit of a turn says besides its outcome.
+void CommitBuilder::add_turn(PreparedTurn& turn, const FirstTurn& first, store::TurnCommit& commit) {
+  const CachedInstance& instance = *turn.taken.instance;
+  add_start_answers(commit, instance, turn.incoming);
+  append(commit.consumed, turn.incoming.used_up);
+  append(commit.set_aside, turn.incoming.set_aside);
+  add_completed(commit, turn.taken.done);
+  if (first.fresh) commit.version = first.version;
+  if (instance.build != settings_.options.build) commit.build = settings_.options.build;
+  // A frame that begins anew has to be given all that is unread, so its instance is fetched anew, too.
+  const bool goes_on = !turn.forget && std::holds_alternative<std::monostate>(commit.end);
+  commit.keep_lock =
+      standing_.accepts() && goes_on &&
+      (turn.hand_offs > 0 || turn.taken.running_here > static_cast<int>(turn.taken.done.size()));
+}
+
+// When a child that failed begins anew, if it does.
+std::optional<Duration> CommitBuilder::retry_in(const PreparedTurn& turn, CalendarTime now) {
+  const CachedInstance& instance = *turn.taken.instance;
+  const std::optional<Duration> left = turn.failure ? time_to_retry(instance, now) : std::nullopt;
+  if (!left) return std::nullopt;
+  const history::Retrying& child = *instance.frame->retrying();
+  return chance_.retry_delay(child.policy, settings_.options.retry, *turn.failure, child.attempt, *left);
+}
+
+// Activities that this worker runs at once, as far as there are slots for them.
+void CommitBuilder::hand_off(PreparedTurn& turn, store::TurnCommit& commit) {
+  if (!std::holds_alternative<std::monostate>(commit.end)) return;
+  std::vector<store::NewActivity*> ours;
+  for (store::NewActivity& activity : commit.activities) {
+    // Of a session the queue may be the session's own: the store knows.
+    const bool takes_it = settings_.abilities.handlers.contains(activity.name) &&
+                          (activity.session ? sessions_.holds(activity.session->id)
+                                            : settings_.abilities.queues.serve(activity.queue));
+    if (takes_it) ours.push_back(&activity);
+  }
+  if (ours.empty()) return;
+  turn.hand_offs = desk_.reserve_for_hand_off(ours.size());
+  for (std::size_t i = 0; i < turn.hand_offs; ++i) ours[i]->hand_off = true;
+}
+
+// An activity may end here after a turn has dropped it, or with that turn still on its way to the store. Its
+// row is gone, and a commit that names it would be refused as a whole. True when nothing else had come:
+// there is nothing to commit.
+bool CommitBuilder::drop_unwanted(PreparedTurn& turn) {
+  CachedInstance& instance = *turn.taken.instance;
+  std::vector<LocalDone>& done = turn.taken.done;
+  const std::vector<LocalDone> unwanted =
+      take_out(done, [&](const LocalDone& one) { return !instance.frame->awaits(one.id.event); });
+  if (unwanted.empty()) return false;
+  desk_.drop(unwanted);
+  turn.taken.running_here -= static_cast<int>(unwanted.size());
+  const bool committed_before = instance.delivery == 0;
+  if (!committed_before || !done.empty() || !turn.taken.messages.empty()) return false;
+  settling_.keep(turn);
+  return true;
+}
+
+bool CommitBuilder::end_as_poison(PreparedTurn& turn, store::TurnCommit& commit) {
+  CachedInstance& instance = *turn.taken.instance;
+  Failure failure{.category = Category::poison,
+                  .type = "poison",
+                  .message = "its turn was handed out " + std::to_string(instance.delivery - 1) +
+                             " times, and each worker was lost before it committed it",
+                  .retryable = false};
+  settings_.counters.poisoned.add();
+  log(*settings_.logger, LogLevel::error, "an instance crashes every worker that runs it, and is ended",
+      {{"instance", instance.id}, {"orchestration", instance.code.name}, {"failure", failure.message}});
+  if (end_without_code(turn, commit, engine::End(history::ExecutionFailed{std::move(failure)}))) return true;
+  if (turn.taken.instance != nullptr)
+    settling_.park(turn,
+                   "it crashed every worker that ran it, and can't be ended: its history can't be read");
+  return false;
+}
+
+// Ends an instance whose code can't be run: as poison, or because somebody wants it ended. False when there
+// is nothing to commit: nobody wants it, its history can't be read, or, with the turn released and its
+// instance null, the store did not answer.
+bool CommitBuilder::end_without_code(PreparedTurn& turn, store::TurnCommit& commit,
+                                     std::optional<engine::End> end) {
+  CachedInstance& instance = *turn.taken.instance;
+  engine::LastTurn last(std::to_string(settings_.options.build));
+  bool readable = true;
+  const bool answered = rebuilder_.read_history(instance, [&](std::string_view segment) {
+    readable = readable && last.read(segment);
+    return last.next_event();
+  });
+  if (!answered) {
+    settling_.release(turn, {.key = instance.key, .token = instance.token, .delay = kUnreadPause});
+    turn.taken.instance = nullptr;
+    return false;
+  }
+  if (!readable) return false;
+  instance.frame.reset();
+  FirstTurn first = rebuilder_.first_turn(instance);
+  first.fresh = last.next_event().value == 1;
+  first.parent = last.parent();
+  turn.incoming = read_messages(instance, first, std::move(turn.taken.messages));
+  if (!end && turn.incoming.terminate) end = history::ExecutionTerminated{*turn.incoming.terminate};
+  if (!end || (first.fresh && !turn.incoming.start)) return false;
+  end_with(turn, commit, std::move(last), first, *std::move(end));
+  return true;
+}
+
+// Adds the last turn of an instance whose code is not run. It has no frame.
+void CommitBuilder::end_with(PreparedTurn& turn, store::TurnCommit& commit, engine::LastTurn last,
+                             const FirstTurn& first, engine::End end) {
+  CachedInstance& instance = *turn.taken.instance;
+  if (first.fresh) {
+    last.begin(turn.incoming.start->started);
+    commit.version = first.version;
+  }
+  add_outcome(commit, instance, last.end(fetch_.calendar_now(), std::move(end)), {.parent = last.parent()});
+  add_start_answers(commit, instance, turn.incoming);
+  for (const engine::Message& message : turn.incoming.messages) commit.consumed.push_back(message.id);
+  commit.consumed.insert(commit.consumed.end(), turn.incoming.used_up.begin(), turn.incoming.used_up.end());
+  commit.set_aside = turn.incoming.set_aside;
+  add_completed(commit, turn.taken.done);
+}
+
+// It has ended, and is ready only because somebody wanted its id for another instance. What ends of its
+// activities is of no use to anybody.
+void CommitBuilder::answer_after_end(PreparedTurn& turn, store::TurnCommit& commit) {
+  CachedInstance& instance = *turn.taken.instance;
+  desk_.drop(std::exchange(turn.taken.done, {}));
+  turn.incoming = read_messages(instance, {}, std::move(turn.taken.messages));
+  add_start_answers(commit, instance, turn.incoming);
+  commit.consumed = turn.incoming.used_up;
+  commit.set_aside = turn.incoming.set_aside;
+}
+
+// Its start is delayed, and somebody was faster: with a wish for its id, or with a request to end it. No code
+// has begun that could be asked.
+bool CommitBuilder::answer_before_start(PreparedTurn& turn, store::TurnCommit& commit) {
+  CachedInstance& instance = *turn.taken.instance;
+  if (!turn.incoming.set_aside.empty()) {
+    settling_.park(turn, "its start message can't be read");
+    return false;
+  }
+  engine::Outcome outcome{.first_event = instance.frame->next_event()};
+  for (const engine::Message& message : turn.incoming.messages) {
+    if (std::holds_alternative<engine::Delivery>(message.body)) continue;
+    outcome.consumed.push_back(message.id);
+    if (const auto* request = std::get_if<history::CancelRequested>(&message.body)) {
+      outcome.end = history::ExecutionCancelled{Failure{.category = Category::cancelled,
+                                                        .type = "cancel_requested",
+                                                        .message = request->reason,
+                                                        .retryable = false}};
+    }
+  }
+  if (turn.incoming.terminate) outcome.end = history::ExecutionTerminated{*turn.incoming.terminate};
+  add_outcome(commit, instance, std::move(outcome), {});
+  add_start_answers(commit, instance, turn.incoming);
+  commit.consumed.insert(commit.consumed.end(), turn.incoming.used_up.begin(), turn.incoming.used_up.end());
+  turn.forget = true;
+  return true;
+}
+
+}  // namespace holdfast::runtime

@@ -1,0 +1,28 @@
+// What a worker says of its turns.
+#pragma once
+
+#include "engine/turn.hpp"
+#include "runtime/settings.hpp"
+#include "runtime/turn_batch.hpp"
+
+#include <holdfast/store/turns.hpp>
+
+#include <string_view>
+
+namespace holdfast::runtime {
+
+// The logger is code of the user: none of these is called with a mutex held.
+
+/// It was handed out before, and nobody committed it.
+void say_taken_over(const Settings& settings, const store::LockedTurn& turn);
+void say_suspect(const Settings& settings, const store::LockedTurn& turn);
+/// What its code could not read, and limits that it comes near to.
+void say_outcome(const Settings& settings, const CachedInstance& instance, const engine::Outcome& outcome);
+/// What became of a turn that was committed: its code failed, what it sent goes nowhere, an id was taken.
+void say_committed(const Settings& settings, const PreparedTurn& turn, const store::TurnCommit& commit,
+                   const store::Committed& committed);
+void say_parked(const Settings& settings, const CachedInstance& instance, std::string_view why);
+/// Its code has not come back; so many threads are left to such code now.
+void say_overdue(const Settings& settings, const CachedInstance& instance, int stuck);
+
+}  // namespace holdfast::runtime

@@ -1,0 +1,28 @@
+#include "runtime/turn_runner.hpp"
+
+#include "runtime/turn_lines.hpp"
+
+#include <utility>
+
+namespace holdfast::runtime {
+
+engine::Outcome TurnRunner::run(TurnBatch& batch, CalendarTime now) {
+  PreparedTurn& turn = batch.current;
+  CachedInstance& instance = *turn.taken.instance;
+  engine::Outcome outcome = watched(batch, [&] {
+    return turn.incoming.terminate ? instance.frame->terminate(now, *turn.incoming.terminate)
+                                   : instance.frame->run({now, std::move(turn.incoming.messages)});
+  });
+  settings_.counters.ignored_messages.add(outcome.ignored);
+  say_outcome(settings_, instance, outcome);
+  return outcome;
+}
+
+std::vector<std::shared_ptr<TurnBatch>> TurnRunner::give_up_overdue() {
+  std::vector<std::shared_ptr<TurnBatch>> overdue = watch_.give_up_overdue(settings_.now());
+  stuck_ += static_cast<int>(overdue.size());
+  settings_.counters.slow_turns.add(overdue.size());
+  return overdue;
+}
+
+}  // namespace holdfast::runtime
