@@ -36,9 +36,9 @@ class CallsInHandTest : public ::testing::Test {
   }
   /// What is to be done when nothing but time has passed.
   CallOrders check() {
-    CallOrders orders;
-    calls.check(orders);
-    return orders;
+    CallOrders due;
+    calls.check(due);
+    return due;
   }
 
   static constexpr LockToken kToken{1, 1};

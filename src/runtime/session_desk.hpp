@@ -3,10 +3,16 @@
 
 #include "base/mutex.hpp"
 #include "runtime/executor.hpp"
+#include "runtime/held_session.hpp"
+#include "runtime/session_books.hpp"
+#include "runtime/session_changes.hpp"
+#include "runtime/session_leavers.hpp"
 #include "runtime/session_memory.hpp"
+#include "runtime/session_notices.hpp"
 #include "runtime/session_stay.hpp"
 #include "runtime/settings.hpp"
 #include "runtime/standing.hpp"
+#include "runtime/user_jobs.hpp"
 #include "runtime/waker.hpp"
 
 #include <holdfast/clock.hpp>
@@ -14,29 +20,22 @@
 #include <holdfast/store/activities.hpp>
 #include <holdfast/store/sessions.hpp>
 
-#include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <functional>
-#include <list>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 namespace holdfast::runtime {
 
-/// The books: what the store has said about sessions of this worker, and what is to become of them. It asks
-/// the store nothing; SessionKeeper does. Thread-safe.
+/// The books (SessionBooks), who leaves and when (SessionLeavers), saving, and hooks, for all threads. Of the
+/// store it asks one thing: what is saved of a session, in the thread of an activity that needs its state, or
+/// of a save, when nobody here knows. All else is for SessionKeeper to ask. The mutex is for the books; code
+/// of the user is called without it: what follows from a change is done once the mutex is free. Thread-safe.
 ///
 /// The life of a session here: it comes with the first of its activities that is locked for this worker, or
 /// by acquire_session. It is *held* while its lease is renewed. It *leaves* in peace when it is idle, when
@@ -49,11 +48,10 @@ namespace holdfast::runtime {
 /// held. Only renewals, and a drain, go through all of them.
 class SessionDesk {
  public:
-  SessionDesk(const Settings& settings, const Standing& standing, Waker& waker, Executor& executor)
-      : settings_(settings), standing_(standing), waker_(waker), executor_(executor) {}
+  SessionDesk(const Settings& settings, const Standing& standing, Waker& waker, Executor& executor);
 
   /// What must live as long as code of the user runs that was begun here.
-  void keep_alive(std::weak_ptr<const void> owner) { owner_ = std::move(owner); }
+  void keep_alive(std::weak_ptr<const void> owner) { jobs_.keep_alive(std::move(owner)); }
 
   // ---- coming ---------------------------------------------------------------------------------
 
@@ -144,135 +142,64 @@ class SessionDesk {
   [[nodiscard]] BootTime next_due() const;
   [[nodiscard]] std::size_t size() const;
   /// None is here, and nobody is about to hear of it.
-  [[nodiscard]] bool quiet() const { return *jobs_ == 0 && size() == 0; }
+  [[nodiscard]] bool quiet() const { return jobs_.are_done() && size() == 0; }
   /// A session has left with this worker, and its code could not save what was in memory.
-  [[nodiscard]] bool lost_a_state() const { return lost_a_state_; }
+  [[nodiscard]] bool lost_a_state() const;
 
  private:
-  /// How long a wish for room counts: a little longer than until the next fetch, which is once per second.
-  static constexpr Duration kWish = std::chrono::milliseconds(1500);
+  /// What follows from a change: made before the books are locked, it is carried out once they are free.
+  /// Until then the desk is not quiet.
+  class Afterwards {
+   public:
+    explicit Afterwards(SessionDesk& desk) : desk_(desk), about_to_(desk.jobs_) {}
+    ~Afterwards() { desk_.carry_out(std::move(orders)); }
+    Afterwards(const Afterwards&) = delete;
+    Afterwards& operator=(const Afterwards&) = delete;
 
-  struct Leaving {
-    store::SessionReason reason{};
-    std::uint64_t number = 0;  ///< here; never given twice
-    BootTime since{};
-    bool ready = false;            ///< saved, or nothing to save
-    bool asked = false;            ///< the store is about to answer whether it may go
-    BootTime retry_at = kLongAgo;  ///< is the store asked again
-    std::optional<store::SessionSave> save{};
-  };
-  struct Held;
-  using HeldPointer = std::shared_ptr<Held>;
-  /// By the time when to look at one, and its number here.
-  using Agenda = std::map<std::pair<BootTime, std::uint64_t>, HeldPointer>;
-  struct Held {
-    store::SessionHold hold{};
-    std::uint64_t number = 0;  ///< here; never given twice
-    Duration lease{};          ///< its length
-    BootTime asked{};          ///< when it was claimed or renewed last
-    BootTime renew_not_before = kLongAgo;
-    BootTime lease_until{};
-    Duration idle_timeout = never;
-    bool fails = false;  ///< under `fail`: nobody else may claim it
-    int activities = 0;  ///< in it, until both their code and their answer have come to an end
-    BootTime quiet_since{};
-    std::optional<store::ActivityId> first{};  ///< the activity that is fresh
-    std::shared_ptr<SessionMemory> memory{};
-    bool lapsed = false;
-    BootTime looked_at = kLongAgo;  ///< since it has lapsed
-    bool said_overdue = false;
-    bool hand_over = false;
-    bool wanted_back = false;
-    bool unsaved = false;  ///< its state could not be saved: its work goes on, whoever asks for it
-    bool refused = false;  ///< the store would not let it go
-    bool said_stranded = false;
-    std::optional<Leaving> leaving{};
-    bool saving = false;                 ///< a thread saves it, for whichever leaving is the newest
-    BootTime not_before = kLongAgo;      ///< is it tried again to let it go
-    BootTime look_at = BootTime::max();  ///< its place in the agenda; max: it has none
-    Gauge* shown_in = nullptr;           ///< where its state is counted
-    std::list<Held*>::iterator place{};  ///< in the order of rest
-  };
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view id) const noexcept { return std::hash<std::string_view>{}(id); }
-  };
-  using Books = std::unordered_map<std::string, HeldPointer, Hash, std::equal_to<>>;
+    SessionOrders orders{};
 
-  HeldPointer take_up(const store::SessionGrant& grant, BootTime asked) HOLDFAST_REQUIRES(mutex_);
-  HeldPointer add(const store::SessionGrant& grant, BootTime asked, store::SessionReason reason)
-      HOLDFAST_REQUIRES(mutex_);
-  void claim_again(const HeldPointer& held, const store::SessionGrant& grant, BootTime asked)
-      HOLDFAST_REQUIRES(mutex_);
-  [[nodiscard]] static Duration quiet_for(const Held& held, BootTime now) {
-    return held.activities > 0 ? Duration::zero() : std::max(now - held.quiet_since, Duration::zero());
-  }
+   private:
+    SessionDesk& desk_;
+    const UserJobs::AboutTo about_to_;
+  };
+  /// The books are this thread's for as long as it lives. What hooks have to hear is noted at its end, so
+  /// that they hear it in the order in which it happened.
+  class HOLDFAST_SCOPED_CAPABILITY BooksLock {
+   public:
+    BooksLock(Mutex& mutex, SessionNotices& notices, const Afterwards& afterwards) HOLDFAST_ACQUIRE(mutex)
+        : notices_(notices), orders_(afterwards.orders), lock_(mutex) {}
+    ~BooksLock() HOLDFAST_RELEASE() {
+      for (const SessionChange& change : orders_.changes) notices_.note(change);
+    }
+    BooksLock(const BooksLock&) = delete;
+    BooksLock& operator=(const BooksLock&) = delete;
+
+   private:
+    SessionNotices& notices_;
+    const SessionOrders& orders_;
+    MutexLock lock_;
+  };
+
+  void carry_out(SessionOrders&& orders);
   void wish(const std::string& id);
   void end_wish(const std::string& id);
-  [[nodiscard]] bool is_held(const Held& held) const HOLDFAST_REQUIRES(mutex_);
-  [[nodiscard]] static bool takes_no_more(const Held& held) {
-    return held.wanted_back && !held.fails && !held.unsaved;
-  }
-  [[nodiscard]] static BootTime renewal_due_of(const Held& held);
-  void note_lease(const Held& held) HOLDFAST_REQUIRES(mutex_);
-  void keep_in_time(const Held& held) HOLDFAST_REQUIRES(mutex_);
   void end_stay(const HeldPointer& held, bool aborted);
-  [[nodiscard]] HeldPointer find_current(const store::SessionHold& hold) const HOLDFAST_REQUIRES(mutex_);
-  [[nodiscard]] bool may_leave(const Held& held) const HOLDFAST_REQUIRES(mutex_);
-  [[nodiscard]] bool is_room_wanted() const HOLDFAST_REQUIRES(mutex_);
-  [[nodiscard]] HeldPointer longest_quiet() const HOLDFAST_REQUIRES(mutex_);
-  void rest_from_now(const HeldPointer& held) HOLDFAST_REQUIRES(mutex_);
-  [[nodiscard]] BootTime leaves_at(const Held& held) const HOLDFAST_REQUIRES(mutex_);
-  void look_by(const HeldPointer& held, BootTime time) HOLDFAST_REQUIRES(mutex_);
-  void take_off_agenda(Held& held) HOLDFAST_REQUIRES(mutex_);
-  void stop_leaving(Held& held) HOLDFAST_REQUIRES(mutex_);
-  void come_back(const HeldPointer& held, BootTime not_before) HOLDFAST_REQUIRES(mutex_);
-  void show(Held& held, Gauge* state) const;
-  void show(Held& held) const;
-  void begin_to_leave(const HeldPointer& held, store::SessionReason reason) HOLDFAST_REQUIRES(mutex_);
   void save(const HeldPointer& held);
-  struct Saved {
-    std::optional<std::string> bytes{};
-    std::string problem{};
-    bool unanswered = false;  ///< the store did not say what it has
-  };
-  [[nodiscard]] Saved save(SessionMemory& memory, const store::SessionHold& hold, bool all_or_nothing) const;
-  void saved(const HeldPointer& held, Saved result) HOLDFAST_REQUIRES(mutex_);
-  void leave(const HeldPointer& held, store::SessionReason reason) HOLDFAST_REQUIRES(mutex_);
-  void tell(const SessionHook& hook, SessionNotice notice) HOLDFAST_REQUIRES(mutex_);
-  void tell_next();
-  void run(std::function<void()> job);
-  [[nodiscard]] SessionMemory::Dispose disposer();
-  [[nodiscard]] StoreResult<std::optional<std::string>> read_saved(const std::weak_ptr<Held>& of) const;
+  [[nodiscard]] std::shared_ptr<SessionMemory> make_memory(const HeldPointer& held,
+                                                           std::optional<std::optional<std::string>> saved);
+  [[nodiscard]] StoreResult<std::optional<std::string>> read_saved(
+      const std::weak_ptr<HeldSession>& of) const;
 
   const Settings& settings_;
   const Standing& standing_;
   Waker& waker_;
-  Executor& executor_;
-  std::weak_ptr<const void> owner_;
+  UserJobs jobs_;
+  SessionNotices notices_;
   mutable Mutex mutex_;
-  Books books_ HOLDFAST_GUARDED_BY(mutex_);
-  std::multiset<std::string, std::less<>> wishes_
-      HOLDFAST_GUARDED_BY(mutex_);  // ids that verbs are asking the store for
-  Condition released_;              // or not: the store has answered
-  std::uint64_t last_number_ HOLDFAST_GUARDED_BY(mutex_) = 0;
-  std::uint64_t last_leaving_ HOLDFAST_GUARDED_BY(mutex_) = 0;
-  // Those at rest, not later than they have to leave; some may work again by then.
-  Agenda agenda_ HOLDFAST_GUARDED_BY(mutex_);
-  std::list<Held*> by_rest_ HOLDFAST_GUARDED_BY(mutex_);  // all, by the time when they came to rest last
-  std::map<std::uint64_t, HeldPointer> leaving_ HOLDFAST_GUARDED_BY(mutex_);  // all that leave, by number
-  std::optional<BootTime> renewal_due_
-      HOLDFAST_GUARDED_BY(mutex_);  // not later than it is; unknown after renewals
-  BootTime overdue_from_ HOLDFAST_GUARDED_BY(mutex_) = BootTime::max();  // no lease is over before that
-  BootTime room_wanted_until_ HOLDFAST_GUARDED_BY(mutex_) = kLongAgo;
-  BootTime room_wanted_at_ HOLDFAST_GUARDED_BY(mutex_) = kLongAgo;
-  BootTime room_made_at_ HOLDFAST_GUARDED_BY(mutex_) =
-      kLongAgo;  // when one left last: who asked before that could not know
-  // Posted, and not yet done; what destroys states may outlive the desk.
-  std::shared_ptr<std::atomic<int>> jobs_ = std::make_shared<std::atomic<int>>(0);
-  std::deque<std::function<void()>> notices_ HOLDFAST_GUARDED_BY(mutex_);  // for hooks, one after the other
-  bool telling_ HOLDFAST_GUARDED_BY(mutex_) = false;
-  std::atomic<bool> lost_a_state_{false};
+  SessionWishes wishes_ HOLDFAST_GUARDED_BY(mutex_);
+  Condition released_;  // or not: the store has answered
+  SessionLeavers leavers_ HOLDFAST_GUARDED_BY(mutex_);
+  SessionBooks books_ HOLDFAST_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::runtime
