@@ -1,38 +1,41 @@
 #include "runtime/driver.hpp"
 
-#include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace holdfast::runtime {
 
 using namespace std::chrono_literals;
+using Runner = StepSchedule::Runner;
+
+Driver::Driver(const Clock& clock, std::size_t turn_threads, std::size_t max_stuck)
+    : clock_(clock), turn_threads_(turn_threads) {
+  Signal& turns = signal_of(Step::turns);
+  const MutexLock lock(turns.mutex);
+  turns.schedule = StepSchedule(turn_threads, max_stuck);
+}
 
 void Driver::poke(Step step) {
   Signal& signal = signal_of(step);
   {
     const MutexLock lock(signal.mutex);
-    signal.poked = true;
-    if (full(signal)) return;  // whoever ends first looks again
+    if (!signal.schedule.poke()) return;
   }
   signal.changed.notify_one();
 }
 
-void Driver::start(const std::shared_ptr<Node>& node, std::size_t turn_threads) {
+void Driver::start(const std::shared_ptr<Node>& node) {
   listen_as(*node);
-  {
-    Signal& turns = signal_of(Step::turns);
-    const MutexLock lock(turns.mutex);
-    turns.allowed = turn_threads;
-  }
-  for (std::size_t i = 0; i < turn_threads; ++i) make_thread(node, Step::turns);
+  for (std::size_t i = 0; i < turn_threads_; ++i) make_thread(node, Step::turns);
   for (const Step step : {Step::activities, Step::answers, Step::keep, Step::limits}) make_thread(node, step);
-  const MutexLock lock(threads_mutex_);
-  threads_.emplace_back([self = shared_from_this(), node] { self->listen(*node); });
+  listening_ = std::thread([self = shared_from_this(), node] { self->listen(*node); });
 }
 
 void Driver::make_thread(const std::shared_ptr<Node>& node, Step step) {
   const MutexLock lock(threads_mutex_);
-  threads_.emplace_back([self = shared_from_this(), node, step] { self->drive(node, step); });
+  Thread& made = threads_.emplace_back(Thread{.run = std::make_shared<std::atomic<std::uint64_t>>(0)});
+  made.thread =
+      std::thread([self = shared_from_this(), node, step, run = made.run] { self->drive(node, step, *run); });
 }
 
 // The limits step goes on until the others have come to their end, since it is what gives up those that
@@ -45,102 +48,89 @@ std::size_t Driver::stop() {
     stopping_ = true;
     if (listener_) listener_->interrupt();
   }
-  Signal& turns = signal_of(Step::turns);
-  StuckThreads stuck;
-  {
-    const MutexLock lock(turns.mutex);
-    stuck = turns.stuck;
-  }
+  listening_.join();
+  const StepSchedule turns = [this] {
+    Signal& signal = signal_of(Step::turns);
+    const MutexLock lock(signal.mutex);
+    return signal.schedule;
+  }();
   const MutexLock lock(threads_mutex_);
-  for (std::thread& thread : threads_) {
-    if (stuck.contains(thread.get_id())) {
-      thread.detach();
+  for (Thread& one : threads_) {
+    if (turns.is_stuck({*one.run})) {
+      one.thread.detach();
     } else {
-      thread.join();
+      one.thread.join();
     }
   }
   threads_.clear();
-  return stuck.size();
+  return turns.stuck();
 }
 
 void Driver::end_step(Step step) {
   Signal& signal = signal_of(step);
   MutexLock lock(signal.mutex);
-  signal.ended = true;
+  signal.schedule.close();
   signal.changed.notify_all();
-  signal.changed.wait(
-      lock, [&]() HOLDFAST_REQUIRES(signal.mutex) { return signal.running == signal.stuck.size(); });
+  signal.changed.wait(lock, [&]() HOLDFAST_REQUIRES(signal.mutex) { return signal.schedule.is_at_rest(); });
 }
 
-void Driver::drive(const std::shared_ptr<Node>& node, Step step) {
+void Driver::drive(const std::shared_ptr<Node>& node, Step step, std::atomic<std::uint64_t>& in_run) {
   Signal& signal = signal_of(step);
-  while (wait_to_begin(signal)) {
-    const Progress progress = node->run(step);
+  while (const std::optional<RunId> run = wait_to_begin(signal)) {
+    // Only runs of turns are ever stuck, and asked about by this number.
+    if (step == Step::turns) in_run = run->value;
+    const Progress progress = node->run(step, *run);
     if (!progress.stuck.empty()) replace(node, progress.stuck);
-    end(signal, progress);
+    end(signal, *run, progress);
     if (progress.came_back) return;  // another one has taken its place
   }
 }
 
-void Driver::replace(const std::shared_ptr<Node>& node, const std::vector<std::thread::id>& stuck) {
+void Driver::replace(const std::shared_ptr<Node>& node, const std::vector<RunId>& stuck) {
   Signal& signal = signal_of(Step::turns);
-  for (const std::thread::id id : stuck) {
-    if (is_own(id)) make_thread(node, Step::turns);
-    const MutexLock lock(signal.mutex);
-    signal.stuck.given_up(id);
+  for (const RunId run : stuck) {
+    bool leaves_a_place = false;
+    {
+      const MutexLock lock(signal.mutex);
+      leaves_a_place = signal.schedule.give_up(run);
+    }
+    if (leaves_a_place) make_thread(node, Step::turns);
   }
   signal.changed.notify_all();
 }
 
-bool Driver::is_own(std::thread::id id) {
-  const MutexLock lock(threads_mutex_);
-  return std::ranges::any_of(threads_, [id](const std::thread& thread) { return thread.get_id() == id; });
-}
-
 bool Driver::help(Node& node, Step step) {
   Signal& signal = signal_of(step);
+  std::optional<RunId> run;
   {
     const MutexLock lock(signal.mutex);
-    signal.poked = true;
-    if (!begin(signal)) return false;
+    signal.schedule.poke();
+    run = signal.schedule.begin(Runner::helper, clock_.boot_now());
   }
-  end(signal, node.run(step));
+  if (!run) return false;
+  end(signal, *run, node.run(step, *run));
   const MutexLock lock(signal.mutex);
-  return wanted(signal) && !full(signal) && !signal.ended;
+  return signal.schedule.may_begin(clock_.boot_now());
 }
 
-// False when it is time to stop.
-bool Driver::wait_to_begin(Signal& signal) {
+// Nothing when it is time to stop.
+std::optional<RunId> Driver::wait_to_begin(Signal& signal) {
   MutexLock lock(signal.mutex);
-  while (!signal.ended) {
-    if (wanted(signal)) {
-      if (begin(signal)) return true;
+  while (!signal.schedule.is_closed()) {
+    const BootTime now = clock_.boot_now();
+    if (signal.schedule.is_wanted(now)) {
+      if (const auto run = signal.schedule.begin(Runner::own, now)) return run;
       signal.changed.wait(lock);  // whoever ends first looks again
     } else {
-      signal.changed.wait_for(lock, left(signal.due, clock_.boot_now()));
+      signal.changed.wait_for(lock, left(signal.schedule.due(), now));
     }
   }
-  return false;
+  return std::nullopt;
 }
 
-// False when it runs in as many threads as it may.
-bool Driver::begin(Signal& signal) {
-  if (signal.ended || full(signal)) return false;
-  ++signal.running;
-  signal.poked = false;
-  if (signal.due <= clock_.boot_now()) signal.due = BootTime::max();
-  return true;
-}
-
-// A due time that is no longer one costs a look; one that is lost would cost a timer.
-void Driver::end(Signal& signal, const Progress& progress) {
+void Driver::end(Signal& signal, RunId run, const Progress& progress) {
   const MutexLock lock(signal.mutex);
-  --signal.running;
-  if (progress.came_back) signal.stuck.came_back(std::this_thread::get_id());
-  signal.poked = signal.poked || progress.progressed;
-  const bool earlier = progress.next_due < signal.due;
-  if (earlier) signal.due = progress.next_due;
-  if (earlier || signal.ended) signal.changed.notify_all();
+  if (signal.schedule.end(run, progress)) signal.changed.notify_all();
 }
 
 // Cancels are heard under the key of the registration.

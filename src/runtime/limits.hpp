@@ -7,7 +7,6 @@
 #include "runtime/waker.hpp"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -21,7 +20,7 @@ class LimitStep {
   Progress step() {
     waker_.limits_due().begin();
     desk_.enforce_limits();
-    std::vector<std::thread::id> stuck = turns_.give_up_overdue();
+    std::vector<RunId> stuck = turns_.give_up_overdue();
     const BootTime due = std::min(desk_.next_limit(), turns_.next_overdue());
     return {false, waker_.limits_due().end(due), std::move(stuck)};
   }

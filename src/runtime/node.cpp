@@ -66,12 +66,12 @@ StoreResult<void> Node::register_worker() {
   return {};
 }
 
-Progress Node::run(Step step) {
+Progress Node::run(Step step, RunId run) {
   if (step == Step::answers) return answers_.step();
   if (step == Step::keep) return keep();
   if (step == Step::limits) return limits_.step();
   const InProgress in_progress(bringing_work_);
-  return step == Step::turns ? turns_.step() : fetch_.step();
+  return step == Step::turns ? turns_.step(run) : fetch_.step();
 }
 
 Progress Node::keep() {

@@ -44,7 +44,8 @@ class Node {
 
   /// Registers with the store; it accepts work from then on.
   StoreResult<void> join();
-  Progress run(Step step);
+  /// `run` is a number that no other run has, as far as somebody looks at what is stuck.
+  Progress run(Step step, RunId run = {});
   /// News of the store.
   void hear(const store::Wake& wake);
   /// Looks for everything again: news may have been lost.

@@ -1,6 +1,8 @@
 #include "base/mutex.hpp"
+#include "runtime/drain.hpp"
 #include "runtime/driver.hpp"
 #include "runtime/node.hpp"
+#include "runtime/schedule.hpp"
 #include "runtime/stop_signal.hpp"
 #include "runtime/thread_pool.hpp"
 
@@ -133,21 +135,25 @@ void Runtime::start() {
   Impl& impl = *impl_;
   if (impl.phase() != Impl::Phase::made) throw std::logic_error("holdfast: a Runtime is started once");
   runtime::check_options(impl.options);
-  impl.driver = std::make_shared<runtime::Driver>(impl.store->clock(), impl.options.max_abandoned);
+  impl.driver = std::make_shared<runtime::Driver>(impl.store->clock(), impl.options.turn_threads,
+                                                  impl.options.max_abandoned);
   const auto node = std::make_shared<std::weak_ptr<runtime::Node>>();
   impl.pool = std::make_shared<runtime::ThreadPool>([driver = impl.driver, node] {
     const auto alive = node->lock();
     return alive && driver->help(*alive, runtime::Step::turns);
   });
-  // A thread whose activity has ended fetches the next one for its slot, unless there is one already, and
-  // runs the turn that the end makes possible: nobody has to be woken.
   const auto poke = [driver = impl.driver, pool = impl.pool, node](runtime::Step step) {
-    if (!pool->is_here()) return driver->poke(step);
-    if (step == runtime::Step::turns) return pool->ask_for_rest();
-    const bool may_fetch = step == runtime::Step::activities && !pool->has_work();
-    const auto alive = may_fetch ? node->lock() : nullptr;
-    if (!alive) return driver->poke(step);
-    if (driver->help(*alive, step)) driver->poke(step);
+    const bool here = pool->is_here();
+    switch (runtime::help_with(step, here, here && pool->has_work())) {
+      case runtime::Help::poke:
+        return driver->poke(step);
+      case runtime::Help::rest:
+        return pool->ask_for_rest();
+      case runtime::Help::run:
+        break;
+    }
+    const auto alive = node->lock();
+    if (!alive || driver->help(*alive, step)) driver->poke(step);
   };
   impl.node = std::make_shared<runtime::Node>(impl.store, impl.options, impl.registry, *impl.pool,
                                               system_random(), poke);
@@ -159,7 +165,7 @@ void Runtime::start() {
                       "the runtime could not register with the store: " + joined.error().message);
   }
   impl.enter(Impl::Phase::started);
-  impl.driver->start(impl.node, impl.options.turn_threads);
+  impl.driver->start(impl.node);
 }
 
 bool Runtime::drain(Duration deadline) {
@@ -185,24 +191,14 @@ std::string some_of(const std::vector<std::string>& names) {
 
 bool Runtime::Impl::run_down(Duration deadline) {
   const Clock& clock = store->clock();
-  const BootTime deadline_at = after(clock.boot_now(), deadline);
-  node->give_up_store_at(after(deadline_at, options.cancel_grace));
+  runtime::Drain drain(after(clock.boot_now(), deadline), options.cancel_grace);
+  node->give_up_store_at(drain.store_until());
   node->stop_accepting();
-  // Asked once: a step that finds nothing to do makes it look busy again for a moment.
-  const auto quiet_by = [&](BootTime time) {
-    while (!node->quiet()) {
-      if (clock.boot_now() >= time) return false;
-      std::this_thread::sleep_for(1ms);
-    }
-    return true;
-  };
-  const bool by_itself = quiet_by(deadline_at);
-  if (!by_itself) {
-    node->stop_activities();
-    quiet_by(after(clock.boot_now(), options.cancel_grace));
-    // Then coroutines are ended, which takes a moment, and those that go on all the same are given up.
-    const BootTime given_up = after(clock.boot_now(), 2s);
-    while (node->settling() && clock.boot_now() < given_up) std::this_thread::sleep_for(1ms);
+  for (;;) {
+    const runtime::Drain::Order order = drain.next(clock.boot_now(), {node->quiet(), node->settling()});
+    if (order == runtime::Drain::Order::leave) break;
+    if (order == runtime::Drain::Order::stop_activities) node->stop_activities();
+    std::this_thread::sleep_for(1ms);
   }
   const std::size_t stuck = driver->stop();
   const bool gave_back = node->leave();
@@ -212,7 +208,7 @@ bool Runtime::Impl::run_down(Duration deadline) {
     log(*node->settings().logger, LogLevel::error, "code does not end; its threads are left running",
         {{"count", stuck + left}, {"activities", some_of(node->running_activities())}});
   }
-  return by_itself && gave_back && stuck + left == 0;
+  return drain.ended_by_itself() && gave_back && stuck + left == 0;
 }
 
 void Runtime::stop() { drain(impl_->options.cancel_grace); }

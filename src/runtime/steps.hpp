@@ -6,9 +6,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <compare>
 #include <cstdint>
 #include <functional>
-#include <thread>
 #include <vector>
 
 namespace holdfast::runtime {
@@ -22,16 +22,24 @@ enum class Step : std::uint8_t {
 };
 inline constexpr int kSteps = 5;
 
+/// One run of a step; whoever drives a worker numbers them.
+struct RunId {
+  std::uint64_t value = 0;
+  friend auto operator<=>(RunId, RunId) = default;
+};
+
 /// What a step has to say to its driver.
 struct Progress {
   bool progressed = false;              ///< there may be more to do at once
   BootTime next_due = BootTime::max();  ///< when it wants to be called even if nobody wakes it
-  /// Threads whose turns were given up in this step, and may never come back.
-  std::vector<std::thread::id> stuck{};
-  bool came_back = false;  ///< the calling thread was one of them
+  /// Runs of turns that were given up in this step, and may never come back.
+  std::vector<RunId> stuck{};
+  bool came_back = false;  ///< this run was one of them
 };
 
-/// Says that a step has something to do. Any thread; cheap; never blocks.
+/// Says that a step has something to do. Any thread that holds no mutex: most return at once, but a thread of
+/// activities may run the step itself, calls to the store included, and returns when that is done. See
+/// help_with().
 using Poke = std::function<void(Step)>;
 
 /// When a step that goes by the clock runs next. Any thread.

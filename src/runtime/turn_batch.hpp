@@ -3,6 +3,7 @@
 
 #include "runtime/cache.hpp"
 #include "runtime/incoming.hpp"
+#include "runtime/steps.hpp"
 
 #include <holdfast/errors.hpp>
 #include <holdfast/store/turns.hpp>
@@ -10,7 +11,6 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -29,12 +29,13 @@ struct PreparedTurn {
 /// Belongs to the thread that runs it. When code doesn't come back it belongs to whoever gives that up,
 /// except for the instance whose code it is: see TurnWatch.
 struct TurnBatch : std::enable_shared_from_this<TurnBatch> {
-  explicit TurnBatch(std::vector<InstanceCache::Taken>&& instances) : waiting(std::move(instances)) {
+  TurnBatch(RunId run_of_it, std::vector<InstanceCache::Taken>&& instances)
+      : run(run_of_it), waiting(std::move(instances)) {
     prepared.reserve(waiting.size());
     commits.reserve(waiting.size());
   }
 
-  const std::thread::id thread = std::this_thread::get_id();  ///< that runs it
+  const RunId run;  ///< of the turn step, in which it is
   std::vector<InstanceCache::Taken> waiting;
   std::size_t next = 0;  ///< of `waiting`: those before it have had their turn
   PreparedTurn current{};

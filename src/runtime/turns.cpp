@@ -11,7 +11,7 @@
 
 namespace holdfast::runtime {
 
-Progress TurnStep::step() {
+Progress TurnStep::step(RunId run) {
   const TurnFetch::Fetched fetched = fetch_.fetch();
   std::vector<InstanceCache::Taken> taken = cache_.take_ready(TurnFetch::kBatch);
   if (taken.empty()) {
@@ -21,15 +21,15 @@ Progress TurnStep::step() {
   }
   if (cache_.has_ready()) waker_.poke(Step::turns);  // another thread may go on with the rest
 
-  return run_and_commit(std::move(taken));
+  return run_and_commit(run, std::move(taken));
 }
 
 // What may kill this process goes last and by itself: nothing else of this step is lost with it.
-Progress TurnStep::run_and_commit(std::vector<InstanceCache::Taken>&& taken) try {
+Progress TurnStep::run_and_commit(RunId run, std::vector<InstanceCache::Taken>&& taken) try {
   const auto is_suspect = [&](const auto& one) { return settings_.is_suspect(one.instance->delivery); };
   std::vector<InstanceCache::Taken> suspects = take_out(taken, is_suspect);
   std::ranges::move(suspects, std::back_inserter(taken));
-  const auto batch = std::make_shared<TurnBatch>(std::move(taken));
+  const auto batch = std::make_shared<TurnBatch>(run, std::move(taken));
   while (batch->next < batch->waiting.size()) {
     const BootTime begun = settings_.now();
     run_some(*batch);
@@ -72,11 +72,11 @@ void TurnStep::run_some(TurnBatch& batch) {
   } while (batch.next < batch.waiting.size() && !suspect_is_next());
 }
 
-std::vector<std::thread::id> TurnStep::give_up_overdue() {
-  std::vector<std::thread::id> stuck;
+std::vector<RunId> TurnStep::give_up_overdue() {
+  std::vector<RunId> stuck;
   for (const std::shared_ptr<TurnBatch>& batch : runner_.give_up_overdue()) {
     settling_.give_up(*batch, runner_.stuck());
-    stuck.push_back(batch->thread);
+    stuck.push_back(batch->run);
   }
   return stuck;
 }

@@ -18,7 +18,6 @@
 #include "runtime/turn_settling.hpp"
 #include "runtime/waker.hpp"
 
-#include <thread>
 #include <vector>
 
 namespace holdfast::runtime {
@@ -40,19 +39,20 @@ class TurnStep {
         settling_(settings, waker, cache, desk, outbox, trouble_, fetch_),
         builder_(settings, standing, chance, desk, sessions, fetch_, runner_, rebuilder_, settling_) {}
 
-  Progress step();
+  /// `run` is the number of this call.
+  Progress step(RunId run);
   /// The store may have more.
   void want() noexcept { fetch_.want(); }
   /// Gives up turns that have taken too long: their instances are parked, and what else their threads had in
-  /// hand goes to others. Returns those threads.
-  std::vector<std::thread::id> give_up_overdue();
+  /// hand goes to others. Returns their runs.
+  std::vector<RunId> give_up_overdue();
   /// When there may be one.
   [[nodiscard]] BootTime next_overdue() const { return runner_.next_overdue(); }
   /// Threads that were given up, and are still in their turns.
   [[nodiscard]] int stuck() const noexcept { return runner_.stuck(); }
 
  private:
-  Progress run_and_commit(std::vector<InstanceCache::Taken>&& taken);
+  Progress run_and_commit(RunId run, std::vector<InstanceCache::Taken>&& taken);
   void run_some(TurnBatch& batch);
   void commit(TurnBatch& batch);
 

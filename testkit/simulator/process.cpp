@@ -62,6 +62,19 @@ class Mark {
   T& value_;
 };
 
+/// Sets something for as long as it lives.
+class Set {
+ public:
+  Set(bool& value, bool to) : value_(value), before_(std::exchange(value, to)) {}
+  ~Set() { value_ = before_; }
+  Set(const Set&) = delete;
+  Set& operator=(const Set&) = delete;
+
+ private:
+  bool& value_;
+  const bool before_;
+};
+
 }  // namespace
 
 Process::Process(Setup setup)
@@ -70,6 +83,8 @@ Process::Process(Setup setup)
       executor_(setup_.store->clock(), setup_.activity_end),
       node_(setup_.store, setup_.options, setup_.registry, executor_, random_,
             [this](runtime::Step step) { poke(step); }) {
+  schedule_of(runtime::Step::turns) =
+      runtime::StepSchedule(setup_.options.turn_threads, setup_.options.max_abandoned);
   for (std::size_t i = 0; i < setup_.options.turn_threads; ++i)
     threads_.push_back({.step = runtime::Step::turns});
   for (const runtime::Step step :
@@ -103,17 +118,18 @@ void Process::register_listener() {
 void Process::offer(BootTime now, std::vector<Move>& moves) const {
   if (!listener_ || is_dead() || paused_until_ > now) return;
   if (executor_.next_due() <= now) moves.push_back({Move::Kind::work, 0});
-  if (leaving_ == Leaving::left) return;
+  if (left_) return;
   for (std::size_t i = 0; i < threads_.size(); ++i) {
     const Thread& thread = threads_[i];
-    if (!thread.running && !thread.ended && (!thread.asleep || poked(thread) || thread.due <= now))
+    if (!thread.running && !thread.ended && schedule_of(thread.step).may_begin(now))
       moves.push_back({Move::Kind::step, i});
   }
+  if (rest_wanted_) moves.push_back({Move::Kind::rest, 0});
   for (std::size_t i = 0; i < arriving_.size(); ++i) {
     if (arriving_[i].at <= now) moves.push_back({Move::Kind::wake, i});
   }
   if (floor_at_ <= now) moves.push_back({Move::Kind::floor, 0});
-  if (leaving_ != Leaving::no && in_use_ == 0 && (leave_by_ <= now || node_.quiet()))
+  if (drain_ && in_use_ == 0 && runtime::Drain(*drain_).next(now, look()) != runtime::Drain::Order::wait)
     moves.push_back({Move::Kind::leave, 0});
 }
 
@@ -125,12 +141,10 @@ BootTime Process::next_due(BootTime now) const {
     if (at > now) due = std::min(due, at);
   };
   consider(executor_.next_due());
-  if (leaving_ == Leaving::left) return due;
-  for (const Thread& thread : threads_) {
-    if (!thread.running && !thread.ended) consider(thread.due);
-  }
+  if (left_) return due;
+  for (const runtime::StepSchedule& schedule : schedules_) consider(schedule.due());
   for (const Arriving& arriving : arriving_) consider(arriving.at);
-  if (leaving_ != Leaving::no) consider(leave_by_);
+  if (drain_) consider(drain_->due());
   consider(floor_at_);
   return due;
 }
@@ -145,6 +159,8 @@ std::string Process::describe(const Move& move) const {
       return name() + " hears of " + to_text(arriving_[move.index].wake.work);
     case Move::Kind::floor:
       return name() + " has heard nothing for a second, and looks for itself";
+    case Move::Kind::rest:
+      return name() + " turns in a thread of activities";
     case Move::Kind::leave:
       return name() + " goes on with leaving";
   }
@@ -153,15 +169,18 @@ std::string Process::describe(const Move& move) const {
 
 std::optional<std::string> Process::make(const Move& move) {
   const Mark mark(in_use_);
-  std::optional<std::string> complaint = make_one(move);
+  make_one(move);
   if (is_draining() && (in_use_ > 1 || !executor_.empty() || !node_.idle())) busy_at_ = now();
-  return complaint;
+  return std::exchange(complaint_, std::nullopt);
 }
 
-std::optional<std::string> Process::make_one(const Move& move) {
+void Process::make_one(const Move& move) {
+  const bool in_activities = move.kind == Move::Kind::work || move.kind == Move::Kind::rest;
+  const Set in_those(in_activities_, in_activities);
   switch (move.kind) {
     case Move::Kind::step:
-      return run_step(threads_[move.index]);
+      run_step(threads_[move.index]);
+      break;
     case Move::Kind::work:
       executor_.run_next();
       break;
@@ -176,37 +195,77 @@ std::optional<std::string> Process::make_one(const Move& move) {
       floor_at_ = now() + kFloor;
       node_.look_again();
       break;
+    case Move::Kind::rest:
+      rest_wanted_ = false;
+      if (help(runtime::Step::turns)) rest_wanted_ = true;
+      break;
     case Move::Kind::leave:
       go_on_leaving();
       break;
   }
-  return std::nullopt;
 }
 
-std::optional<std::string> Process::run_step(Thread& thread) {
-  if (std::exchange(thread.asleep, false)) pokes_[static_cast<std::size_t>(thread.step)] = 0;
+// As Runtime::start() has it.
+void Process::poke(runtime::Step step) {
+  const bool work_waits = executor_.next_due() <= now();
+  switch (runtime::help_with(step, in_activities_, work_waits)) {
+    case runtime::Help::rest:
+      rest_wanted_ = true;
+      return;
+    case runtime::Help::run:
+      if (!help(step)) return;
+      break;
+    case runtime::Help::poke:
+      break;
+  }
+  schedule_of(step).poke();
+}
+
+bool Process::help(runtime::Step step) {
+  runtime::StepSchedule& schedule = schedule_of(step);
+  schedule.poke();
+  const auto begun = schedule.begin(runtime::StepSchedule::Runner::helper, now());
+  if (!begun) return false;
+  schedule.end(*begun, run(step, *begun));
+  return schedule.may_begin(now());
+}
+
+void Process::run_step(Thread& thread) {
+  runtime::StepSchedule& schedule = schedule_of(thread.step);
+  const auto begun = schedule.begin(runtime::StepSchedule::Runner::own, now());
+  if (!begun) return;
   thread.running = true;
+  const runtime::Progress progress = run(thread.step, *begun);
+  thread.running = false;
+  thread.ended = progress.came_back;
+  schedule.end(*begun, progress);
+  for (const runtime::RunId stuck : progress.stuck) {
+    if (schedule_of(runtime::Step::turns).give_up(stuck)) threads_.push_back({.step = runtime::Step::turns});
+  }
+}
+
+runtime::Progress Process::run(runtime::Step step, runtime::RunId number) {
   const std::uint64_t calls_before = setup_.store->calls();
   const BootTime began = now();
   const BootTime acted_since = acts_on_news_since_;
-  if (thread.step == runtime::Step::keep) acts_on_news_since_ = BootTime::max();
-  const runtime::Progress progress = node_.run(thread.step);
-  if (thread.step == runtime::Step::keep)
-    acts_on_news_since_ = now() - began > kLongStep ? now() : acted_since;
-  thread.running = false;
-  thread.ended = progress.came_back;
-  // Each that is stuck is replaced, also when it has come back in the meantime: then its thread ends.
-  for (std::size_t i = 0; i < progress.stuck.size(); ++i) threads_.push_back({.step = runtime::Step::turns});
-  thread.asleep = !progress.progressed;
-  thread.due = progress.next_due;
-  const bool idle = (progress.progressed || thread.due <= now()) && setup_.store->calls() == calls_before;
-  thread.idle_runs = idle ? thread.idle_runs + 1 : 0;
-  if (thread.idle_runs < kIdleRuns) return std::nullopt;
-  return name() + " never sleeps: it " + std::string(to_text(thread.step)) + " again and again";
+  if (step == runtime::Step::keep) acts_on_news_since_ = BootTime::max();
+  runtime::Progress progress = node_.run(step, number);
+  if (step == runtime::Step::keep) acts_on_news_since_ = now() - began > kLongStep ? now() : acted_since;
+  note_idle(step, progress, calls_before);
+  return progress;
+}
+
+void Process::note_idle(runtime::Step step, const runtime::Progress& progress, std::uint64_t calls_before) {
+  const bool idle =
+      (progress.progressed || progress.next_due <= now()) && setup_.store->calls() == calls_before;
+  int& idle_runs = idle_runs_[static_cast<std::size_t>(step)];
+  idle_runs = idle ? idle_runs + 1 : 0;
+  if (idle_runs >= kIdleRuns)
+    complaint_ = name() + " never sleeps: it " + std::string(to_text(step)) + " again and again";
 }
 
 void Process::listen(const std::function<std::optional<BootTime>(const store::Wake&)>& fate) {
-  if (!listener_ || is_dead() || paused_until_ > now() || leaving_ == Leaving::left) return;
+  if (!listener_ || is_dead() || paused_until_ > now() || left_) return;
   if (listens_as_ != node_.standing().key()) {
     register_listener();
     node_.look_again();
@@ -247,27 +306,31 @@ void Process::finish_unheard(std::size_t count) {
 
 void Process::drain(BootTime deadline) {
   const bool starts = !listener_;  // stop() does nothing yet
-  if (starts || leaving_ != Leaving::no) return;
-  leaving_ = Leaving::finishing;
-  leave_by_ = deadline;
+  if (starts || drain_) return;
+  drain_.emplace(deadline, setup_.options.cancel_grace);
   busy_at_ = now();
   node_.stop_accepting();
 }
 
 // Sessions that nobody else may have are kept until the deadline: somebody may still close them.
 bool Process::lingers(BootTime since) const {
-  return leaving_ == Leaving::finishing && !is_dead() && !in_use() && !node_.quiet() &&
+  return drain_ && drain_->is_finishing() && !is_dead() && !in_use() && !node_.quiet() &&
          !node_.has_unmovable_sessions() && std::max(busy_at_, since) + kTimeToLeave <= now();
 }
 
+// As Runtime::drain() has it, but for the store that does not answer, which is given up there: calls that are
+// made inside of others can't wait for them.
 void Process::go_on_leaving() {
-  if (!node_.quiet() && leaving_ == Leaving::finishing) {
-    leaving_ = Leaving::stopping;
-    leave_by_ = now() + setup_.options.cancel_grace;
-    node_.stop_activities();
-    return;
+  switch (drain_->next(now(), look())) {
+    case runtime::Drain::Order::wait:
+      return;
+    case runtime::Drain::Order::stop_activities:
+      return node_.stop_activities();
+    case runtime::Drain::Order::leave:
+      break;
   }
-  leaving_ = Leaving::left;
+  left_ = true;
+  for (runtime::StepSchedule& schedule : schedules_) schedule.close();
   node_.leave();
 }
 

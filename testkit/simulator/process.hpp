@@ -1,8 +1,10 @@
-// Process: one started runtime under the simulator. It mirrors what the threads of a real one do, move by
-// move.
+// Process: one started runtime under the simulator. It does, move by move, what the schedules of a real one,
+// and its drain, would have threads do.
 #pragma once
 
+#include "runtime/drain.hpp"
 #include "runtime/node.hpp"
+#include "runtime/schedule.hpp"
 #include "testkit/simulator/executor.hpp"
 #include "testkit/simulator/faulty_store.hpp"
 
@@ -29,7 +31,8 @@ struct Move {
     work,   ///< the code of an activity comes to its end
     wake,   ///< news of the store arrives
     floor,  ///< no news came for a while: it looks for itself
-    leave,  ///< it was asked to leave, and is ready to
+    rest,   ///< a thread of activities does what activities have left to be done
+    leave,  ///< it was asked to leave, and goes on with that
   };
   Kind kind = Kind::step;
   std::size_t index = 0;  ///< the thread, or the wake-up
@@ -89,7 +92,7 @@ class Process {
   /// call to the store did. max() while a step of that thread is under way.
   [[nodiscard]] BootTime acts_on_news_since() const noexcept { return acts_on_news_since_; }
   /// Whether its threads run.
-  [[nodiscard]] bool is_at_work() const noexcept { return !is_dead() && leaving_ != Leaving::left; }
+  [[nodiscard]] bool is_at_work() const noexcept { return !is_dead() && !left_; }
   /// It dies: the store no longer hears of it. Destroy it once it is not in use.
   void kill();
   [[nodiscard]] bool is_dead() const noexcept { return setup_.store->is_cut_off(); }
@@ -100,7 +103,7 @@ class Process {
   void drain(BootTime deadline);
   /// Whether its program may ask for something: nothing of it is under way that this would have to wait for.
   [[nodiscard]] bool is_ready_for_verbs(BootTime now) const {
-    return listener_ && !is_dead() && paused_until_ <= now && leaving_ == Leaving::no && in_use_ == 0;
+    return listener_ && !is_dead() && paused_until_ <= now && !drain_ && in_use_ == 0;
   }
   SessionAcquired acquire_session(std::string_view id, const SessionOptions& options);
   SessionOutcome renew_session(std::string_view id);
@@ -111,11 +114,11 @@ class Process {
 
   /// Whether it has stopped working because another process goes by its name.
   [[nodiscard]] bool is_superseded() const noexcept { return node_.standing().is_superseded(); }
-  [[nodiscard]] bool is_draining() const noexcept { return leaving_ != Leaving::no; }
+  [[nodiscard]] bool is_draining() const noexcept { return drain_.has_value(); }
   /// It was asked to leave, has had nothing to do for long, as far as that counts from `since` on, and is
   /// still here: it waits for others.
   [[nodiscard]] bool lingers(BootTime since) const;
-  [[nodiscard]] bool has_left() const noexcept { return leaving_ == Leaving::left && executor_.empty(); }
+  [[nodiscard]] bool has_left() const noexcept { return left_ && executor_.empty(); }
   /// Whether it has this session in its memory.
   [[nodiscard]] bool holds(const store::SessionHold& hold) const { return node_.session(hold.id) == hold; }
   /// Slots that are taken though no code runs any more: none, once it has left.
@@ -126,31 +129,40 @@ class Process {
  private:
   struct Thread {
     runtime::Step step{};
-    bool asleep = false;
     bool running = false;
     bool ended = false;  ///< it was stuck, and another one has its place
-    BootTime due = kLongAgo;
-    int idle_runs = 0;  ///< in a row that did nothing and wanted to be followed at once
   };
   struct Arriving {
     BootTime at{};
     store::Wake wake{};
   };
-  enum class Leaving : std::uint8_t { no, finishing, stopping, left };
 
-  void poke(runtime::Step step) { ++pokes_[static_cast<std::size_t>(step)]; }
-  [[nodiscard]] bool poked(const Thread& thread) const {
-    return pokes_[static_cast<std::size_t>(thread.step)] > 0;
+  runtime::StepSchedule& schedule_of(runtime::Step step) {
+    return schedules_[static_cast<std::size_t>(step)];
   }
+  [[nodiscard]] const runtime::StepSchedule& schedule_of(runtime::Step step) const {
+    return schedules_[static_cast<std::size_t>(step)];
+  }
+  void poke(runtime::Step step);
+  /// What runtime::Driver::help() does.
+  bool help(runtime::Step step);
   void register_listener();
-  std::optional<std::string> make_one(const Move& move);
-  std::optional<std::string> run_step(Thread& thread);
+  void make_one(const Move& move);
+  void run_step(Thread& thread);
+  runtime::Progress run(runtime::Step step, runtime::RunId run);
+  void note_idle(runtime::Step step, const runtime::Progress& progress, std::uint64_t calls_before);
+  [[nodiscard]] runtime::Drain::Look look() const { return {node_.quiet(), node_.settling()}; }
   void go_on_leaving();
 
   Setup setup_;
   SeededRandom random_;
   SimExecutor executor_;
-  std::array<unsigned, runtime::kSteps> pokes_{};
+  std::array<runtime::StepSchedule, runtime::kSteps> schedules_{};
+  std::array<int, runtime::kSteps>
+      idle_runs_{};  // in a row that did nothing and wanted to be followed at once
+  std::optional<std::string> complaint_;
+  bool in_activities_ = false;  // the move that is made now is one of a thread of activities
+  bool rest_wanted_ = false;
   runtime::Node node_;
   std::unique_ptr<store::Listener> listener_;
   WorkerKey listens_as_{};
@@ -160,8 +172,8 @@ class Process {
   BootTime paused_until_ = kLongAgo;
   BootTime came_back_at_ = kLongAgo;
   BootTime acts_on_news_since_ = kLongAgo;
-  Leaving leaving_ = Leaving::no;
-  BootTime leave_by_ = kLongAgo;
+  std::optional<runtime::Drain> drain_;
+  bool left_ = false;
   BootTime busy_at_ = kLongAgo;  // while it leaves: when it had something to do last
   int in_use_ = 0;
 };
