@@ -14,7 +14,7 @@ std::string outcome(const StoreResult<T>& answer) {
 
 FaultyStore::FaultyStore(std::shared_ptr<Store> inner, CallGuard& guard, std::uint64_t process,
                          std::string name)
-    : inner_(std::move(inner)), guard_(guard), process_(process), name_(std::move(name)) {}
+    : StoreForwarder(std::move(inner)), guard_(guard), process_(process), name_(std::move(name)) {}
 
 StoreError FaultyStore::unavailable(std::string_view name, std::string_view why) const {
   return {.kind = StoreError::Kind::unavailable, .message = std::string(name) + ": " + std::string(why)};
@@ -100,7 +100,7 @@ auto FaultyStore::call_with_some(std::string_view name, std::span<const Item> it
 
 StoreResult<WorkerKey> FaultyStore::join(const store::NewWorker& info) {
   return one(
-      "join", [&] { return inner_->join(info); },
+      "join", [&] { return inner().join(info); },
       [&](const StoreResult<WorkerKey>& answer) {
         if (!answer) return;
         guard_.session_witness().joined(info, *answer);
@@ -110,22 +110,19 @@ StoreResult<WorkerKey> FaultyStore::join(const store::NewWorker& info) {
 StoreResult<void> FaultyStore::refresh(WorkerKey worker, bool draining) {
   guard_.session_witness().refreshing(worker);
   return one(
-      "refresh", [&] { return inner_->refresh(worker, draining); },
+      "refresh", [&] { return inner().refresh(worker, draining); },
       [&](const StoreResult<void>& answer) { guard_.session_witness().refreshed(worker, answer); });
 }
 StoreResult<void> FaultyStore::leave(WorkerKey worker) {
   guard_.session_witness().left(worker);
-  return one("leave", [&] { return inner_->leave(worker); });
-}
-StoreResult<std::vector<store::WorkerView>> FaultyStore::workers() {
-  return one("workers", [&] { return inner_->workers(); });
+  return one("leave", [&] { return inner().leave(worker); });
 }
 
 // ---- turns --------------------------------------------------------------------------------------
 
 StoreResult<store::FetchedTurns> FaultyStore::fetch_turns(const store::TurnRequest& request) {
   auto told = one(
-      "fetch turns", [&] { return inner_->fetch_turns(request); },
+      "fetch turns", [&] { return inner().fetch_turns(request); },
       [&](const StoreResult<store::FetchedTurns>& answer) {
         if (!answer) return;
         guard_.witness().check_given_back(request, unanswered_);
@@ -145,7 +142,7 @@ StoreResult<store::FetchedTurns> FaultyStore::fetch_turns(const store::TurnReque
 std::vector<StoreResult<store::Committed>> FaultyStore::commit_turns(
     const store::CommitRequest& request, std::span<const store::TurnCommit> commits) {
   return each(
-      "commit turns", commits, [&](auto reached) { return inner_->commit_turns(request, reached); },
+      "commit turns", commits, [&](auto reached) { return inner().commit_turns(request, reached); },
       [&](std::size_t i, const StoreResult<store::Committed>& answer) {
         guard_.witness().committed(request, commits[i], answer);
         if (answer) {
@@ -174,7 +171,7 @@ std::vector<StoreResult<store::Committed>> FaultyStore::commit_turns(
 
 std::vector<StoreResult<void>> FaultyStore::release_turns(std::span<const store::TurnRelease> releases) {
   return each(
-      "release turns", releases, [&](auto reached) { return inner_->release_turns(reached); },
+      "release turns", releases, [&](auto reached) { return inner().release_turns(reached); },
       [&](std::size_t i, const StoreResult<void>& answer) {
         guard_.witness().released(releases[i], answer);
         if (guard_.tells())
@@ -184,18 +181,10 @@ std::vector<StoreResult<void>> FaultyStore::release_turns(std::span<const store:
       });
 }
 
-StoreResult<std::vector<store::Segment>> FaultyStore::read_history(InstanceKey key, ExecutionNumber execution,
-                                                                   EventId after, std::size_t max_bytes) {
-  return one("read history", [&] { return inner_->read_history(key, execution, after, max_bytes); });
-}
-StoreResult<std::uint64_t> FaultyStore::wake_parked(const store::Code& code) {
-  return one("wake parked", [&] { return inner_->wake_parked(code); });
-}
-
 std::vector<StoreResult<void>> FaultyStore::renew_turns(WorkerKey worker, Duration lease,
                                                         std::span<const store::TurnRenewal> turns) {
   return each(
-      "renew turns", turns, [&](auto reached) { return inner_->renew_turns(worker, lease, reached); },
+      "renew turns", turns, [&](auto reached) { return inner().renew_turns(worker, lease, reached); },
       [&](std::size_t i, const StoreResult<void>& answer) {
         guard_.witness().renewed(lease, turns[i], answer);
       });
@@ -205,7 +194,7 @@ std::vector<StoreResult<void>> FaultyStore::renew_turns(WorkerKey worker, Durati
 
 StoreResult<store::FetchedActivities> FaultyStore::fetch_activities(const store::ActivityRequest& request) {
   auto told = one(
-      "fetch activities", [&] { return inner_->fetch_activities(request); },
+      "fetch activities", [&] { return inner().fetch_activities(request); },
       [&](const StoreResult<store::FetchedActivities>& answer) {
         if (!answer) return;
         guard_.witness().check_given_back(request, unanswered_);
@@ -230,7 +219,7 @@ std::vector<StoreResult<void>> FaultyStore::finish_activities(
     std::span<const store::ActivityResult> results) {
   for (const store::ActivityResult& result : results) guard_.witness().answering(result);
   return each(
-      "finish activities", results, [&](auto reached) { return inner_->finish_activities(reached); },
+      "finish activities", results, [&](auto reached) { return inner().finish_activities(reached); },
       [&](std::size_t i, const StoreResult<void>& answer) {
         guard_.witness().finished(results[i], answer);
         if (guard_.tells())
@@ -247,20 +236,10 @@ std::vector<StoreResult<void>> FaultyStore::renew_activities(
     WorkerKey worker, Duration lease, std::span<const store::ActivityRenewal> activities) {
   return each(
       "renew activities", activities,
-      [&](auto reached) { return inner_->renew_activities(worker, lease, reached); },
+      [&](auto reached) { return inner().renew_activities(worker, lease, reached); },
       [&](std::size_t i, const StoreResult<void>& answer) {
         guard_.witness().renewed(lease, activities[i], answer);
       });
-}
-
-StoreResult<std::vector<store::CancelRecord>> FaultyStore::cancel_records(WorkerKey worker) {
-  return one("cancel records", [&] { return inner_->cancel_records(worker); });
-}
-StoreResult<void> FaultyStore::acknowledge_cancels(std::span<const store::CancelAcknowledgement> cancels) {
-  return one("acknowledge cancels", [&] { return inner_->acknowledge_cancels(cancels); });
-}
-StoreResult<std::vector<store::QueueDepth>> FaultyStore::queue_depths() {
-  return one("queue depths", [&] { return inner_->queue_depths(); });
 }
 
 // ---- sessions -----------------------------------------------------------------------------------
@@ -269,7 +248,7 @@ StoreResult<store::Acquired> FaultyStore::acquire_session(WorkerKey worker, cons
                                                           std::string_view id,
                                                           const store::SessionPolicy& policy) {
   return one(
-      "acquire session", [&] { return inner_->acquire_session(worker, abilities, id, policy); },
+      "acquire session", [&] { return inner().acquire_session(worker, abilities, id, policy); },
       [&](const StoreResult<store::Acquired>& answer) {
         if (answer) guard_.session_witness().acquired(worker, *answer);
       });
@@ -277,7 +256,7 @@ StoreResult<store::Acquired> FaultyStore::acquire_session(WorkerKey worker, cons
 std::vector<StoreResult<void>> FaultyStore::renew_sessions(WorkerKey worker,
                                                            std::span<const store::SessionRenewal> holds) {
   return each(
-      "renew sessions", holds, [&](auto reached) { return inner_->renew_sessions(worker, reached); },
+      "renew sessions", holds, [&](auto reached) { return inner().renew_sessions(worker, reached); },
       [&](std::size_t i, const StoreResult<void>& answer) {
         guard_.session_witness().renewed(worker, holds[i], answer);
       });
@@ -285,7 +264,7 @@ std::vector<StoreResult<void>> FaultyStore::renew_sessions(WorkerKey worker,
 std::vector<StoreResult<void>> FaultyStore::release_sessions(
     WorkerKey worker, std::span<const store::SessionRelease> releases) {
   return each(
-      "release sessions", releases, [&](auto reached) { return inner_->release_sessions(worker, reached); },
+      "release sessions", releases, [&](auto reached) { return inner().release_sessions(worker, reached); },
       [&](std::size_t i, const StoreResult<void>& answer) {
         guard_.session_witness().released(worker, releases[i], answer);
         if (guard_.tells()) {
@@ -295,43 +274,13 @@ std::vector<StoreResult<void>> FaultyStore::release_sessions(
         }
       });
 }
-StoreResult<bool> FaultyStore::close_session(std::string_view id, store::SessionReason reason) {
-  return one("close session", [&] { return inner_->close_session(id, reason); });
-}
 StoreResult<store::WishAnswer> FaultyStore::ask_for_session(std::string_view id,
                                                             const store::SessionWish& wish) {
   return one(
-      "ask for session", [&] { return inner_->ask_for_session(id, wish); },
+      "ask for session", [&] { return inner().ask_for_session(id, wish); },
       [&](const StoreResult<store::WishAnswer>& answer) {
         if (answer) guard_.session_witness().asked_for(std::string(id));
       });
-}
-StoreResult<std::vector<store::WantedSession>> FaultyStore::wanted_sessions(WorkerKey worker) {
-  return one("wanted sessions", [&] { return inner_->wanted_sessions(worker); });
-}
-StoreResult<void> FaultyStore::acknowledge_ends(WorkerKey worker, std::span<const store::SessionHold> holds) {
-  return one("acknowledge ends", [&] { return inner_->acknowledge_ends(worker, holds); });
-}
-StoreResult<bool> FaultyStore::discard_session_state(std::string_view id) {
-  return one("discard session state", [&] { return inner_->discard_session_state(id); });
-}
-StoreResult<void> FaultyStore::fail_session(WorkerKey worker, const store::SessionHold& hold,
-                                            store::SessionReason reason) {
-  return one("fail session", [&] { return inner_->fail_session(worker, hold, reason); });
-}
-StoreResult<store::SessionView> FaultyStore::session(std::string_view id, store::Saved saved) {
-  return one("session", [&] { return inner_->session(id, saved); });
-}
-StoreResult<std::vector<store::SessionView>> FaultyStore::sessions(const store::SessionFilter& filter) {
-  return one("sessions", [&] { return inner_->sessions(filter); });
-}
-StoreResult<store::SessionCounts> FaultyStore::count_sessions() {
-  return one("count sessions", [&] { return inner_->count_sessions(); });
-}
-StoreResult<std::vector<store::SessionLogEntry>> FaultyStore::session_log(std::string_view id,
-                                                                          std::uint64_t after,
-                                                                          std::size_t limit) {
-  return one("session log", [&] { return inner_->session_log(id, after, limit); });
 }
 
 // ---- clients ------------------------------------------------------------------------------------
@@ -339,7 +288,7 @@ StoreResult<std::vector<store::SessionLogEntry>> FaultyStore::session_log(std::s
 std::vector<StoreResult<store::StartAnswer>> FaultyStore::start(
     std::span<const store::StartRequest> requests) {
   return each(
-      "start", requests, [&](auto reached) { return inner_->start(reached); },
+      "start", requests, [&](auto reached) { return inner().start(reached); },
       [&](std::size_t i, const StoreResult<store::StartAnswer>& answer) {
         guard_.witness().started(requests[i], answer);
         if (guard_.tells()) guard_.tell(*this, "start", "'" + requests[i].instance + "'");
@@ -347,50 +296,22 @@ std::vector<StoreResult<store::StartAnswer>> FaultyStore::start(
 }
 std::vector<StoreResult<InstanceKey>> FaultyStore::send(std::span<const store::ClientMessage> messages) {
   return each(
-      "send", messages, [&](auto reached) { return inner_->send(reached); },
+      "send", messages, [&](auto reached) { return inner().send(reached); },
       [&](std::size_t i, const StoreResult<InstanceKey>& /*answer*/) {
         if (guard_.tells()) guard_.tell(*this, "send", "to '" + messages[i].instance + "'");
       });
-}
-StoreResult<store::InstanceView> FaultyStore::find(std::string_view instance) {
-  return one("find", [&] { return inner_->find(instance); });
-}
-StoreResult<std::vector<std::optional<store::InstanceView>>> FaultyStore::look(
-    std::span<const InstanceKey> keys) {
-  return one("look", [&] { return inner_->look(keys); });
-}
-StoreResult<store::InstanceDetail> FaultyStore::describe(std::string_view instance) {
-  return one("describe", [&] { return inner_->describe(instance); });
-}
-StoreResult<store::InstancePage> FaultyStore::list(const store::InstanceFilter& filter) {
-  return one("list", [&] { return inner_->list(filter); });
-}
-StoreResult<std::vector<store::ExecutionView>> FaultyStore::executions(InstanceKey key) {
-  return one("executions", [&] { return inner_->executions(key); });
-}
-StoreResult<std::optional<std::string>> FaultyStore::value(std::string_view instance, std::string_view key) {
-  return one("value", [&] { return inner_->value(instance, key); });
 }
 StoreResult<void> FaultyStore::delete_instance(std::string_view instance, bool force, InstanceKey life) {
   InstanceKey key{};
   return one(
       "delete instance",
       [&] {
-        if (const auto found = inner_->find(instance)) key = found->key;
-        return inner_->delete_instance(instance, force, life);
+        if (const auto found = inner().find(instance)) key = found->key;
+        return inner().delete_instance(instance, force, life);
       },
       [&](const StoreResult<void>& answer) {
         if (answer) guard_.witness().deleted(key);
       });
-}
-StoreResult<std::uint64_t> FaultyStore::prune_executions(std::string_view instance, std::uint64_t keep) {
-  return one("prune executions", [&] { return inner_->prune_executions(instance, keep); });
-}
-StoreResult<bool> FaultyStore::prune_execution(std::string_view instance, ExecutionNumber execution) {
-  return one("prune execution", [&] { return inner_->prune_execution(instance, execution); });
-}
-StoreResult<std::vector<store::SetAsideRow>> FaultyStore::set_aside(std::uint64_t after, std::size_t limit) {
-  return one("set aside", [&] { return inner_->set_aside(after, limit); });
 }
 
 // ---- keeping order ------------------------------------------------------------------------------
@@ -404,7 +325,7 @@ StoreResult<store::Swept> FaultyStore::sweep(const store::SweepRequest& request)
     guard_.tell(*this, "sweep", "not reached");
     return Unexpected(unavailable("sweep", "nothing happened"));
   }
-  auto swept = inner_->sweep(request);
+  auto swept = inner().sweep(request);
   if (swept) guard_.witness().swept(*swept);
   if (guard_.tells()) guard_.tell(*this, "sweep", outcome(swept));
   guard_.around(*this);
@@ -412,12 +333,8 @@ StoreResult<store::Swept> FaultyStore::sweep(const store::SweepRequest& request)
   return swept;
 }
 
-std::unique_ptr<store::Listener> FaultyStore::listen(store::WorkMask mask, WorkerKey worker) {
-  return inner_->listen(mask, worker);
-}
-
-StoreResult<store::StoreState> FaultyStore::state() {
-  return one("state", [&] { return inner_->state(); });
-}
-
 }  // namespace holdfast::simulator
+
+namespace holdfast {
+template class store::StoreForwarder<simulator::FaultyStore>;
+}  // namespace holdfast

@@ -1,6 +1,7 @@
 // FaultyStore: the store as one process sees it. It forwards every call, unless it is told to fail.
 #pragma once
 
+#include "contract/store_forwarder.hpp"
 #include "testkit/simulator/session_witness.hpp"
 #include "testkit/simulator/witness.hpp"
 
@@ -37,7 +38,7 @@ class CallGuard {
 
 /// A handle that can be cut off: then every call is answered `unavailable`, and nothing happens any more.
 /// What the store truly did goes to the witness, whatever the caller is told. One thread.
-class FaultyStore final : public Store {
+class FaultyStore final : public store::StoreForwarder<FaultyStore> {
  public:
   /// `guard` outlives it. `process` names its owner in the trace; 0 is no worker.
   FaultyStore(std::shared_ptr<Store> inner, CallGuard& guard, std::uint64_t process, std::string name);
@@ -49,33 +50,20 @@ class FaultyStore final : public Store {
   [[nodiscard]] std::uint64_t calls() const noexcept { return calls_; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
-  [[nodiscard]] const std::string& ns() const noexcept override { return inner_->ns(); }
-  [[nodiscard]] const Clock& clock() const noexcept override { return inner_->clock(); }
-  [[nodiscard]] std::string description() const override { return inner_->description(); }
-
+  // The calls that somebody hears of, or that are made in another way than most.
   StoreResult<WorkerKey> join(const store::NewWorker& info) override;
   StoreResult<void> refresh(WorkerKey worker, bool draining) override;
   StoreResult<void> leave(WorkerKey worker) override;
-  StoreResult<std::vector<store::WorkerView>> workers() override;
-
   StoreResult<store::FetchedTurns> fetch_turns(const store::TurnRequest& request) override;
   std::vector<StoreResult<store::Committed>> commit_turns(
       const store::CommitRequest& request, std::span<const store::TurnCommit> commits) override;
   std::vector<StoreResult<void>> release_turns(std::span<const store::TurnRelease> releases) override;
-  StoreResult<std::vector<store::Segment>> read_history(InstanceKey key, ExecutionNumber execution,
-                                                        EventId after, std::size_t max_bytes) override;
-  StoreResult<std::uint64_t> wake_parked(const store::Code& code) override;
-
   StoreResult<store::FetchedActivities> fetch_activities(const store::ActivityRequest& request) override;
   std::vector<StoreResult<void>> finish_activities(std::span<const store::ActivityResult> results) override;
   std::vector<StoreResult<void>> renew_turns(WorkerKey worker, Duration lease,
                                              std::span<const store::TurnRenewal> turns) override;
   std::vector<StoreResult<void>> renew_activities(
       WorkerKey worker, Duration lease, std::span<const store::ActivityRenewal> activities) override;
-  StoreResult<std::vector<store::CancelRecord>> cancel_records(WorkerKey worker) override;
-  StoreResult<void> acknowledge_cancels(std::span<const store::CancelAcknowledgement> cancels) override;
-  StoreResult<std::vector<store::QueueDepth>> queue_depths() override;
-
   StoreResult<store::Acquired> acquire_session(WorkerKey worker, const store::Abilities& abilities,
                                                std::string_view id,
                                                const store::SessionPolicy& policy) override;
@@ -83,39 +71,15 @@ class FaultyStore final : public Store {
                                                 std::span<const store::SessionRenewal> holds) override;
   std::vector<StoreResult<void>> release_sessions(WorkerKey worker,
                                                   std::span<const store::SessionRelease> releases) override;
-  StoreResult<bool> close_session(std::string_view id, store::SessionReason reason) override;
   StoreResult<store::WishAnswer> ask_for_session(std::string_view id,
                                                  const store::SessionWish& wish) override;
-  StoreResult<std::vector<store::WantedSession>> wanted_sessions(WorkerKey worker) override;
-  StoreResult<void> acknowledge_ends(WorkerKey worker, std::span<const store::SessionHold> holds) override;
-  StoreResult<bool> discard_session_state(std::string_view id) override;
-  StoreResult<void> fail_session(WorkerKey worker, const store::SessionHold& hold,
-                                 store::SessionReason reason) override;
-  StoreResult<store::SessionView> session(std::string_view id, store::Saved saved) override;
-  StoreResult<std::vector<store::SessionView>> sessions(const store::SessionFilter& filter) override;
-  StoreResult<store::SessionCounts> count_sessions() override;
-  StoreResult<std::vector<store::SessionLogEntry>> session_log(std::string_view id, std::uint64_t after,
-                                                               std::size_t limit) override;
-
   std::vector<StoreResult<store::StartAnswer>> start(std::span<const store::StartRequest> requests) override;
   std::vector<StoreResult<InstanceKey>> send(std::span<const store::ClientMessage> messages) override;
-  StoreResult<store::InstanceView> find(std::string_view instance) override;
-  StoreResult<std::vector<std::optional<store::InstanceView>>> look(
-      std::span<const InstanceKey> keys) override;
-  StoreResult<store::InstanceDetail> describe(std::string_view instance) override;
-  StoreResult<store::InstancePage> list(const store::InstanceFilter& filter) override;
-  StoreResult<std::vector<store::ExecutionView>> executions(InstanceKey key) override;
-  StoreResult<std::optional<std::string>> value(std::string_view instance, std::string_view key) override;
   StoreResult<void> delete_instance(std::string_view instance, bool force, InstanceKey life) override;
-  StoreResult<std::uint64_t> prune_executions(std::string_view instance, std::uint64_t keep) override;
-  StoreResult<bool> prune_execution(std::string_view instance, ExecutionNumber execution) override;
-  StoreResult<std::vector<store::SetAsideRow>> set_aside(std::uint64_t after, std::size_t limit) override;
-
   StoreResult<store::Swept> sweep(const store::SweepRequest& request) override;
-  std::unique_ptr<store::Listener> listen(store::WorkMask mask, WorkerKey worker) override;
-  StoreResult<store::StoreState> state() override;
 
  private:
+  friend class store::StoreForwarder<FaultyStore>;
   struct Nothing {
     template <class... Args>
     void operator()(const Args&...) const {}
@@ -133,7 +97,6 @@ class FaultyStore final : public Store {
   void note_answered(LockToken token, bool answered);
   [[nodiscard]] StoreError unavailable(std::string_view name, std::string_view why) const;
 
-  const std::shared_ptr<Store> inner_;
   CallGuard& guard_;
   const std::uint64_t process_;
   const std::string name_;
@@ -144,3 +107,7 @@ class FaultyStore final : public Store {
 };
 
 }  // namespace holdfast::simulator
+
+namespace holdfast {
+extern template class store::StoreForwarder<simulator::FaultyStore>;
+}  // namespace holdfast
