@@ -91,8 +91,7 @@ void AttemptEnds::finish(const detail::ActivityCall& call, Result<Payload> resul
                            .abort_session = std::move(abort),
                            .still_runs = true});
   }
-  LocalDone done{call.id(),       call.token(),    std::move(outcome),
-                 settings_.now(), std::move(save), std::move(abort)};
+  LocalDone done{call.id(), call.token(), std::move(outcome), std::move(save), std::move(abort)};
   if (cache_.add_done(std::move(done))) waker_.poke(Step::turns);
 }
 

@@ -30,10 +30,11 @@
 
 namespace holdfast::runtime {
 
-/// Thread-safe, and never asks the store: what it has to hear goes to the outbox. The mutex is for the books
-/// (slots, calls in hand, abandoned ones); what follows from them is done without it, since it calls code of
-/// the user: stop tokens, coroutines, loggers, and states of sessions, which the last call in a session
-/// destroys.
+/// Thread-safe. It asks the store nothing: what the store has to hear goes to the outbox. Only the state of a
+/// session, in the thread of the activity that uses it, may have to be read there: see SessionDesk. The mutex
+/// is for the books (slots, calls in hand, abandoned ones); what follows from them is done without it, since
+/// it calls code of the user: stop tokens, coroutines, loggers, and states of sessions, which the last call
+/// in a session destroys.
 ///
 /// Requests to stop are told by threads of the executor, one for each: whoever decides that something has to
 /// stop does not wait for what the user's code makes of it.

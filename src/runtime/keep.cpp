@@ -257,10 +257,6 @@ void KeepStep::sweep() {
          {"lost", swept->sessions_lost},
          {"removed", swept->sessions_removed}});
   }
-  if (swept->repaired > 0) {
-    log(*settings_.logger, LogLevel::error, "the store repaired rows that should not need it",
-        {{"count", swept->repaired}});
-  }
 }
 
 }  // namespace holdfast::runtime

@@ -3,7 +3,6 @@
 
 #include "client/bodies.hpp"
 
-#include <holdfast/clock.hpp>
 #include <holdfast/ids.hpp>
 #include <holdfast/store/activities.hpp>
 
@@ -17,7 +16,6 @@ struct LocalDone {
   store::ActivityId id{};
   LockToken token{};
   bodies::Outcome outcome{};
-  BootTime at{};
   std::optional<store::SessionSave> save{};
   std::optional<std::string> abort_session{};
 };

@@ -33,7 +33,6 @@ class SessionStay {
   SessionStay& operator=(const SessionStay&) = delete;
 
   [[nodiscard]] const std::optional<ActivitySession>& shown() const noexcept { return shown_; }
-  [[nodiscard]] store::SessionHold hold() const { return {shown_->id, shown_->generation}; }
 
   [[nodiscard]] const SessionMemory* memory() const noexcept { return memory_.get(); }
 

@@ -134,15 +134,5 @@ STORE_TEST(Sweeps, DoABoundedAmountAtOnce) {
   EXPECT_EQ(a.fetch_turn()->messages.size(), 10U);
 }
 
-STORE_TEST(Sweeps, FindNothingToRepairInHealth) {
-  const Worker a = join("a");
-  Turn turn = a.begin("order-1");
-  a.commit(turn.schedules("charge").waits_for({event("decision")}).keeps_lock());
-  raise("order-1", "decision", "yes");
-  must(a.retry(a.fetch_activity(), 1s));
-  pass(1h);
-  EXPECT_EQ(sweep().repaired, 0U);
-}
-
 }  // namespace
 }  // namespace holdfast::testing::conformance

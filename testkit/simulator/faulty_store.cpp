@@ -326,7 +326,6 @@ StoreResult<store::Swept> FaultyStore::sweep(const store::SweepRequest& request)
     return Unexpected(unavailable("sweep", "nothing happened"));
   }
   auto swept = inner().sweep(request);
-  if (swept) guard_.witness().swept(*swept);
   if (guard_.tells()) guard_.tell(*this, "sweep", outcome(swept));
   guard_.around(*this);
   if (cut_off_) return Unexpected(unavailable("sweep", "the answer was lost"));

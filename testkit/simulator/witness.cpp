@@ -410,11 +410,6 @@ void Witness::deleted(InstanceKey key) {
   ++changes_;
 }
 
-void Witness::swept(const store::Swept& answer) {
-  if (answer.repaired != 0)
-    broken("the sweep had to repair " + std::to_string(answer.repaired) + " rows that disagreed");
-}
-
 void Witness::inspect(const store::StoreState& state) {
   std::set<InstanceKey> running;
   for (const store::InstanceRow& row : state.instances) {

@@ -47,7 +47,6 @@ class Witness {
 
   void started(const store::StartRequest& request, const StoreResult<store::StartAnswer>& answer);
   void deleted(InstanceKey key);
-  void swept(const store::Swept& answer);
 
   /// How long the activity is locked for the process that runs this code; none when that is not known.
   [[nodiscard]] std::optional<BootTime> lease_of(const ActivityContext& running) const;

@@ -142,7 +142,6 @@ struct Swept {
   std::uint64_t early_dropped = 0;  ///< early deliveries past their time
   /// Rows of deleted instances, old requests, cancel records, lines of the session log.
   std::uint64_t remains_removed = 0;
-  std::uint64_t repaired = 0;  ///< ready rows that disagreed with their instance or session; should be 0
   Duration next_due = never;
   friend bool operator==(const Swept&, const Swept&) = default;
 };
