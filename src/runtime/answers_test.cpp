@@ -1,5 +1,5 @@
 // How a worker tells the store of activities that ended, step by step, in virtual time.
-#include "runtime/node.hpp"
+#include "runtime/worker.hpp"
 
 #include <holdfast/client.hpp>
 #include <holdfast/context.hpp>
@@ -75,18 +75,18 @@ class AnswersTest : public ::testing::Test {
   FaultScript faults_;
   std::shared_ptr<MemoryDatabase> database_ = memory_database();
   const RuntimeOptions options_{.activity_slots = 32, .logger = null_logger()};
-  Node turns_{memory({.database = database_, .clock = &clock_}),
-              options_,
-              only_turns(),
-              by_hand_,
-              random_,
-              [](Step) {}};
-  Node activities_{memory({.database = database_, .clock = &clock_, .faults = &faults_}),
-                   options_,
-                   only_activities(),
-                   by_hand_,
-                   random_,
-                   [](Step) {}};
+  Worker turns_{memory({.database = database_, .clock = &clock_}),
+                options_,
+                only_turns(),
+                by_hand_,
+                random_,
+                [](Step) {}};
+  Worker activities_{memory({.database = database_, .clock = &clock_, .faults = &faults_}),
+                     options_,
+                     only_activities(),
+                     by_hand_,
+                     random_,
+                     [](Step) {}};
 };
 
 TEST_F(AnswersTest, ThoseOfOneCallThatFailsArePausedOnce) {

@@ -24,18 +24,19 @@ void Driver::poke(Step step) {
   signal.changed.notify_one();
 }
 
-void Driver::start(const std::shared_ptr<Node>& node) {
-  listen_as(*node);
-  for (std::size_t i = 0; i < turn_threads_; ++i) make_thread(node, Step::turns);
-  for (const Step step : {Step::activities, Step::answers, Step::keep, Step::limits}) make_thread(node, step);
-  listening_ = std::thread([self = shared_from_this(), node] { self->listen(*node); });
+void Driver::start(const std::shared_ptr<Worker>& worker) {
+  listen_as(*worker);
+  for (std::size_t i = 0; i < turn_threads_; ++i) make_thread(worker, Step::turns);
+  for (const Step step : {Step::activities, Step::answers, Step::keep, Step::limits})
+    make_thread(worker, step);
+  listening_ = std::thread([self = shared_from_this(), worker] { self->listen(*worker); });
 }
 
-void Driver::make_thread(const std::shared_ptr<Node>& node, Step step) {
+void Driver::make_thread(const std::shared_ptr<Worker>& worker, Step step) {
   const MutexLock lock(threads_mutex_);
   Thread& made = threads_.emplace_back(Thread{.run = std::make_shared<std::atomic<std::uint64_t>>(0)});
-  made.thread =
-      std::thread([self = shared_from_this(), node, step, run = made.run] { self->drive(node, step, *run); });
+  made.thread = std::thread(
+      [self = shared_from_this(), worker, step, run = made.run] { self->drive(worker, step, *run); });
 }
 
 // The limits step goes on until the others have come to their end, since it is what gives up those that
@@ -74,19 +75,19 @@ void Driver::end_step(Step step) {
   signal.changed.wait(lock, [&]() HOLDFAST_REQUIRES(signal.mutex) { return signal.schedule.is_at_rest(); });
 }
 
-void Driver::drive(const std::shared_ptr<Node>& node, Step step, std::atomic<std::uint64_t>& in_run) {
+void Driver::drive(const std::shared_ptr<Worker>& worker, Step step, std::atomic<std::uint64_t>& in_run) {
   Signal& signal = signal_of(step);
   while (const std::optional<RunId> run = wait_to_begin(signal)) {
     // Only runs of turns are ever stuck, and asked about by this number.
     if (step == Step::turns) in_run = run->value;
-    const Progress progress = node->run(step, *run);
-    if (!progress.stuck.empty()) replace(node, progress.stuck);
+    const Progress progress = worker->run(step, *run);
+    if (!progress.stuck.empty()) replace(worker, progress.stuck);
     end(signal, *run, progress);
     if (progress.came_back) return;  // another one has taken its place
   }
 }
 
-void Driver::replace(const std::shared_ptr<Node>& node, const std::vector<RunId>& stuck) {
+void Driver::replace(const std::shared_ptr<Worker>& worker, const std::vector<RunId>& stuck) {
   Signal& signal = signal_of(Step::turns);
   for (const RunId run : stuck) {
     bool leaves_a_place = false;
@@ -94,12 +95,12 @@ void Driver::replace(const std::shared_ptr<Node>& node, const std::vector<RunId>
       const MutexLock lock(signal.mutex);
       leaves_a_place = signal.schedule.give_up(run);
     }
-    if (leaves_a_place) make_thread(node, Step::turns);
+    if (leaves_a_place) make_thread(worker, Step::turns);
   }
   signal.changed.notify_all();
 }
 
-bool Driver::help(Node& node, Step step) {
+bool Driver::help(Worker& worker, Step step) {
   Signal& signal = signal_of(step);
   std::optional<RunId> run;
   {
@@ -108,7 +109,7 @@ bool Driver::help(Node& node, Step step) {
     run = signal.schedule.begin(Runner::helper, clock_.boot_now());
   }
   if (!run) return false;
-  end(signal, *run, node.run(step, *run));
+  end(signal, *run, worker.run(step, *run));
   const MutexLock lock(signal.mutex);
   return signal.schedule.may_begin(clock_.boot_now());
 }
@@ -134,10 +135,10 @@ void Driver::end(Signal& signal, RunId run, const Progress& progress) {
 }
 
 // Cancels are heard under the key of the registration.
-void Driver::listen_as(Node& node) {
-  const WorkerKey key = node.standing().key();
+void Driver::listen_as(Worker& worker) {
+  const WorkerKey key = worker.standing().key();
   if (listener_ && key == listening_for_) return;
-  auto listener = node.settings().store->listen(
+  auto listener = worker.settings().store->listen(
       store::kTurns | store::kActivities | store::kCancels | store::kSweep, key);
   const MutexLock lock(listener_mutex_);
   listener_ = std::move(listener);
@@ -145,15 +146,15 @@ void Driver::listen_as(Node& node) {
 }
 
 // News that gets lost on its way between processes is made up for once per second.
-void Driver::listen(Node& node) {
+void Driver::listen(Worker& worker) {
   while (!stopping_) {
-    listen_as(node);
+    listen_as(worker);
     const store::Wake wake = listener_->wait(clock_.boot_now() + 1s);
     if (stopping_) return;
     if (wake.work.empty()) {
-      node.look_again();
+      worker.look_again();
     } else {
-      node.hear(wake);
+      worker.hear(wake);
     }
   }
 }

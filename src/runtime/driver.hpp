@@ -3,9 +3,9 @@
 #pragma once
 
 #include "base/mutex.hpp"
-#include "runtime/node.hpp"
 #include "runtime/schedule.hpp"
 #include "runtime/steps.hpp"
+#include "runtime/worker.hpp"
 
 #include <array>
 #include <atomic>
@@ -18,8 +18,8 @@
 
 namespace holdfast::runtime {
 
-/// Carries out what the schedules of the steps decide. Made before its node, which pokes it; started once the
-/// node has joined. Its threads keep both alive: one that is stuck in code of the user may outlive the
+/// Carries out what the schedules of the steps decide. Made before its worker, which pokes it; started once
+/// the worker has joined. Its threads keep both alive: one that is stuck in code of the user may outlive the
 /// runtime.
 class Driver : public std::enable_shared_from_this<Driver> {
  public:
@@ -30,10 +30,10 @@ class Driver : public std::enable_shared_from_this<Driver> {
   ~Driver() = default;
 
   void poke(Step step);
-  void start(const std::shared_ptr<Node>& node);
+  void start(const std::shared_ptr<Worker>& worker);
   /// A poke for `step`, and a call of it in this thread, unless it runs in as many as it may. True when there
   /// is more to do, and nobody but the caller knows it.
-  bool help(Node& node, Step step);
+  bool help(Worker& worker, Step step);
   /// Ends all threads; to be called once, after start(). Steps that run are finished, those that others help
   /// with included. Only turns that were given up are not waited for: their threads end when their code does.
   /// Returns how many.
@@ -51,14 +51,14 @@ class Driver : public std::enable_shared_from_this<Driver> {
   };
 
   Signal& signal_of(Step step) { return signals_[static_cast<std::size_t>(step)]; }
-  void make_thread(const std::shared_ptr<Node>& node, Step step);
-  void drive(const std::shared_ptr<Node>& node, Step step, std::atomic<std::uint64_t>& in_run);
-  void replace(const std::shared_ptr<Node>& node, const std::vector<RunId>& stuck);
+  void make_thread(const std::shared_ptr<Worker>& worker, Step step);
+  void drive(const std::shared_ptr<Worker>& worker, Step step, std::atomic<std::uint64_t>& in_run);
+  void replace(const std::shared_ptr<Worker>& worker, const std::vector<RunId>& stuck);
   void end_step(Step step);
   std::optional<RunId> wait_to_begin(Signal& signal);
   void end(Signal& signal, RunId run, const Progress& progress);
-  void listen_as(Node& node);
-  void listen(Node& node);
+  void listen_as(Worker& worker);
+  void listen(Worker& worker);
 
   const Clock& clock_;
   const std::size_t turn_threads_;

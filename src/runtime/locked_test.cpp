@@ -1,7 +1,7 @@
 // Rows that somebody else has locked: what needs them is put aside, step by step, in virtual time.
 #include "base/lines_test.hpp"
 #include "contract/forwarding_store_test.hpp"
-#include "runtime/node.hpp"
+#include "runtime/worker.hpp"
 
 #include <holdfast/client.hpp>
 #include <holdfast/context.hpp>
@@ -116,7 +116,7 @@ class LockedTest : public ::testing::Test {
   std::shared_ptr<Locks> store_ = std::make_shared<Locks>(database_);
   std::shared_ptr<Lines> lines_ = std::make_shared<Lines>();
   Client client_{database_};
-  Node node_{store_, {.activity_slots = 4, .logger = lines_}, registry(), by_hand_, random_, [](Step) {}};
+  Worker node_{store_, {.activity_slots = 4, .logger = lines_}, registry(), by_hand_, random_, [](Step) {}};
 };
 
 TEST_F(LockedTest, ATurnIsPutAsideAndTheOthersGoOn) {

@@ -1,10 +1,10 @@
 #include "base/mutex.hpp"
 #include "runtime/drain.hpp"
 #include "runtime/driver.hpp"
-#include "runtime/node.hpp"
 #include "runtime/schedule.hpp"
 #include "runtime/stop_signal.hpp"
 #include "runtime/thread_pool.hpp"
+#include "runtime/worker.hpp"
 
 #include <holdfast/detail/describe.hpp>
 #include <holdfast/detail/enum_names.hpp>
@@ -24,7 +24,7 @@ namespace holdfast {
 
 using namespace std::chrono_literals;
 
-/// A node and its threads. Destroyed in the order that lets nothing outlive what it uses.
+/// A worker and its threads. Destroyed in the order that lets nothing outlive what it uses.
 class Runtime::Impl {
  public:
   Impl(std::shared_ptr<Store> store_given, RuntimeOptions options_given)
@@ -66,11 +66,11 @@ class Runtime::Impl {
                            "' is registered after start(): register everything first");
   }
 
-  [[nodiscard]] runtime::Node& started_node() const {
+  [[nodiscard]] runtime::Worker& started_worker() const {
     if (phase() != Phase::started)
       throw std::logic_error(
           "holdfast: only a runtime that has started, and was not stopped, can hold sessions");
-    return *node;
+    return *worker;
   }
 
   std::shared_ptr<Store> store;
@@ -80,7 +80,7 @@ class Runtime::Impl {
   bool ended_by_itself = true;  ///< what the drain said; true before the first
   std::shared_ptr<runtime::Driver> driver;
   std::shared_ptr<runtime::ThreadPool> pool;
-  std::shared_ptr<runtime::Node> node;
+  std::shared_ptr<runtime::Worker> worker;
 
  private:
   mutable Mutex mutex_;
@@ -137,12 +137,12 @@ void Runtime::start() {
   runtime::check_options(impl.options);
   impl.driver = std::make_shared<runtime::Driver>(impl.store->clock(), impl.options.turn_threads,
                                                   impl.options.max_abandoned);
-  const auto node = std::make_shared<std::weak_ptr<runtime::Node>>();
-  impl.pool = std::make_shared<runtime::ThreadPool>([driver = impl.driver, node] {
-    const auto alive = node->lock();
+  const auto worker = std::make_shared<std::weak_ptr<runtime::Worker>>();
+  impl.pool = std::make_shared<runtime::ThreadPool>([driver = impl.driver, worker] {
+    const auto alive = worker->lock();
     return alive && driver->help(*alive, runtime::Step::turns);
   });
-  const auto poke = [driver = impl.driver, pool = impl.pool, node](runtime::Step step) {
+  const auto poke = [driver = impl.driver, pool = impl.pool, worker](runtime::Step step) {
     const bool here = pool->is_here();
     switch (runtime::help_with(step, here, here && pool->has_work())) {
       case runtime::Help::poke:
@@ -152,20 +152,20 @@ void Runtime::start() {
       case runtime::Help::run:
         break;
     }
-    const auto alive = node->lock();
+    const auto alive = worker->lock();
     if (!alive || driver->help(*alive, step)) driver->poke(step);
   };
-  impl.node = std::make_shared<runtime::Node>(impl.store, impl.options, impl.registry, *impl.pool,
-                                              system_random(), poke);
-  impl.node->keep_alive(impl.node);
-  *node = impl.node;
-  if (auto joined = impl.node->join(); !joined) {
-    impl.node.reset();
+  impl.worker = std::make_shared<runtime::Worker>(impl.store, impl.options, impl.registry, *impl.pool,
+                                                  system_random(), poke);
+  impl.worker->keep_alive(impl.worker);
+  *worker = impl.worker;
+  if (auto joined = impl.worker->join(); !joined) {
+    impl.worker.reset();
     throw ClientError(may_pass(joined.error()) ? ClientError::Kind::unavailable : ClientError::Kind::invalid,
                       "the runtime could not register with the store: " + joined.error().message);
   }
   impl.enter(Impl::Phase::started);
-  impl.driver->start(impl.node);
+  impl.driver->start(impl.worker);
 }
 
 bool Runtime::drain(Duration deadline) {
@@ -192,21 +192,21 @@ std::string some_of(const std::vector<std::string>& names) {
 bool Runtime::Impl::run_down(Duration deadline) {
   const Clock& clock = store->clock();
   runtime::Drain drain(after(clock.boot_now(), deadline), options.cancel_grace);
-  node->give_up_store_at(drain.store_until());
-  node->stop_accepting();
+  worker->give_up_store_at(drain.store_until());
+  worker->stop_accepting();
   for (;;) {
-    const runtime::Drain::Order order = drain.next(clock.boot_now(), {node->quiet(), node->settling()});
+    const runtime::Drain::Order order = drain.next(clock.boot_now(), {worker->quiet(), worker->settling()});
     if (order == runtime::Drain::Order::leave) break;
-    if (order == runtime::Drain::Order::stop_activities) node->stop_activities();
+    if (order == runtime::Drain::Order::stop_activities) worker->stop_activities();
     std::this_thread::sleep_for(1ms);
   }
   const std::size_t stuck = driver->stop();
-  const bool gave_back = node->leave();
+  const bool gave_back = worker->leave();
   // Threads whose code has just returned are on their way; those of code that ignores a stop are not.
-  const std::size_t left = pool->stop(node->slots_in_use() == 0 ? 1s : 0s);
+  const std::size_t left = pool->stop(worker->slots_in_use() == 0 ? 1s : 0s);
   if (stuck + left > 0) {
-    log(*node->settings().logger, LogLevel::error, "code does not end; its threads are left running",
-        {{"count", stuck + left}, {"activities", some_of(node->running_activities())}});
+    log(*worker->settings().logger, LogLevel::error, "code does not end; its threads are left running",
+        {{"count", stuck + left}, {"activities", some_of(worker->running_activities())}});
   }
   return drain.ended_by_itself() && gave_back && stuck + left == 0;
 }
@@ -228,13 +228,13 @@ bool Runtime::run_until_signal() { return run_until_signal(impl_->options.cancel
 // ---- sessions -----------------------------------------------------------------------------------
 
 SessionAcquired Runtime::acquire_session(std::string_view id, SessionOptions options) {
-  return impl_->started_node().acquire_session(*detail::worker_session_settings(id, options));
+  return impl_->started_worker().acquire_session(*detail::worker_session_settings(id, options));
 }
 SessionOutcome Runtime::renew_session(std::string_view id) {
-  return impl_->started_node().renew_session(detail::checked_name("a session", id));
+  return impl_->started_worker().renew_session(detail::checked_name("a session", id));
 }
 SessionOutcome Runtime::close_session(std::string_view id) {
-  return impl_->started_node().close_session(detail::checked_name("a session", id));
+  return impl_->started_worker().close_session(detail::checked_name("a session", id));
 }
 
 std::string_view to_string(SessionOutcome outcome) noexcept { return detail::enum_name(outcome); }
@@ -244,7 +244,7 @@ RuntimeState Runtime::state() const noexcept {
     case Impl::Phase::made:
       return RuntimeState::made;
     case Impl::Phase::started:
-      return impl_->node->standing().is_superseded() ? RuntimeState::superseded : RuntimeState::working;
+      return impl_->worker->standing().is_superseded() ? RuntimeState::superseded : RuntimeState::working;
     case Impl::Phase::stopping:
       return RuntimeState::stopping;
     case Impl::Phase::stopped:

@@ -1,7 +1,7 @@
 // The verbs by which a worker takes, keeps and ends sessions without any work for them.
 #include "client/core.hpp"
-#include "runtime/node.hpp"
 #include "runtime/outgoing.hpp"
+#include "runtime/worker.hpp"
 
 #include <stdexcept>
 #include <string>
@@ -40,7 +40,7 @@ SessionOutcome to_outcome(store::Acquired::Kind kind) {
 
 }  // namespace
 
-SessionAcquired Node::acquire_session(const detail::SessionSettings& settings) {
+SessionAcquired Worker::acquire_session(const detail::SessionSettings& settings) {
   store::SessionPolicy policy = policy_of(settings);
   policy.on_record = true;
   if (const auto problem = problem_of(policy, settings_.options.activity_lease))
@@ -59,7 +59,7 @@ SessionAcquired Node::acquire_session(const detail::SessionSettings& settings) {
   return answer;
 }
 
-SessionOutcome Node::renew_session(std::string_view id) {
+SessionOutcome Worker::renew_session(std::string_view id) {
   const SessionDesk::Wish wish(sessions_, id);
   const std::optional<store::SessionHold> hold = sessions_.find(id);
   const BootTime asked = settings_.now();
@@ -91,7 +91,7 @@ SessionOutcome Node::renew_session(std::string_view id) {
   return SessionOutcome::closed;
 }
 
-SessionOutcome Node::close_session(std::string_view id) {
+SessionOutcome Worker::close_session(std::string_view id) {
   const std::optional<store::SessionHold> hold = sessions_.find(id);
   const auto closed = settings_.store->close_session(id, store::SessionReason::closed_by_code);
   if (!closed && closed.error().kind == StoreError::Kind::not_found) return SessionOutcome::missing;

@@ -1,5 +1,5 @@
 // A worker and its registration with the store: what it does when the store has not heard of it for long.
-#include "runtime/node.hpp"
+#include "runtime/worker.hpp"
 
 #include <holdfast/fault.hpp>
 #include <holdfast/log.hpp>
@@ -40,7 +40,7 @@ class StandingTest : public ::testing::Test {
   void keep_for(Duration time) {
     const BootTime until = clock.boot_now() + time;
     while (clock.boot_now() < until) {
-      node.run(Step::keep);
+      worker.run(Step::keep);
       clock.advance(100ms);
     }
   }
@@ -50,11 +50,11 @@ class StandingTest : public ::testing::Test {
   std::shared_ptr<Store> store = memory({.clock = &clock, .faults = &notes});
   SeededRandom random{1};
   Idle executor;
-  Node node{store, {.node_id = "n", .logger = null_logger()}, Registry(), executor, random, [](Step) {}};
+  Worker worker{store, {.node_id = "n", .logger = null_logger()}, Registry(), executor, random, [](Step) {}};
 };
 
 TEST_F(StandingTest, AWorkerIsHeardOfBeforeItSweepsAgain) {
-  ASSERT_TRUE(node.join());
+  ASSERT_TRUE(worker.join());
   keep_for(1s);
   notes.fails = [](std::string_view) { return true; };
   keep_for(70s);
@@ -71,20 +71,20 @@ TEST_F(StandingTest, AWorkerIsHeardOfBeforeItSweepsAgain) {
 }
 
 TEST_F(StandingTest, AnOutageLosesNoSessionThatOnlyThisWorkerMayHave) {
-  ASSERT_TRUE(node.join());
+  ASSERT_TRUE(worker.join());
   detail::SessionSettings settings;
   settings.id = "s";
   settings.lease = 10s;
   settings.ttl = never;
   settings.allow_reacquire_after_failure = false;
-  ASSERT_EQ(node.acquire_session(settings).outcome, SessionOutcome::created);
+  ASSERT_EQ(worker.acquire_session(settings).outcome, SessionOutcome::created);
   keep_for(1s);
   notes.fails = [](std::string_view) { return true; };
   keep_for(200s);
   notes.fails = [](std::string_view) { return false; };
   keep_for(30s);
   EXPECT_EQ(store->session("s")->state, store::SessionState::active);
-  EXPECT_EQ(store->session("s")->worker.value, node.standing().key().value);
+  EXPECT_EQ(store->session("s")->worker.value, worker.standing().key().value);
 }
 
 }  // namespace

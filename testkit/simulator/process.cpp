@@ -81,8 +81,8 @@ Process::Process(Setup setup)
     : setup_(std::move(setup)),
       random_(setup_.seed),
       executor_(setup_.store->clock(), setup_.activity_end),
-      node_(setup_.store, setup_.options, setup_.registry, executor_, random_,
-            [this](runtime::Step step) { poke(step); }) {
+      worker_(setup_.store, setup_.options, setup_.registry, executor_, random_,
+              [this](runtime::Step step) { poke(step); }) {
   schedule_of(runtime::Step::turns) =
       runtime::StepSchedule(setup_.options.turn_threads, setup_.options.max_abandoned);
   for (std::size_t i = 0; i < setup_.options.turn_threads; ++i)
@@ -100,7 +100,7 @@ Process::~Process() {
 
 bool Process::start() {
   const Mark mark(in_use_);
-  if (!node_.join()) return false;
+  if (!worker_.join()) return false;
   if (is_dead()) return false;
   register_listener();
   floor_at_ = now() + kFloor;
@@ -108,7 +108,7 @@ bool Process::start() {
 }
 
 void Process::register_listener() {
-  listens_as_ = node_.standing().key();
+  listens_as_ = worker_.standing().key();
   listener_ =
       setup_.store->listen(store::kTurns | store::kActivities | store::kCancels | store::kSweep, listens_as_);
 }
@@ -170,7 +170,7 @@ std::string Process::describe(const Move& move) const {
 std::optional<std::string> Process::make(const Move& move) {
   const Mark mark(in_use_);
   make_one(move);
-  if (is_draining() && (in_use_ > 1 || !executor_.empty() || !node_.idle())) busy_at_ = now();
+  if (is_draining() && (in_use_ > 1 || !executor_.empty() || !worker_.idle())) busy_at_ = now();
   return std::exchange(complaint_, std::nullopt);
 }
 
@@ -188,12 +188,12 @@ void Process::make_one(const Move& move) {
       const store::Wake wake = std::move(arriving_[move.index].wake);
       arriving_.erase(arriving_.begin() + static_cast<std::ptrdiff_t>(move.index));
       floor_at_ = now() + kFloor;
-      node_.hear(wake);
+      worker_.hear(wake);
       break;
     }
     case Move::Kind::floor:
       floor_at_ = now() + kFloor;
-      node_.look_again();
+      worker_.look_again();
       break;
     case Move::Kind::rest:
       rest_wanted_ = false;
@@ -249,7 +249,7 @@ runtime::Progress Process::run(runtime::Step step, runtime::RunId number) {
   const BootTime began = now();
   const BootTime acted_since = acts_on_news_since_;
   if (step == runtime::Step::keep) acts_on_news_since_ = BootTime::max();
-  runtime::Progress progress = node_.run(step, number);
+  runtime::Progress progress = worker_.run(step, number);
   if (step == runtime::Step::keep) acts_on_news_since_ = now() - began > kLongStep ? now() : acted_since;
   note_idle(step, progress, calls_before);
   return progress;
@@ -266,9 +266,9 @@ void Process::note_idle(runtime::Step step, const runtime::Progress& progress, s
 
 void Process::listen(const std::function<std::optional<BootTime>(const store::Wake&)>& fate) {
   if (!listener_ || is_dead() || paused_until_ > now() || left_) return;
-  if (listens_as_ != node_.standing().key()) {
+  if (listens_as_ != worker_.standing().key()) {
     register_listener();
-    node_.look_again();
+    worker_.look_again();
   }
   store::Wake wake = listener_->wait(now());
   if (wake.work.empty()) return;
@@ -279,17 +279,17 @@ void Process::listen(const std::function<std::optional<BootTime>(const store::Wa
 
 SessionAcquired Process::acquire_session(std::string_view id, const SessionOptions& options) {
   const Mark mark(in_use_);
-  return node_.acquire_session(*detail::worker_session_settings(id, options));
+  return worker_.acquire_session(*detail::worker_session_settings(id, options));
 }
 
 SessionOutcome Process::renew_session(std::string_view id) {
   const Mark mark(in_use_);
-  return node_.renew_session(id);
+  return worker_.renew_session(id);
 }
 
 SessionOutcome Process::close_session(std::string_view id) {
   const Mark mark(in_use_);
-  return node_.close_session(id);
+  return worker_.close_session(id);
 }
 
 // ---- what happens to it -------------------------------------------------------------------------
@@ -309,13 +309,13 @@ void Process::drain(BootTime deadline) {
   if (starts || drain_) return;
   drain_.emplace(deadline, setup_.options.cancel_grace);
   busy_at_ = now();
-  node_.stop_accepting();
+  worker_.stop_accepting();
 }
 
 // Sessions that nobody else may have are kept until the deadline: somebody may still close them.
 bool Process::lingers(BootTime since) const {
-  return drain_ && drain_->is_finishing() && !is_dead() && !in_use() && !node_.quiet() &&
-         !node_.has_unmovable_sessions() && std::max(busy_at_, since) + kTimeToLeave <= now();
+  return drain_ && drain_->is_finishing() && !is_dead() && !in_use() && !worker_.quiet() &&
+         !worker_.has_unmovable_sessions() && std::max(busy_at_, since) + kTimeToLeave <= now();
 }
 
 // As Runtime::drain() has it, but for the store that does not answer, which is given up there: calls that are
@@ -325,13 +325,13 @@ void Process::go_on_leaving() {
     case runtime::Drain::Order::wait:
       return;
     case runtime::Drain::Order::stop_activities:
-      return node_.stop_activities();
+      return worker_.stop_activities();
     case runtime::Drain::Order::leave:
       break;
   }
   left_ = true;
   for (runtime::StepSchedule& schedule : schedules_) schedule.close();
-  node_.leave();
+  worker_.leave();
 }
 
 }  // namespace holdfast::simulator

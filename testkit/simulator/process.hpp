@@ -3,8 +3,8 @@
 #pragma once
 
 #include "runtime/drain.hpp"
-#include "runtime/node.hpp"
 #include "runtime/schedule.hpp"
+#include "runtime/worker.hpp"
 #include "testkit/simulator/executor.hpp"
 #include "testkit/simulator/faulty_store.hpp"
 
@@ -108,21 +108,21 @@ class Process {
   SessionAcquired acquire_session(std::string_view id, const SessionOptions& options);
   SessionOutcome renew_session(std::string_view id);
   SessionOutcome close_session(std::string_view id);
-  [[nodiscard]] WorkerKey worker() const { return node_.standing().key(); }
+  [[nodiscard]] WorkerKey worker() const { return worker_.standing().key(); }
   [[nodiscard]] const RuntimeOptions& options() const noexcept { return setup_.options; }
   [[nodiscard]] BootTime now() const { return setup_.store->clock().boot_now(); }
 
   /// Whether it has stopped working because another process goes by its name.
-  [[nodiscard]] bool is_superseded() const noexcept { return node_.standing().is_superseded(); }
+  [[nodiscard]] bool is_superseded() const noexcept { return worker_.standing().is_superseded(); }
   [[nodiscard]] bool is_draining() const noexcept { return drain_.has_value(); }
   /// It was asked to leave, has had nothing to do for long, as far as that counts from `since` on, and is
   /// still here: it waits for others.
   [[nodiscard]] bool lingers(BootTime since) const;
   [[nodiscard]] bool has_left() const noexcept { return left_ && executor_.empty(); }
   /// Whether it has this session in its memory.
-  [[nodiscard]] bool holds(const store::SessionHold& hold) const { return node_.session(hold.id) == hold; }
+  [[nodiscard]] bool holds(const store::SessionHold& hold) const { return worker_.session(hold.id) == hold; }
   /// Slots that are taken though no code runs any more: none, once it has left.
-  [[nodiscard]] std::size_t slots_lost() const { return node_.slots_in_use(); }
+  [[nodiscard]] std::size_t slots_lost() const { return worker_.slots_in_use(); }
   /// Whether one of its threads is in the middle of something.
   [[nodiscard]] bool in_use() const noexcept { return in_use_ > 0; }
 
@@ -151,7 +151,7 @@ class Process {
   void run_step(Thread& thread);
   runtime::Progress run(runtime::Step step, runtime::RunId run);
   void note_idle(runtime::Step step, const runtime::Progress& progress, std::uint64_t calls_before);
-  [[nodiscard]] runtime::Drain::Look look() const { return {node_.quiet(), node_.settling()}; }
+  [[nodiscard]] runtime::Drain::Look look() const { return {worker_.quiet(), worker_.settling()}; }
   void go_on_leaving();
 
   Setup setup_;
@@ -163,7 +163,7 @@ class Process {
   std::optional<std::string> complaint_;
   bool in_activities_ = false;  // the move that is made now is one of a thread of activities
   bool rest_wanted_ = false;
-  runtime::Node node_;
+  runtime::Worker worker_;
   std::unique_ptr<store::Listener> listener_;
   WorkerKey listens_as_{};
   std::deque<Thread> threads_;  // one that runs stays where it is when another is made

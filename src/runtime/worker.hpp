@@ -1,4 +1,4 @@
-// Node: one worker, complete but for the threads that drive it.
+// Worker: a worker, complete but for the threads that drive it.
 #pragma once
 
 #include "runtime/activities.hpp"
@@ -30,11 +30,11 @@ namespace holdfast::runtime {
 
 /// The same code under threads and under the simulator. Steps may run at the same time as each other; `turns`
 /// in several threads, the others in one each.
-class Node {
+class Worker {
  public:
-  /// `executor`, `random` and what `poke` refers to outlive the node.
-  Node(std::shared_ptr<Store> store, RuntimeOptions options, Registry registry, Executor& executor,
-       Random& random, Poke poke);
+  /// `executor`, `random` and what `poke` refers to outlive the worker.
+  Worker(std::shared_ptr<Store> store, RuntimeOptions options, Registry registry, Executor& executor,
+         Random& random, Poke poke);
 
   /// Code of activities may outlive the worker that gave up on it; then it keeps this alive.
   void keep_alive(const std::weak_ptr<const void>& self) {

@@ -1,5 +1,5 @@
 // A worker without threads on the memory store: steps run when a test says so, at times that it chooses.
-#include "runtime/node.hpp"
+#include "runtime/worker.hpp"
 
 #include "base/lines_test.hpp"
 #include "contract/forwarding_store_test.hpp"
@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace holdfast::runtime::node_test {
+namespace holdfast::runtime::worker_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -80,20 +80,20 @@ struct Seen {
   std::optional<CancelReason> told{};
 };
 
-class NodeTest : public ::testing::Test {
+class WorkerTest : public ::testing::Test {
  protected:
   struct Process {
-    explicit Process(NodeTest& test, const std::string& name, Registry registry)
-        : node(test.open(&script), {.node_id = name, .activity_slots = 4, .logger = test.lines},
-               std::move(registry), hand, test.random, [](Step) {}) {
-      EXPECT_TRUE(node.join().has_value());
+    explicit Process(WorkerTest& test, const std::string& name, Registry registry)
+        : worker(test.open(&script), {.node_id = name, .activity_slots = 4, .logger = test.lines},
+                 std::move(registry), hand, test.random, [](Step) {}) {
+      EXPECT_TRUE(worker.join().has_value());
     }
     void run(std::initializer_list<Step> steps) {
-      for (const Step step : steps) node.run(step);
+      for (const Step step : steps) worker.run(step);
     }
     Script script{};
     Hand hand{};
-    Node node;
+    Worker worker;
   };
 
   std::shared_ptr<Store> open(FaultPlan* plan = nullptr) {
@@ -148,7 +148,7 @@ Fault away(std::string_view) { return Fault::fail_before; }
 // ---- limits -------------------------------------------------------------------------------------
 
 // The call hangs for as long as the time that passes inside of it.
-TEST_F(NodeTest, LimitsHoldWhileACallToTheStoreHangs) {
+TEST_F(WorkerTest, LimitsHoldWhileACallToTheStoreHangs) {
   const auto one = at_work();
   bool hung = false;
   one->script.decide = [&](std::string_view point) {
@@ -167,7 +167,7 @@ TEST_F(NodeTest, LimitsHoldWhileACallToTheStoreHangs) {
   EXPECT_EQ(seen[0].told, CancelReason::lease_lost);
 }
 
-TEST_F(NodeTest, TimeoutsHoldWhileTheStoreIsAway) {
+TEST_F(WorkerTest, TimeoutsHoldWhileTheStoreIsAway) {
   const auto one = at_work("works_for_a_second");
   one->script.decide = away;
   clock.advance(1s);
@@ -178,7 +178,7 @@ TEST_F(NodeTest, TimeoutsHoldWhileTheStoreIsAway) {
   EXPECT_EQ(seen[0].told, CancelReason::attempt_timeout);
 }
 
-TEST_F(NodeTest, TheLimitsStepAsksTheStoreNothing) {
+TEST_F(WorkerTest, TheLimitsStepAsksTheStoreNothing) {
   const auto one = at_work("works_for_a_second");
   int calls = 0;
   one->script.decide = [&](std::string_view) {
@@ -190,12 +190,12 @@ TEST_F(NodeTest, TheLimitsStepAsksTheStoreNothing) {
     one->run({Step::limits});
   }
   EXPECT_EQ(calls, 0);
-  EXPECT_EQ(one->node.slots_in_use(), 0U);  // and did all that it has to: the code ignored it
+  EXPECT_EQ(one->worker.slots_in_use(), 0U);  // and did all that it has to: the code ignored it
 }
 
 // ---- leases -------------------------------------------------------------------------------------
 
-TEST_F(NodeTest, TheLeaseOfWhatIsHandedOffBeginsWithTheCommit) {
+TEST_F(WorkerTest, TheLeaseOfWhatIsHandedOffBeginsWithTheCommit) {
   in_turn = [this] { clock.advance(31s); };
   const auto one = at_work();
   one->run({Step::limits});
@@ -207,7 +207,7 @@ TEST_F(NodeTest, TheLeaseOfWhatIsHandedOffBeginsWithTheCommit) {
   EXPECT_EQ(seen[0].told, std::nullopt);
 }
 
-TEST_F(NodeTest, WhatComesWhenItsLeaseIsOverIsNotBegun) {
+TEST_F(WorkerTest, WhatComesWhenItsLeaseIsOverIsNotBegun) {
   const auto turns = process("turns", true, false);
   const auto one = process("one", false, true);
   run = client.start("works", {.id = "i"});
@@ -228,7 +228,7 @@ TEST_F(NodeTest, WhatComesWhenItsLeaseIsOverIsNotBegun) {
 
 // ---- results ------------------------------------------------------------------------------------
 
-TEST_F(NodeTest, AResultThatTheStoreCouldNotTakeInTimeIsNotLostToAFetchOfItsOwnWorker) {
+TEST_F(WorkerTest, AResultThatTheStoreCouldNotTakeInTimeIsNotLostToAFetchOfItsOwnWorker) {
   const auto one = at_work();
   one->hand.run_posted();
   one->script.decide = away;
@@ -244,7 +244,7 @@ TEST_F(NodeTest, AResultThatTheStoreCouldNotTakeInTimeIsNotLostToAFetchOfItsOwnW
   EXPECT_EQ(seen.size(), 1U);
 }
 
-TEST_F(NodeTest, NorIsOneWhoseAnswerIsUnderWay) {
+TEST_F(WorkerTest, NorIsOneWhoseAnswerIsUnderWay) {
   const auto one = at_work();
   one->hand.run_posted();
   one->script.decide = away;
@@ -263,7 +263,7 @@ TEST_F(NodeTest, NorIsOneWhoseAnswerIsUnderWay) {
   EXPECT_EQ(seen.size(), 1U);
 }
 
-TEST_F(NodeTest, AResultAfterTheLeaseCountsWhenNobodyElseHasTakenTheActivity) {
+TEST_F(WorkerTest, AResultAfterTheLeaseCountsWhenNobodyElseHasTakenTheActivity) {
   const auto one = at_work();
   one->script.decide = away;
   clock.advance(31s);
@@ -280,7 +280,7 @@ TEST_F(NodeTest, AResultAfterTheLeaseCountsWhenNobodyElseHasTakenTheActivity) {
 }
 
 // What it has in its hands is the memory of a session that somebody else had in between.
-TEST_F(NodeTest, ButNotInASessionThatAnotherWorkerHadMeanwhile) {
+TEST_F(WorkerTest, ButNotInASessionThatAnotherWorkerHadMeanwhile) {
   const auto one = process("one", true, true);
   run = client.start("works_in_a_session", {.id = "i"});
   one->run({Step::keep, Step::turns, Step::activities});
@@ -298,7 +298,7 @@ TEST_F(NodeTest, ButNotInASessionThatAnotherWorkerHadMeanwhile) {
   ASSERT_EQ(other.hand.posted(), 1U);
   other.hand.run_posted();
   other.run({Step::answers, Step::turns, Step::answers});
-  other.node.stop_accepting();
+  other.worker.stop_accepting();
   other.run({Step::keep, Step::keep});
   one->script.decide = {};
   clock.advance(2s);
@@ -310,7 +310,7 @@ TEST_F(NodeTest, ButNotInASessionThatAnotherWorkerHadMeanwhile) {
   EXPECT_EQ(seen.at(1).delivery, 2);
 }
 
-TEST_F(NodeTest, AResultThatIsDroppedIsSaid) {
+TEST_F(WorkerTest, AResultThatIsDroppedIsSaid) {
   const auto one = at_work();
   const auto other = process("other", false, true);
   one->script.decide = away;
@@ -344,13 +344,13 @@ class Scribbles final : public ForwardingStore {
   }
 };
 
-TEST_F(NodeTest, AnActivityThatNobodyCanReadIsSetAsideAndItsSessionStays) {
+TEST_F(WorkerTest, AnActivityThatNobodyCanReadIsSetAsideAndItsSessionStays) {
   Registry registry;
   add_orchestrations(registry);
   Script script;
   Hand hand;
-  Node turns(std::make_shared<Scribbles>(open(&script)), {.node_id = "turns", .logger = lines},
-             std::move(registry), hand, random, [](Step) {});
+  Worker turns(std::make_shared<Scribbles>(open(&script)), {.node_id = "turns", .logger = lines},
+               std::move(registry), hand, random, [](Step) {});
   ASSERT_TRUE(turns.join());
   run = client.start("works_in_a_session", {.id = "i"});
   const auto one = process("one", false, true);
@@ -372,16 +372,16 @@ TEST_F(NodeTest, AnActivityThatNobodyCanReadIsSetAsideAndItsSessionStays) {
 
 // ---- what is said ---------------------------------------------------------------------------------
 
-TEST_F(NodeTest, AWorkerSaysThatItHasStartedAndStopped) {
+TEST_F(WorkerTest, AWorkerSaysThatItHasStartedAndStopped) {
   const auto one = process("one", true, true);
   EXPECT_EQ(lines->count("info  worker started build=0 slots=4 store="), 1U) << lines->all();
   EXPECT_EQ(lines->count("worker=one"), 1U);
-  one->node.stop_accepting();
-  EXPECT_TRUE(one->node.leave());
+  one->worker.stop_accepting();
+  EXPECT_TRUE(one->worker.leave());
   EXPECT_EQ(lines->count("info  worker stopped worker=one"), 1U) << lines->all();
 }
 
-TEST_F(NodeTest, AttemptsThatFailAreSaidAndSoIsTheInstanceThatFailsByThem) {
+TEST_F(WorkerTest, AttemptsThatFailAreSaidAndSoIsTheInstanceThatFailsByThem) {
   const auto one = process("one", true, true);
   run = client.start("fails", {.id = "i"});
   one->run({Step::keep, Step::turns});
@@ -403,7 +403,7 @@ TEST_F(NodeTest, AttemptsThatFailAreSaidAndSoIsTheInstanceThatFailsByThem) {
       << lines->all();
 }
 
-TEST_F(NodeTest, ALineAboutAnActivityOfASessionNamesTheSession) {
+TEST_F(WorkerTest, ALineAboutAnActivityOfASessionNamesTheSession) {
   const auto one = process("one", true, true);
   run = client.start("fails_in_a_session", {.id = "i"});
   one->run({Step::keep, Step::turns, Step::activities});
@@ -411,7 +411,7 @@ TEST_F(NodeTest, ALineAboutAnActivityOfASessionNamesTheSession) {
   EXPECT_EQ(lines->count("instance=i activity=fail event=3 attempt=1 session=s"), 1U) << lines->all();
 }
 
-TEST_F(NodeTest, WorkThatIsTakenOverFromAWorkerThatIsGoneIsSaid) {
+TEST_F(WorkerTest, WorkThatIsTakenOverFromAWorkerThatIsGoneIsSaid) {
   const auto one = at_work();
   one->script.decide = away;
   clock.advance(31s);
@@ -438,7 +438,7 @@ TEST_F(NodeTest, WorkThatIsTakenOverFromAWorkerThatIsGoneIsSaid) {
       << lines->all();
 }
 
-TEST_F(NodeTest, AWorkerThatWasSupersededSaysSoAndBlamesNotTheStore) {
+TEST_F(WorkerTest, AWorkerThatWasSupersededSaysSoAndBlamesNotTheStore) {
   const auto one = process("one", true, true);
   const auto again = process("one", true, true);
   client.start("works", {.id = "i"});
@@ -450,7 +450,7 @@ TEST_F(NodeTest, AWorkerThatWasSupersededSaysSoAndBlamesNotTheStore) {
 // ---- fetches ------------------------------------------------------------------------------------
 
 // Both have slots and room for all of them, and whoever is faster asks again.
-TEST_F(NodeTest, EqualWorkersEachGetTheirShareOfTheSessionsThatWait) {
+TEST_F(WorkerTest, EqualWorkersEachGetTheirShareOfTheSessionsThatWait) {
   const auto turns = process("turns", true, false);
   const auto one = process("one", false, true);
   const auto other = process("other", false, true);
@@ -466,7 +466,7 @@ TEST_F(NodeTest, EqualWorkersEachGetTheirShareOfTheSessionsThatWait) {
   EXPECT_EQ(one->hand.posted() + other->hand.posted(), 6U);
 }
 
-TEST_F(NodeTest, WhatAFetchLockedWhoseAnswerWasLostIsRunAtTheNextOne) {
+TEST_F(WorkerTest, WhatAFetchLockedWhoseAnswerWasLostIsRunAtTheNextOne) {
   const auto turns = process("turns", true, false);
   const auto one = process("one", false, true);
   run = client.start("works", {.id = "i"});
@@ -485,7 +485,7 @@ TEST_F(NodeTest, WhatAFetchLockedWhoseAnswerWasLostIsRunAtTheNextOne) {
   EXPECT_EQ(seen.at(0).delivery, 1);
 }
 
-TEST_F(NodeTest, AnInstanceThatAFetchLockedWhoseAnswerWasLostRunsAtTheNextOne) {
+TEST_F(WorkerTest, AnInstanceThatAFetchLockedWhoseAnswerWasLostRunsAtTheNextOne) {
   const auto one = process("one", true, true);
   run = client.start("works", {.id = "i"});
   one->script.decide = [&](std::string_view point) {
@@ -500,7 +500,7 @@ TEST_F(NodeTest, AnInstanceThatAFetchLockedWhoseAnswerWasLostRunsAtTheNextOne) {
   EXPECT_EQ(one->hand.posted(), 1U);
 }
 
-TEST_F(NodeTest, AWorkerThatDrainsGivesBackWhatAFetchLockedWhoseAnswerWasLost) {
+TEST_F(WorkerTest, AWorkerThatDrainsGivesBackWhatAFetchLockedWhoseAnswerWasLost) {
   const auto turns = process("turns", true, false);
   const auto one = process("one", false, true);
   const auto other = process("other", false, true);
@@ -512,7 +512,7 @@ TEST_F(NodeTest, AWorkerThatDrainsGivesBackWhatAFetchLockedWhoseAnswerWasLost) {
     return Fault::lose_answer;
   };
   one->run({Step::activities});
-  one->node.stop_accepting();
+  one->worker.stop_accepting();
   clock.advance(1s);
   one->run({Step::activities});
   EXPECT_EQ(one->hand.posted(), 0U);
@@ -522,7 +522,7 @@ TEST_F(NodeTest, AWorkerThatDrainsGivesBackWhatAFetchLockedWhoseAnswerWasLost) {
 
 // ---- leaving ------------------------------------------------------------------------------------
 
-TEST_F(NodeTest, AStoreThatDoesNotAnswerIsAskedNothingMoreOnceThereIsNoMoreTime) {
+TEST_F(WorkerTest, AStoreThatDoesNotAnswerIsAskedNothingMoreOnceThereIsNoMoreTime) {
   const auto one = at_work();
   one->hand.run_posted();
   int calls = 0;
@@ -530,28 +530,28 @@ TEST_F(NodeTest, AStoreThatDoesNotAnswerIsAskedNothingMoreOnceThereIsNoMoreTime)
     ++calls;
     return Fault::fail_before;
   };
-  one->node.give_up_store_at(clock.boot_now() + 10s);
-  one->node.stop_accepting();
+  one->worker.give_up_store_at(clock.boot_now() + 10s);
+  one->worker.stop_accepting();
   one->run({Step::keep, Step::answers, Step::turns});
   EXPECT_GT(calls, 0);
   clock.advance(10s);
   calls = 0;
   one->run({Step::keep, Step::answers, Step::turns, Step::activities});
-  EXPECT_FALSE(one->node.settling());
-  EXPECT_FALSE(one->node.leave());
+  EXPECT_FALSE(one->worker.settling());
+  EXPECT_FALSE(one->worker.leave());
   EXPECT_EQ(calls, 0);
   EXPECT_EQ(lines->count("not everything could be released"), 1U) << lines->all();
 }
 
-TEST_F(NodeTest, WhatTheStoreHasTakenBackIsNotSaidToBeLeft) {
+TEST_F(WorkerTest, WhatTheStoreHasTakenBackIsNotSaidToBeLeft) {
   const auto one = at_work();
   one->hand.run_posted();
-  one->node.give_up_store_at(clock.boot_now());
-  one->node.stop_accepting();
+  one->worker.give_up_store_at(clock.boot_now());
+  one->worker.stop_accepting();
   one->run({Step::turns, Step::answers, Step::keep});
-  EXPECT_TRUE(one->node.leave()) << lines->all();
+  EXPECT_TRUE(one->worker.leave()) << lines->all();
   EXPECT_EQ(lines->count("not everything could be released"), 0U) << lines->all();
 }
 
 }  // namespace
-}  // namespace holdfast::runtime::node_test
+}  // namespace holdfast::runtime::worker_test

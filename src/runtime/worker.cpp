@@ -1,4 +1,4 @@
-#include "runtime/node.hpp"
+#include "runtime/worker.hpp"
 
 #include <unistd.h>
 
@@ -20,8 +20,8 @@ std::string host_name() {
 
 }  // namespace
 
-Node::Node(std::shared_ptr<Store> store, RuntimeOptions options, Registry registry, Executor& executor,
-           Random& random, Poke poke)
+Worker::Worker(std::shared_ptr<Store> store, RuntimeOptions options, Registry registry, Executor& executor,
+               Random& random, Poke poke)
     : waker_(std::move(poke)),
       chance_(random),
       settings_(std::move(store), std::move(options), std::move(registry), random),
@@ -36,7 +36,7 @@ Node::Node(std::shared_ptr<Store> store, RuntimeOptions options, Registry regist
       keep_(settings_, standing_, waker_, cache_, desk_, sessions_, outbox_, turns_, fetch_),
       limits_(waker_, desk_, turns_) {}
 
-StoreResult<void> Node::join() {
+StoreResult<void> Worker::join() {
   if (auto joined = register_worker(); !joined) return joined;
   standing_.set_accepts(true);
   settings_.counters.session_limit.add(settings_.options.session_limit);
@@ -47,7 +47,7 @@ StoreResult<void> Node::join() {
   return {};
 }
 
-StoreResult<void> Node::register_worker() {
+StoreResult<void> Worker::register_worker() {
   const store::NewWorker info{.node = settings_.node,
                               .build = settings_.options.build,
                               .host = host_name(),
@@ -66,7 +66,7 @@ StoreResult<void> Node::register_worker() {
   return {};
 }
 
-Progress Node::run(Step step, RunId run) {
+Progress Worker::run(Step step, RunId run) {
   if (step == Step::answers) return answers_.step();
   if (step == Step::keep) return keep();
   if (step == Step::limits) return limits_.step();
@@ -74,7 +74,7 @@ Progress Node::run(Step step, RunId run) {
   return step == Step::turns ? turns_.step(run) : fetch_.step();
 }
 
-Progress Node::keep() {
+Progress Worker::keep() {
   check_standing();
   Progress progress = keep_.step();
   if (standing_.is_forgotten())
@@ -83,7 +83,7 @@ Progress Node::keep() {
 }
 
 // A process that was stopped for long may find that others took it for gone.
-void Node::check_standing() {
+void Worker::check_standing() {
   if (standing_.take_forgotten() && standing_.accepts()) rejoin();
   if (!standing_.is_superseded() || std::exchange(said_superseded_, true)) return;
   log(*settings_.logger, LogLevel::error,
@@ -97,7 +97,7 @@ void Node::check_standing() {
   sessions_.tell_superseded();
 }
 
-void Node::rejoin() {
+void Worker::rejoin() {
   const auto workers = settings_.store->workers();
   const store::WorkerView* const newest = workers ? newest_of_this_node(*workers) : nullptr;
   if (newest != nullptr && !is_what_joined_last(*newest)) {
@@ -116,7 +116,7 @@ void Node::rejoin() {
   look_again();
 }
 
-const store::WorkerView* Node::newest_of_this_node(const std::vector<store::WorkerView>& workers) const {
+const store::WorkerView* Worker::newest_of_this_node(const std::vector<store::WorkerView>& workers) const {
   const store::WorkerView* newest = nullptr;
   for (const store::WorkerView& other : workers) {
     if (other.info.node != settings_.node) continue;
@@ -126,12 +126,12 @@ const store::WorkerView* Node::newest_of_this_node(const std::vector<store::Work
 }
 
 // The answer to the last join was lost, but it took effect: what stands there is this process.
-bool Node::is_what_joined_last(const store::WorkerView& view) const {
+bool Worker::is_what_joined_last(const store::WorkerView& view) const {
   return join_in_doubt_ && view.key.value > standing_.key().value && view.info.host == host_name() &&
          view.info.pid == static_cast<std::uint64_t>(getpid());
 }
 
-void Node::hear(const store::Wake& wake) {
+void Worker::hear(const store::Wake& wake) {
   if (wake.work.has(store::kTurns)) {
     turns_.want();
     waker_.poke(Step::turns);
@@ -145,9 +145,9 @@ void Node::hear(const store::Wake& wake) {
   if (wake.work.has(store::kCancels | store::kSweep)) waker_.poke(Step::keep);
 }
 
-void Node::look_again() { hear({.work = store::kTurns | store::kActivities}); }
+void Worker::look_again() { hear({.work = store::kTurns | store::kActivities}); }
 
-void Node::stop_accepting() {
+void Worker::stop_accepting() {
   standing_.set_accepts(false);
   keep_.want_refresh();  // the others have to know that it drains
   desk_.give_back_ahead();
@@ -155,19 +155,19 @@ void Node::stop_accepting() {
   waker_.poke(Step::keep);
 }
 
-void Node::stop_activities() {
+void Worker::stop_activities() {
   keep_.give_up_sessions();
   desk_.stop_all(CancelReason::worker_stopping);
 }
 
-bool Node::quiet() const { return idle() && sessions_.quiet(); }
+bool Worker::quiet() const { return idle() && sessions_.quiet(); }
 
 // A step that began before accepting ended may still bring work, so it is asked about first.
-bool Node::idle() const {
+bool Worker::idle() const {
   return bringing_work_ == turns_.stuck() && desk_.in_hand() == 0 && !cache_.has_ready();
 }
 
-bool Node::leave() {
+bool Worker::leave() {
   const KeepStep::Kept kept = keep_.release_all();
   const std::size_t activities = desk_.in_hand();
   const auto left = settings_.store->leave(standing_.key());
