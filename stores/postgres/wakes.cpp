@@ -195,22 +195,27 @@ void Wakes::run() {
     if (stopping_) return;
     std::uint64_t nudges = 0;
     static_cast<void>(!::read(nudge_, &nudges, sizeof nudges));
-    const MutexLock lock(mutex_);
-    try {
-      if (!connection_) {
-        connect();
-        pause = kFirstReconnectPause;
-        bus_.publish({.work = store::kAllWork, .any_worker = true, .any_instance = true});
-      }
-      for (const std::string& payload : connection_->notifications()) receive(payload);
-    } catch (const SqlError& error) {
-      if (connected && logger_ != nullptr) {
-        log(*logger_, LogLevel::warn, "the connection that listens broke: work is looked for once a second",
-            {{"error", error.what()}});
-      }
-      connection_.reset();
-      pause = std::min(pause * 2, kLongestReconnectPause);
+    const std::optional<std::string> problem = hear();
+    pause = problem ? std::min(pause * 2, kLongestReconnectPause) : kFirstReconnectPause;
+    if (problem && connected && logger_ != nullptr) {
+      log(*logger_, LogLevel::warn, "the connection that listens broke: work is looked for once a second",
+          {{"error", *problem}});
     }
+  }
+}
+
+std::optional<std::string> Wakes::hear() {
+  const MutexLock lock(mutex_);
+  try {
+    if (!connection_) {
+      connect();
+      bus_.publish({.work = store::kAllWork, .any_worker = true, .any_instance = true});
+    }
+    for (const std::string& payload : connection_->notifications()) receive(payload);
+    return std::nullopt;
+  } catch (const SqlError& error) {
+    connection_.reset();
+    return error.what();
   }
 }
 

@@ -48,6 +48,8 @@ class Wakes {
   /// Under a clock that tests move, nobody waits: what has come is heard when somebody asks.
   void look();
   void receive(std::string_view payload);
+  /// What has come, over a connection that is made if there is none. Returns why not, if so.
+  std::optional<std::string> hear();
   void run();
 
   const ConnectionSetup setup_;
