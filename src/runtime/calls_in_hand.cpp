@@ -7,8 +7,6 @@
 
 namespace holdfast::runtime {
 
-using State = store::CancelRecord::State;
-
 // ---- locks that are asked for -------------------------------------------------------------------
 
 // What was taken away, and never came here, runs nowhere.

@@ -118,6 +118,7 @@ class CallsInHand {
   [[nodiscard]] std::size_t size() const noexcept { return calls_.size(); }
 
  private:
+  using State = store::CancelRecord::State;
   struct Entry {
     CallPointer call{};
     BootTime lease_until{};
@@ -137,8 +138,7 @@ class CallsInHand {
   void check_attempt(Entry& entry, BootTime now, CallOrders& orders);
   Calls::iterator check_grace(Calls::iterator it, BootTime now, CallOrders& orders);
   Calls::iterator let_go(Calls::iterator it, CallOrders& orders);
-  static void acknowledge(const Key& key, const Entry& entry, store::CancelRecord::State state,
-                          CallOrders& orders);
+  static void acknowledge(const Key& key, const Entry& entry, State state, CallOrders& orders);
   [[nodiscard]] bool may_be_locked_again(Entry& entry) const;
 
   const Settings& settings_;

@@ -6,7 +6,6 @@
 namespace holdfast::runtime {
 
 using namespace std::chrono_literals;
-using Runner = StepSchedule::Runner;
 
 Driver::Driver(const Clock& clock, std::size_t turn_threads, std::size_t max_stuck)
     : clock_(clock), turn_threads_(turn_threads) {
@@ -106,7 +105,7 @@ bool Driver::help(Worker& worker, Step step) {
   {
     const MutexLock lock(signal.mutex);
     signal.schedule.poke();
-    run = signal.schedule.begin(Runner::helper, clock_.boot_now());
+    run = signal.schedule.begin(StepSchedule::Runner::helper, clock_.boot_now());
   }
   if (!run) return false;
   end(signal, *run, worker.run(step, *run));
@@ -120,7 +119,7 @@ std::optional<RunId> Driver::wait_to_begin(Signal& signal) {
   while (!signal.schedule.is_closed()) {
     const BootTime now = clock_.boot_now();
     if (signal.schedule.is_wanted(now)) {
-      if (const auto run = signal.schedule.begin(Runner::own, now)) return run;
+      if (const auto run = signal.schedule.begin(StepSchedule::Runner::own, now)) return run;
       signal.changed.wait(lock);  // whoever ends first looks again
     } else {
       signal.changed.wait_for(lock, left(signal.schedule.due(), now));

@@ -6,7 +6,6 @@
 namespace holdfast::runtime {
 
 using store::SessionReason;
-using Kind = SessionChange::Kind;
 
 namespace {
 
@@ -84,7 +83,7 @@ HeldPointer SessionBooks::add(const store::SessionGrant& grant, BootTime asked, 
   settings_.counters.sessions_held.add(1);
   const bool moved = !grant.previous_owner.empty() && !grant.same_owner;
   (moved ? settings_.counters.sessions_moved : settings_.counters.sessions_claimed).add();
-  orders.changes.push_back({.kind = moved ? Kind::came : Kind::claimed,
+  orders.changes.push_back({.kind = moved ? SessionChange::Kind::came : SessionChange::Kind::claimed,
                             .hold = grant.hold,
                             .reason = reason,
                             .from = grant.previous_owner,
@@ -108,7 +107,7 @@ void SessionBooks::claim_again(const HeldPointer& held, const store::SessionGran
   leavers_.look_again(held);
   note_lease(*held);
   settings_.counters.sessions_reclaimed.add();
-  orders.changes.push_back({.kind = Kind::reclaimed, .hold = held->hold});
+  orders.changes.push_back({.kind = SessionChange::Kind::reclaimed, .hold = held->hold});
   keep_in_time(*held, orders);
 }
 
@@ -203,7 +202,7 @@ void SessionBooks::lapsed(const store::SessionHold& hold, SessionOrders& orders)
   leavers_.stop_leaving(*held, orders);
   leavers_.show(*held);
   settings_.counters.sessions_lapsed.add();
-  orders.changes.push_back({.kind = Kind::lapsed, .hold = hold});
+  orders.changes.push_back({.kind = SessionChange::Kind::lapsed, .hold = hold});
 }
 
 std::vector<store::SessionHold> SessionBooks::lapsed_ones(std::size_t max) {
@@ -233,7 +232,7 @@ void SessionBooks::note_overdue(SessionOrders& orders) {
       continue;
     }
     held->said_overdue = true;
-    orders.changes.push_back({.kind = Kind::overdue, .hold = held->hold});
+    orders.changes.push_back({.kind = SessionChange::Kind::overdue, .hold = held->hold});
   }
 }
 
@@ -246,8 +245,10 @@ void SessionBooks::leave(const HeldPointer& held, SessionReason reason, SessionO
   orders.let_go.push_back(std::move(held->memory));
   settings_.counters.sessions_held.add(-1);
   sessions_left(*settings_.metrics, reason).add();
-  orders.changes.push_back(
-      {.kind = Kind::left, .hold = held->hold, .reason = reason, .quiet = held->quiet_for(settings_.now())});
+  orders.changes.push_back({.kind = SessionChange::Kind::left,
+                            .hold = held->hold,
+                            .reason = reason,
+                            .quiet = held->quiet_for(settings_.now())});
   books_.erase(books_.find(held->hold.id));
 }
 
