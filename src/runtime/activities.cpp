@@ -1,6 +1,6 @@
 #include "runtime/activities.hpp"
 
-#include "runtime/activity_line.hpp"
+#include "runtime/activity_lines.hpp"
 
 #include <algorithm>
 #include <chrono>

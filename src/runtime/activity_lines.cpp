@@ -1,7 +1,5 @@
 #include "runtime/activity_lines.hpp"
 
-#include "runtime/activity_line.hpp"
-
 #include <chrono>
 #include <string_view>
 

@@ -7,15 +7,33 @@
 
 #include <holdfast/cancel_reason.hpp>
 #include <holdfast/errors.hpp>
+#include <holdfast/log.hpp>
 #include <holdfast/options.hpp>
 #include <holdfast/store/activities.hpp>
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
+#include <string_view>
+#include <vector>
 
 namespace holdfast::runtime {
 
 // The logger is code of the user: none of these is called with a mutex held.
+
+/// Names its instance, its name, the event that scheduled it, the attempt, and its session if it has one;
+/// then comes what else is to be said.
+inline void log_activity(Logger& logger, LogLevel level, std::string_view message,
+                         const store::LockedActivity& activity, std::initializer_list<LogField> more = {}) {
+  if (!logger.enabled(level)) return;
+  std::vector<LogField> fields{{"instance", activity.instance},
+                               {"activity", activity.name},
+                               {"event", activity.id.event.value},
+                               {"attempt", activity.attempt}};
+  if (activity.session) fields.push_back({"session", activity.session->hold.id});
+  fields.insert(fields.end(), more.begin(), more.end());
+  logger.write({level, logger.clock().calendar_now(), message, fields});
+}
 
 /// `late` is the time since the commit that took it away, where that is known.
 void say_asked_to_stop(const Settings& settings, const detail::ActivityCall& call, CancelReason reason,

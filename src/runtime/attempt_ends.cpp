@@ -3,7 +3,6 @@
 #include "base/failure_text.hpp"
 #include "base/limit_failure.hpp"
 #include "client/bodies.hpp"
-#include "runtime/activity_line.hpp"
 #include "runtime/activity_lines.hpp"
 
 #include <utility>

@@ -1,7 +1,6 @@
 #include "runtime/desk.hpp"
 
 #include "client/bodies.hpp"
-#include "runtime/activity_line.hpp"
 #include "runtime/activity_lines.hpp"
 
 #include <algorithm>
