@@ -1,5 +1,6 @@
 #include "runtime/desk.hpp"
 
+#include "base/nosy_logger_test.hpp"
 #include "client/bodies.hpp"
 
 #include <holdfast/memory.hpp>
@@ -7,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 namespace holdfast::runtime::desk_test {
@@ -21,6 +23,11 @@ class Counting final : public Executor {
 
 class DeskTest : public ::testing::Test {
  protected:
+  DeskTest() {
+    logger->ask = [this] { static_cast<void>(desk.in_hand()); };
+  }
+  ~DeskTest() override { logger->ask = nullptr; }
+
   static Registry with_work() {
     Registry registry;
     registry.add_activity("work", detail::make_activity([](ActivityContext&) {}));
@@ -50,8 +57,8 @@ class DeskTest : public ::testing::Test {
   ManualClock clock;
   SeededRandom random{1};
   Counting executor;
-  Settings settings{
-      memory({.clock = &clock}), {.activity_slots = 1, .logger = null_logger()}, with_work(), random};
+  std::shared_ptr<NosyLogger> logger = std::make_shared<NosyLogger>();
+  Settings settings{memory({.clock = &clock}), {.activity_slots = 1, .logger = logger}, with_work(), random};
   Waker waker{[](Step) {}};
   Standing standing{waker, settings.options.worker_stale_after};
   Chance chance{random};
@@ -88,6 +95,18 @@ TEST_F(DeskTest, NewsOfWhatIsLongOverIsForgotten) {
   desk.expect(kToken);
   begin(7);
   EXPECT_EQ(executor.posted, 1);
+}
+
+TEST_F(DeskTest, WhatItSaysIsSaidWithoutItsMutex) {
+  begin(7);
+  clock.advance(settings.options.activity_lease);
+  desk.enforce_limits();
+  EXPECT_EQ(logger->lines, 1) << "the lock could not be kept";
+  clock.advance(settings.options.cancel_grace);
+  desk.enforce_limits();
+  EXPECT_EQ(logger->lines, 2) << "it goes on after its grace";
+  EXPECT_EQ(desk.slots_in_use(), 0U);
+  EXPECT_EQ(desk.in_hand(), 1U);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The books of sessions and their keeper, one call at a time, in a time that stands still.
 #include "runtime/session_desk.hpp"
 
+#include "base/nosy_logger_test.hpp"
 #include "runtime/session_keeper.hpp"
 
 #include <holdfast/fault.hpp>
@@ -79,8 +80,10 @@ class SessionDeskTest : public ::testing::Test {
     standing.set_key(*store->join({.node = "n", .abilities = settings.abilities}));
     standing.set_accepts(true);
     standing.heard_at(clock.boot_now());
+    logger->ask = [this] { static_cast<void>(desk.size()); };
   }
-  static RuntimeOptions options() { return {.session_limit = 100, .logger = null_logger()}; }
+  ~SessionDeskTest() override { logger->ask = nullptr; }
+  [[nodiscard]] RuntimeOptions options() const { return {.session_limit = 100, .logger = logger}; }
 
   store::SessionHold acquire(const std::string& id, Duration lease = 30s) {
     const auto acquired = store->acquire_session(standing.key(), settings.abilities, id, {.lease = lease});
@@ -110,6 +113,7 @@ class SessionDeskTest : public ::testing::Test {
   Broken broken;
   std::shared_ptr<Store> store = memory({.clock = &clock, .faults = &broken});
   SeededRandom random{1};
+  std::shared_ptr<NosyLogger> logger = std::make_shared<NosyLogger>();
   Settings settings{store, options(), Registry(), random};
   Waker waker{[](Step) {}};
   Standing standing{waker, settings.options.worker_stale_after};
@@ -120,6 +124,13 @@ class SessionDeskTest : public ::testing::Test {
   const NumberCode handed{"handed", SaveState::when_handed_over};
   const NumberCode recorded{"recorded", SaveState::with_each_activity};
 };
+
+TEST_F(SessionDeskTest, WhatItSaysIsSaidWithoutItsMutex) {
+  const store::SessionHold hold = acquire("s");
+  desk.lapsed(hold);
+  desk.left(hold, store::SessionReason::lapsed);
+  EXPECT_EQ(logger->lines, 3);
+}
 
 // While it is saved it has work again, and is on its way out once more when the first save comes to its end.
 TEST_F(SessionDeskTest, WhatLeavesIsWhatIsThereWhenItLeavesForGood) {
