@@ -71,7 +71,8 @@ void WorkingSet::take_instances(const Answer& answer) {
     Row row(answer, i);
     const auto key = row.next<InstanceKey>();
     asked_instances_.insert(key);
-    if (space_.instances.contains(key)) continue;
+    // A row comes once: who was deleted in this transaction still stands in the table.
+    if (known(key).read) continue;
     Instance& instance = space_.instances[key];
     store::InstanceView& view = instance.view;
     view.key = key;

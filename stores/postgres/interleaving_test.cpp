@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <functional>
 #include <future>
 #include <thread>
 #include <vector>
@@ -93,6 +94,36 @@ TEST(PostgresInterleaving, AWatcherThatIsDeletedMeanwhileIsNotToldOfAnEnd) {
   EXPECT_TRUE(store->close_session("gpu", store::SessionReason::operated));
   EXPECT_TRUE(plan.happened());
   EXPECT_FALSE(store->find("watcher"));
+}
+
+// Calls that come while a transaction is under way share the next one.
+TEST(PostgresInterleaving, WhatIsDeletedInATransactionIsGoneForTheCallsThatFollowInIt) {
+  const TestSchema schema;
+  Meanwhile plan;
+  const auto store = schema.open({.faults = &plan});
+  const WorkerKey worker = join(*store, "a");
+  start(*store, "order");
+  const std::vector<store::LockedTurn> turns = fetch(*store, worker);
+  const std::array release{store::TurnRelease{.key = turns.at(0).key, .token = turns.at(0).token}};
+  const std::array message{store::ClientMessage{
+      .instance = "order", .message = {.kind = store::MessageKind::control, .body = "hello"}}};
+  std::vector<std::future<bool>> calls;
+  const auto call = [&](std::function<bool()> what) {
+    calls.push_back(std::async(std::launch::async, std::move(what)));
+    std::this_thread::sleep_for(20ms);  // they queue in this order
+  };
+  plan.at("postgres.insert_instances", [&] {
+    call([&] { return store->release_turns(release).front().has_value(); });
+    call([&] { return store->delete_instance("order", true, {}).has_value(); });
+    call([&] { return store->send(message).front().has_value(); });
+  });
+  start(*store, "another");
+  ASSERT_EQ(calls.size(), 3U);
+  EXPECT_TRUE(calls[0].get());
+  EXPECT_TRUE(calls[1].get());
+  EXPECT_FALSE(calls[2].get());
+  EXPECT_FALSE(store->find("order"));
+  EXPECT_EQ(schema.number("SELECT count(*) FROM instances WHERE name = 'order'"), 0);
 }
 
 // ---- workers -------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ using namespace std::chrono_literals;
 
 constexpr int kCalls = 250;
 constexpr int kHandles = 3;
+constexpr int kThreads = 2;  // of each handle: their calls share transactions
 
 /// What all of them have seen.
 class Witness {
@@ -42,11 +43,17 @@ class Witness {
       EXPECT_TRUE(began_.insert(request).second) << "one request began twice";
     }
   }
+  void deleted(InstanceKey key) {
+    const std::lock_guard lock(mutex_);
+    deleted_.insert(key);
+  }
+  [[nodiscard]] const std::set<InstanceKey>& all_deleted() const { return deleted_; }
 
  private:
   std::mutex mutex_{};
   std::map<RequestId, InstanceKey> keys_{};
   std::set<RequestId> began_{};
+  std::set<InstanceKey> deleted_{};
 };
 
 /// One process: it does everything that workers and clients do, badly.
@@ -80,7 +87,7 @@ class Actor {
       case 10:
         return keep_order();
       default:
-        return note("delete", store_->delete_instance(instance(), below(2) == 0, {}));
+        return remove();
     }
   }
 
@@ -123,7 +130,21 @@ class Actor {
     if (answer) witness_.started(requests[0].request, *answer);
   }
 
+  void remove() {
+    const auto found = store_->find(instance());
+    if (!found) return;
+    const auto answer = store_->delete_instance(found->instance, below(2) == 0, found->key);
+    note("delete", answer);
+    if (answer) witness_.deleted(found->key);
+  }
+
+  // To ids that come and go, or before there is one.
   void send() {
+    if (below(2) == 0) {
+      const std::array messages{store::ClientMessage{
+          .instance = instance(), .message = {.kind = store::MessageKind::control, .body = "hello"}}};
+      return note("send", store_->send(messages).front());
+    }
     const auto number = static_cast<std::uint64_t>(below(50));
     const std::array messages{store::ClientMessage{
         .instance = "e" + std::to_string(number),
@@ -210,11 +231,19 @@ TEST(PostgresRandomCalls, ThroughSeveralHandlesLeaveWhatBelongsTogether) {
   {
     std::vector<std::jthread> threads;
     for (unsigned i = 0; i < kHandles; ++i) {
-      threads.emplace_back([&, i] {
-        Actor actor(schema.open(), witness, seed + i, 1'000'000 * (i + 1));
-        for (int call = 0; call < kCalls; ++call) actor.act();
-      });
+      const auto store = schema.open();
+      for (unsigned k = 0; k < kThreads; ++k) {
+        const unsigned number = kThreads * i + k + 1;
+        threads.emplace_back([&, store, number] {
+          Actor actor(store, witness, seed + number, std::uint64_t{1'000'000} * number);
+          for (int call = 0; call < kCalls; ++call) actor.act();
+        });
+      }
     }
+  }
+  for (const InstanceKey key : witness.all_deleted()) {
+    EXPECT_EQ(schema.number("SELECT count(*) FROM instances WHERE key = " + to_string(key)), 0)
+        << "a deleted instance is there";
   }
   const std::string no_instance = " AS t WHERE NOT EXISTS (SELECT 1 FROM instances AS i WHERE i.key = t.key)";
   for (const char* table : {"activities", "messages", "timers", "delayed", "watches", "history"}) {
