@@ -104,7 +104,7 @@ void WorkingSet::want_waiting_above(int priority) {
       [this](const Answer& answer) { take_activities(answer, false); });
 }
 
-void WorkingSet::waiting_above(int priority) {
+void WorkingSet::waiting_above(int priority, WorkerKey /*worker*/, const store::Abilities& /*abilities*/) {
   want_waiting_above(priority);
   if (asked()) bring();
 }
@@ -133,7 +133,7 @@ void WorkingSet::take_cancels(const Answer& answer) {
 }
 
 void WorkingSet::cancel(const ActivityId& id, LockToken token) {
-  if (knows_everything_ || space_.cancels.contains({id, token})) return;
+  if (knows_everything_ || space_.cancels.contains(std::pair(id, token))) return;
   if (!asked_cancels_.emplace(id, token).second) return;
   ask_now(sql::kCancel, Parameters(ns(), id.instance, id.execution, id.event, token),
           [this](const Answer& answer) { take_cancels(answer); });

@@ -77,8 +77,8 @@ class Candidates {
     if (fetched.activities.size() < request_.max) return false;
     const rules::Space& space = set_.tx().space;
     return std::ranges::any_of(space.waiting, [&](const rules::ReadyItem& item) {
-      const rules::Activity& activity = space.activities.at(item.id);
-      return !activity.session || space.sessions.find(*activity.session)->second.worker != request_.worker;
+      const rules::Activity& activity = *space.activities.peek(item.id);
+      return !activity.session || space.sessions.peek(*activity.session)->worker != request_.worker;
     });
   }
 

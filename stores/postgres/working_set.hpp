@@ -206,7 +206,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void commits(rules::Instance& instance, const store::TurnCommit& commit) override;
   void drops(rules::Instance& instance, Dropped dropped) override;
   void activity(const store::ActivityId& id) override;
-  void waiting_above(int priority) override;
+  void waiting_above(int priority, WorkerKey worker, const store::Abilities& abilities) override;
   void cancel(const store::ActivityId& id, LockToken token) override;
   void session(std::string_view id) override;
   rules::HeldElsewhere held_elsewhere(WorkerKey worker) override;

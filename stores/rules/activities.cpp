@@ -78,9 +78,9 @@ Activity* schedule(Transaction& tx, Instance& instance, const NewActivity& wante
     if (activity.queue.empty()) activity.queue = policy.queue;
   }
   const ActivityId id = activity.id;
-  const auto inserted = tx.space.activities.insert_or_assign(id, std::move(activity)).first;
-  place(tx, inserted->second);
-  return &inserted->second;
+  Activity& row = tx.space.activities.insert_or_assign(id, std::move(activity));
+  place(tx, row);
+  return &row;
 }
 
 LockedActivity lock(Transaction& tx, Activity& activity, WorkerKey worker, LockToken token, Duration lease) {

@@ -61,17 +61,17 @@ bool passes_its_session(const Transaction& tx, const Activity& activity) {
   if (!activity.session) return false;
   const Session& session = *find_session(tx, *activity.session);
   return std::ranges::any_of(session.queued, [&](const ActivityId& id) {
-    return id != activity.id && tx.space.activities.at(id).ready_since <= tx.now;
+    return id != activity.id && tx.space.activities.peek(id)->ready_since <= tx.now;
   });
 }
 
 /// So does a ready item of higher priority that the worker could take.
 bool passes_higher_priority(const Transaction& tx, WorkerKey worker, const Abilities& abilities,
                             const Activity& activity) {
-  tx.rows.waiting_above(activity.priority);
+  tx.rows.waiting_above(activity.priority, worker, abilities);
   for (const ReadyItem& item : tx.space.waiting) {
     if (item.rank >= -activity.priority) return false;
-    switch (admit(tx, worker, abilities, tx.space.activities.at(item.id))) {
+    switch (admit(tx, worker, abilities, *tx.space.activities.peek(item.id))) {
       case Admission::no:
         break;
       case Admission::yes:

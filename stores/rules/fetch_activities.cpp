@@ -24,8 +24,8 @@ class Fetch {
 
   FetchedActivities run() {
     for (auto next = tx_.space.waiting.begin(); next != tx_.space.waiting.end();) {
-      Activity& activity = tx_.space.activities.at((next++)->id);
-      consider(activity);
+      const ActivityId id = (next++)->id;
+      consider(*tx_.space.activities.peek(id));
       // Beyond that, only what waits for a session is of interest, and only to a worker at its limit.
       if (fetched_.left_behind && !at_limit()) break;
     }
@@ -36,7 +36,7 @@ class Fetch {
   }
 
  private:
-  void consider(Activity& activity) {
+  void consider(const Activity& activity) {
     const Admission admission = admit(tx_, request_.worker, abilities_, activity);
     if (owned_only_ && (!activity.session || admission != Admission::yes)) return;
     if (admission == Admission::no) {
@@ -50,7 +50,7 @@ class Fetch {
     } else if (fetched_.activities.size() == request_.max) {
       fetched_.left_behind = true;
     } else {
-      take(activity, admission == Admission::by_claim);
+      take(tx_.space.activities.at(activity.id), admission == Admission::by_claim);
     }
   }
 
@@ -81,7 +81,7 @@ class Fetch {
     if (share_) return *share_;
     std::set<std::string> claimable;
     for (const ReadyItem& item : tx_.space.waiting) {
-      const Activity& activity = tx_.space.activities.at(item.id);
+      const Activity& activity = *tx_.space.activities.peek(item.id);
       if (admit(tx_, request_.worker, abilities_, activity) == Admission::by_claim) {
         claimable.insert(*activity.session);
       }
@@ -144,7 +144,7 @@ class Fetch {
   void note_due() {
     for (const auto& [since, id] : tx_.space.backing_off) {
       if (left(since, tx_.now) >= fetched_.next_due) break;
-      note_backing_off(tx_.space.activities.at(id));
+      note_backing_off(*tx_.space.activities.peek(id));
     }
     if (!tx_.space.activity_locks.empty()) due_at(tx_.space.activity_locks.begin()->first);
   }
@@ -177,7 +177,7 @@ class Fetch {
   /// It has a ready item that this worker can't run and another can.
   [[nodiscard]] bool belongs_elsewhere(const Session& session) const {
     return std::ranges::any_of(session.queued, [&](const ActivityId& id) {
-      const Activity& activity = tx_.space.activities.at(id);
+      const Activity& activity = *tx_.space.activities.peek(id);
       if (activity.ready_since > tx_.now || can_run(abilities_, activity)) return false;
       return std::ranges::any_of(tx_.space.workers, [&](const auto& entry) {
         const Abilities& others = entry.second.info.abilities;
@@ -201,7 +201,7 @@ class Fetch {
 void put_back_unanswered(Transaction& tx, LockToken token) {
   std::vector<ActivityId> unanswered;
   for (const auto& [until, id] : tx.space.activity_locks) {
-    if (tx.space.activities.at(id).lock.is(token)) unanswered.push_back(id);
+    if (tx.space.activities.peek(id)->lock.is(token)) unanswered.push_back(id);
   }
   for (const ActivityId& id : unanswered) {
     static_cast<void>(finish_activity(tx, {.id = id, .token = token, .result = PutBack{}}));

@@ -27,9 +27,9 @@ Instance& create(Transaction& tx, const Birth& birth) {
 
 void deliver_early(Transaction& tx, Instance& instance) {
   tx.rows.early(instance.view.instance);
-  const auto found = tx.space.early.find(instance.view.instance);
-  if (found == tx.space.early.end()) return;
-  for (const Early& early : found->second) {
+  const std::vector<Early>* const found = tx.space.early.peek(instance.view.instance);
+  if (found == nullptr) return;
+  for (const Early& early : *found) {
     if (early.until <= tx.now) continue;
     if (early.visible > tx.now) {
       deliver_at(tx, instance, early.visible, early.message);
@@ -37,7 +37,7 @@ void deliver_early(Transaction& tx, Instance& instance) {
       deliver(tx, instance, early.message);
     }
   }
-  tx.space.early.erase(found);
+  tx.space.early.erase(instance.view.instance);
 }
 
 void end_execution(Transaction& tx, Instance& instance, CancelReason reason) {
@@ -45,7 +45,7 @@ void end_execution(Transaction& tx, Instance& instance, CancelReason reason) {
   const ActivityId first{.instance = instance.view.key};
   for (auto next = tx.space.activities.lower_bound(first);
        next != tx.space.activities.end() && next->first.instance == instance.view.key;) {
-    take_away(tx, (next++)->second, reason);
+    take_away(tx, tx.space.activities.at((next++)->first), reason);
   }
   cancel_timers(tx, instance);
 }

@@ -14,7 +14,7 @@ namespace {
 void end_delay(Transaction& tx, Instance& instance) {
   if (instance.not_before <= tx.now) return;
   unplace(tx, instance);
-  instance.not_before = tx.now;
+  instance.not_before = {};
   instance.ready_since.reset();
 }
 

@@ -56,19 +56,22 @@ void place(Transaction& tx, const Activity& activity) {
 }
 
 void unplace(Transaction& tx, const Activity& activity) {
-  tx.space.activity_locks.erase({activity.lock.until, activity.id});
-  tx.space.deadlines.erase({activity.deadline(), activity.id});
-  tx.space.waiting.erase(ready_item(activity));
-  tx.space.backing_off.erase({activity.ready_since, activity.id});
-  if (!activity.session) return;
+  Session* const session = activity.session ? find_session(tx, *activity.session) : nullptr;
+  if (activity.lock.live) {
+    tx.space.activity_locks.erase({activity.lock.until, activity.id});
+    if (session != nullptr) session->in_flight.erase(activity.id);
+    return;
+  }
+  if (const BootTime deadline = activity.deadline(); deadline != kNever) {
+    tx.space.deadlines.erase({deadline, activity.id});
+  }
+  if (session != nullptr) session->queued.erase(activity.id);
+  if (tx.space.waiting.erase(ready_item(activity)) > 0) return;
+  if (tx.space.backing_off.erase({activity.ready_since, activity.id}) > 0 || !activity.session) return;
   if (const auto waiting = tx.space.without_session.find(*activity.session);
       waiting != tx.space.without_session.end()) {
     waiting->second.erase(activity.id);
     if (waiting->second.empty()) tx.space.without_session.erase(waiting);
-  }
-  if (Session* const session = find_session(tx, *activity.session); session != nullptr) {
-    session->queued.erase(activity.id);
-    session->in_flight.erase(activity.id);
   }
 }
 

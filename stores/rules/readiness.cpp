@@ -30,10 +30,13 @@ bool needs_turn_once_unlocked(const Instance& instance) {
   return instance.woken || any_makes_ready(instance, instance.lock.live ? MessageId{} : instance.seen);
 }
 
-bool suits(const Code& code, const Instance& instance) {
-  const std::uint64_t build = instance.view.build;
-  return code.orchestrations.contains(instance.view.code) &&
+bool suits(const Code& code, const CodeVersion& version, std::uint64_t build) {
+  return code.orchestrations.contains(version) &&
          (build == 0 || (build >= code.oldest_build && build <= code.newest_build));
+}
+
+bool suits(const Code& code, const Instance& instance) {
+  return suits(code, instance.view.code, instance.view.build);
 }
 
 }  // namespace holdfast::rules

@@ -15,5 +15,7 @@ namespace holdfast::rules {
 
 /// Whether a worker that has `code` may run it.
 [[nodiscard]] bool suits(const Code& code, const Instance& instance);
+/// The same for instances of that version, which were begun by that build (0: any).
+[[nodiscard]] bool suits(const Code& code, const CodeVersion& version, std::uint64_t build);
 
 }  // namespace holdfast::rules

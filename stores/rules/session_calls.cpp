@@ -108,7 +108,7 @@ std::optional<std::string> hindrance(const Transaction& tx, const Session& sessi
 Session* next_in_line(const Transaction& tx, const Worker& worker) {
   for (const ReadyItem& item : tx.space.waiting) {
     if (tx.now - item.since < store::kWaitsForRoom) continue;
-    const Activity& activity = tx.space.activities.at(item.id);
+    const Activity& activity = *tx.space.activities.peek(item.id);
     if (admit(tx, worker.key, worker.info.abilities, activity) != Admission::by_claim) continue;
     return find_session(tx, *activity.session);
   }
@@ -196,7 +196,7 @@ std::optional<std::string> lack(const Transaction& tx, const Session& session, c
   if (session.queued.empty() && !queue.empty() && !abilities.queues.serve(queue)) {
     return "does not serve the queue '" + queue + "' of its activities";
   }
-  const auto can = [&](const ActivityId& id) { return can_run(abilities, tx.space.activities.at(id)); };
+  const auto can = [&](const ActivityId& id) { return can_run(abilities, *tx.space.activities.peek(id)); };
   if (!session.queued.empty() && std::ranges::none_of(session.queued, can)) {
     return "has no code for the activities that wait in it, or does not serve their queue";
   }

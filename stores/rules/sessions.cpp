@@ -49,7 +49,7 @@ std::vector<BootTime> stopping_in(const Transaction& tx, const Session& session)
   const auto found = tx.space.stopping.find(session.id);
   if (found == tx.space.stopping.end()) return ends;
   for (const auto& place : found->second) {
-    const Cancel& cancel = tx.space.cancels.at(place);
+    const Cancel& cancel = *tx.space.cancels.peek(place);
     if (cancel.may_still_run(tx.now)) ends.push_back(cancel.until);
   }
   return ends;
@@ -57,7 +57,7 @@ std::vector<BootTime> stopping_in(const Transaction& tx, const Session& session)
 
 bool runs_on(const Transaction& tx, const Session& session, WorkerKey worker) {
   return std::ranges::any_of(session.in_flight, [&](const ActivityId& id) {
-    return tx.space.activities.at(id).lock.worker == worker;
+    return tx.space.activities.peek(id)->lock.worker == worker;
   });
 }
 
@@ -93,7 +93,7 @@ std::uint32_t sessions_held(const Transaction& tx, WorkerKey worker) {
   const auto found = tx.space.owned.find(worker);
   if (found == tx.space.owned.end()) return elsewhere;
   return elsewhere + static_cast<std::uint32_t>(std::ranges::count_if(found->second, [&](const auto& id) {
-           return is_held_by(tx, tx.space.sessions.find(id)->second, worker);
+           return is_held_by(tx, *tx.space.sessions.peek(id), worker);
          }));
 }
 
@@ -416,8 +416,8 @@ void remove(Transaction& tx, Session& session) {
   forget_end(tx, session);
   write_log(tx, session, SessionLogEntry::Kind::swept, SessionReason::swept, "", session.owner);
   if (!session.ended) tell_watchers(tx, session, end_of(session, SessionReason::swept));
-  const auto found = tx.space.sessions.find(session.id);
-  tx.space.sessions.erase(found);
+  const std::string id = session.id;
+  tx.space.sessions.erase(id);
 }
 
 // ---- watching ------------------------------------------------------------------------------------

@@ -54,8 +54,9 @@ class Source {
 
   // ---- activities and sessions
   virtual void activity(const ActivityId&) {}
-  /// Those that wait for a worker and have a higher priority than this.
-  virtual void waiting_above(int /*priority*/) {}
+  /// Those that wait for a worker and have a higher priority than this: at least the first that this worker
+  /// may take.
+  virtual void waiting_above(int /*priority*/, WorkerKey, const Abilities&) {}
   virtual void cancel(const ActivityId&, LockToken) {}
   /// With all activities that belong to it, or wait for it.
   virtual void session(std::string_view /*id*/) {}

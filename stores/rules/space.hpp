@@ -3,6 +3,7 @@
 #pragma once
 
 #include "rows.hpp"
+#include "table.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -30,14 +31,14 @@ using ByTime = std::set<std::pair<Time, Id>>;
 
 /// One namespace.
 struct Space {
-  std::map<InstanceKey, Instance> instances{};
+  Table<InstanceKey, Instance> instances{};
   ByName<InstanceKey> keys{};
   ByTime<BootTime, InstanceKey> ready{};           ///< some of them later
   ByTime<BootTime, InstanceKey> instance_locks{};  ///< live ones
   ByTime<CalendarTime, std::pair<InstanceKey, EventId>> timers{};
   std::map<DelayedKey, DelayedMessage> delayed{};
 
-  std::map<ActivityId, Activity> activities{};
+  Table<ActivityId, Activity> activities{};
   // An activity is in one of these.
   std::set<ReadyItem> waiting{};  ///< for a worker
   ByTime<BootTime, ActivityId> backing_off{};
@@ -46,18 +47,18 @@ struct Space {
   // And all but the last kind are in this one too, unless they may wait for ever.
   ByTime<BootTime, ActivityId> deadlines{};
 
-  ByName<Session> sessions{};
+  Table<std::string, Session> sessions{};
   std::map<WorkerKey, std::set<std::string>> owned{};  ///< sessions; also when the lease is over
   std::map<WorkerKey, std::set<std::string>>
       untold{};                              ///< sessions that have ended; it does not know that yet
   ByName<std::set<InstanceKey>> watchers{};  ///< of sessions, whether there or not
   std::vector<SessionLogEntry> session_log{};
 
-  std::map<WorkerKey, Worker> workers{};
-  std::map<std::pair<ActivityId, LockToken>, Cancel> cancels{};
+  Table<WorkerKey, Worker> workers{};
+  Table<std::pair<ActivityId, LockToken>, Cancel> cancels{};
   ByName<std::set<std::pair<ActivityId, LockToken>>> stopping{};  ///< those of sessions with a limit
-  ByName<std::vector<Early>> early{};
-  std::map<RequestId, Request> requests{};
+  Table<std::string, std::vector<Early>> early{};
+  Table<RequestId, Request> requests{};
   std::vector<SetAsideRow> set_aside{};
 
   /// When a sweep was promised to be needed next: whoever makes it sooner says so.

@@ -94,7 +94,7 @@ class Sweep {
     // takes them again in time.
     for (const auto& [until, id] : tx_.space.activity_locks) {
       if (until >= next_) break;
-      Activity lapsed = tx_.space.activities.at(id);
+      Activity lapsed = *tx_.space.activities.peek(id);
       lapsed.ready_since = until;
       due_at(std::max(until, lapsed.deadline()));
     }
@@ -103,16 +103,16 @@ class Sweep {
   // ---- sessions
 
   void end_sessions() {
-    for (auto& [id, session] : tx_.space.sessions) {
+    for (const auto& [id, session] : tx_.space.sessions) {
       if (session.ended) continue;
       if (session.ttl_until != kNever && is_due(session.ttl_until, swept_.sessions_expired)) {
-        expire(tx_, session);
+        expire(tx_, tx_.space.sessions.at(id));
         ++swept_.sessions_expired;
       } else if (is_due(lost_at(session), swept_.sessions_lost)) {
-        lose(tx_, session, SessionReason::owner_lost);
+        lose(tx_, tx_.space.sessions.at(id), SessionReason::owner_lost);
         ++swept_.sessions_lost;
       } else if (is_held_by_nobody(session) && is_due(tx_.now, leases_ended_)) {
-        end_lease(tx_, session);
+        end_lease(tx_, tx_.space.sessions.at(id));
         ++leases_ended_;
       }
     }
@@ -174,9 +174,9 @@ class Sweep {
 
   void remove_sessions() {
     for (auto next = tx_.space.sessions.begin(); next != tx_.space.sessions.end();) {
-      Session& session = (next++)->second;
+      const Session& session = (next++)->second;
       if (!is_due(removable_at(session), swept_.sessions_removed)) continue;
-      remove(tx_, session);
+      remove(tx_, tx_.space.sessions.at(session.id));
       ++swept_.sessions_removed;
     }
   }
@@ -184,7 +184,7 @@ class Sweep {
   // ---- the rest
 
   void remove_workers() {
-    std::erase_if(tx_.space.workers, [&](const auto& entry) {
+    tx_.space.workers.erase_if([&](const auto& entry) {
       if (!is_due(gone_at(entry.second), swept_.workers_removed)) return false;
       ++swept_.workers_removed;
       return true;
@@ -207,14 +207,14 @@ class Sweep {
   }
 
   void drop_early() {
-    for (auto& [instance, messages] : tx_.space.early) {
-      std::erase_if(messages, [&](const Early& early) {
+    for (const auto& [instance, messages] : tx_.space.early) {
+      std::erase_if(tx_.space.early.at(instance), [&](const Early& early) {
         if (!is_due(early.until, swept_.early_dropped)) return false;
         ++swept_.early_dropped;
         return true;
       });
     }
-    std::erase_if(tx_.space.early, [](const auto& entry) { return entry.second.empty(); });
+    tx_.space.early.erase_if([](const auto& entry) { return entry.second.empty(); });
   }
 
   /// From its beginning, so that what is left of a session's story is its end.
@@ -246,7 +246,7 @@ class Sweep {
 
   void drop_cancels() {
     std::uint64_t dropped = 0;
-    std::erase_if(tx_.space.cancels, [&](const auto& entry) {
+    tx_.space.cancels.erase_if([&](const auto& entry) {
       const auto& [place, cancel] = entry;
       if (!is_due(cancel.until, dropped)) return false;
       ++dropped;

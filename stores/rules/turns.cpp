@@ -47,10 +47,12 @@ bool has_news(const Transaction& tx, Instance& instance, MessageId seen) {
 
 void fetch_held(Transaction& tx, const TurnRequest& request, FetchedTurns& fetched) {
   for (const HeldInstance& held : request.held) {
-    Instance* const instance = find_instance(tx, held.key);
+    tx.rows.instance(held.key);
+    Instance* const instance = tx.space.instances.fill(held.key);
     if (instance == nullptr || !instance->lock.is(held.token) || !has_news(tx, *instance, held.seen))
-      continue;
-    fetched.turns.push_back(hand_out(tx, *instance, request, held.token, held.seen));
+      continue;  // as most have: they are not touched
+    fetched.turns.push_back(
+        hand_out(tx, tx.space.instances.at(held.key), request, held.token, held.seen));
     fetched.turns.back().held = true;
   }
 }
@@ -59,13 +61,12 @@ void fetch_ready(Transaction& tx, const TurnRequest& request, FetchedTurns& fetc
   std::vector<Instance*> chosen;
   for (const auto& [since, key] : tx.space.ready) {
     if (since > tx.now) break;
-    Instance& instance = tx.space.instances.at(key);
-    if (!suits(*request.code, instance)) continue;
+    if (!suits(*request.code, *tx.space.instances.peek(key))) continue;
     if (chosen.size() == request.max) {
       fetched.left_behind = true;
       break;
     }
-    chosen.push_back(&instance);
+    chosen.push_back(&tx.space.instances.at(key));
   }
   for (Instance* const instance : chosen) {
     fetched.turns.push_back(hand_out(tx, *instance, request, request.token, {}));
@@ -79,7 +80,7 @@ Duration next_turn_due(const Transaction& tx, const Code& code) {
   }
   for (auto later = tx.space.ready.lower_bound({tx.now + Duration(1), InstanceKey{}});
        later != tx.space.ready.end(); ++later) {
-    if (!suits(code, tx.space.instances.at(later->second))) continue;
+    if (!suits(code, *tx.space.instances.peek(later->second))) continue;
     return std::min(due, left(later->first, tx.now));
   }
   return due;
@@ -113,7 +114,7 @@ void release(Transaction& tx, Instance& instance, const TurnRelease& release) {
   if (release.park) park(tx, instance, *release.park);
   instance.seen = {};
   const bool waits = release.delay > Duration{} && !has_control_after(tx, instance, release.seen);
-  instance.not_before = waits ? after(tx.now, release.delay) : tx.now;
+  instance.not_before = waits ? after(tx.now, release.delay) : BootTime{};
   instance.ready_since.reset();
   place(tx, instance);
   if (instance.ready_since) tx.news.work |= kTurns;
@@ -123,8 +124,7 @@ void release(Transaction& tx, Instance& instance, const TurnRelease& release) {
 void release_unanswered(Transaction& tx, LockToken token) {
   std::vector<Instance*> unanswered;
   for (const auto& [until, key] : tx.space.instance_locks) {
-    Instance& instance = tx.space.instances.at(key);
-    if (instance.lock.is(token)) unanswered.push_back(&instance);
+    if (tx.space.instances.peek(key)->lock.is(token)) unanswered.push_back(&tx.space.instances.at(key));
   }
   for (Instance* const instance : unanswered)
     release(tx, *instance, {.key = instance->view.key, .token = token});
@@ -164,8 +164,9 @@ StoreResult<void> renew_turn(Transaction& tx, WorkerKey worker, Duration lease, 
 
 std::uint64_t wake_parked(Transaction& tx, const Code& code) {
   std::uint64_t woken = 0;
-  for (auto& [key, instance] : tx.space.instances) {
-    if (instance.view.status != InstanceStatus::parked || !suits(code, instance)) continue;
+  for (const auto& [key, row] : tx.space.instances) {
+    if (row.view.status != InstanceStatus::parked || !suits(code, row)) continue;
+    Instance& instance = tx.space.instances.at(key);
     unplace(tx, instance);
     instance.view.status = InstanceStatus::running;
     instance.view.parked_because.clear();

@@ -14,11 +14,11 @@ Unexpected<StoreError> not_registered(WorkerKey worker) {
 
 /// What older incarnations of the node owned; a draining one keeps its sessions until it gives them up.
 void take_from_older(Transaction& tx, const Worker& joined) {
-  for (auto& [id, session] : tx.space.sessions) {
+  for (const auto& [id, session] : tx.space.sessions) {
     if (session.ended || session.worker == WorkerKey{} || session.owner != joined.info.node) continue;
     const Worker* const owner = find_worker(tx, session.worker);
     if (owner != nullptr && owner->draining) continue;
-    owner_restarted(tx, session, joined);
+    owner_restarted(tx, tx.space.sessions.at(id), joined);
   }
 }
 
@@ -26,14 +26,12 @@ void take_from_older(Transaction& tx, const Worker& joined) {
 
 WorkerKey join(Transaction& tx, const NewWorker& info) {
   tx.rows.node(info.node);
-  for (auto& [key, worker] : tx.space.workers) {
-    if (worker.info.node == info.node) worker.superseded = true;
+  for (const auto& [key, worker] : tx.space.workers) {
+    if (worker.info.node == info.node) tx.space.workers.at(key).superseded = true;
   }
   const WorkerKey key = tx.numbers.next_worker();
-  const Worker& joined =
-      tx.space.workers
-          .emplace(key, Worker{.key = key, .info = info, .joined_at = tx.calendar, .seen = tx.now})
-          .first->second;
+  const Worker& joined = tx.space.workers.insert_or_assign(
+      key, Worker{.key = key, .info = info, .joined_at = tx.calendar, .seen = tx.now});
   take_from_older(tx, joined);
   tx.news.work |= kActivities;  // it may have the handler for work that its owner lacks
   return key;

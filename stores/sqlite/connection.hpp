@@ -38,6 +38,9 @@ struct SqlError : std::exception {
 
 /// How a caller of the store sees it: `unavailable`, with a message that says what to do.
 StoreError to_store_error(const SqlError& error);
+inline StoreError store_error(StoreError::Kind kind, std::string message) {
+  return {.kind = kind, .message = std::move(message)};
+}
 
 /// Bytes as a blob; std::string_view alone means text.
 struct Blob {

@@ -14,14 +14,19 @@ using KindView = std::tuple<std::string_view, std::string_view, std::string_view
 
 }  // namespace
 
-const Route& Interned::route(std::int64_t number) {
+const Route* Interned::find_route(std::int64_t number) {
   auto found = routes_.find(number);
   if (found == routes_.end()) {
     load_routes();
     found = routes_.find(number);
-    if (found == routes_.end()) throw DamagedRow("route", number);
   }
-  return found->second;
+  return found == routes_.end() ? nullptr : &found->second;
+}
+
+const Route& Interned::route(std::int64_t number) {
+  const Route* const found = find_route(number);
+  if (found == nullptr) throw DamagedRow("route", number);
+  return *found;
 }
 
 const Kind& Interned::kind(std::int64_t number) {

@@ -46,6 +46,8 @@ class Interned {
       : connection_(connection), sql_(sql), faults_(faults), range_(ns) {}
 
   const Route& route(std::int64_t number);
+  /// Null when its row is missing.
+  const Route* find_route(std::int64_t number);
   const Kind& kind(std::int64_t number);
   /// These two write when it is the first of its like.
   std::int64_t route_number(const store::CodeVersion& code, std::uint64_t build);

@@ -53,7 +53,8 @@ void begin_file(Connection& database) {
 
 // Inside a write transaction.
 void migrate_from(Connection& database, const MigrationPlan& plan, int version) {
-  const auto pending = plan.migrations.subspan(static_cast<std::size_t>(version));
+  const auto first = std::ranges::find_if(plan.migrations, [&](const Migration& m) { return m.number > version; });
+  const std::span<const Migration> pending(first, plan.migrations.end());
   if (version == 0) {
     begin_file(database);
   } else {
@@ -77,6 +78,12 @@ int checked_version(Connection& database, const MigrationPlan& plan) {
                                               ", written by a newer version of Holdfast; this one (" +
                                               HOLDFAST_VERSION + ") knows schemas up to " +
                                               std::to_string(plan.newest()));
+  }
+  if (version < plan.oldest()) {
+    throw MigrationRefused(Reason::older, "its schema is " + std::to_string(version) +
+                                              ", of a version before the first release; this one (" +
+                                              HOLDFAST_VERSION + ") begins with schema " +
+                                              std::to_string(plan.oldest()));
   }
   return static_cast<int>(version);
 }

@@ -21,24 +21,26 @@ inline constexpr std::string_view kMetaSchema =
 
 /// One step forward; there is none back. Once released it never changes.
 struct Migration {
-  int number = 0;  ///< 1, 2, 3, ...; the highest that ran is the file's PRAGMA user_version
+  int number = 0;  ///< one more than that of the last; the highest that ran is the file's PRAGMA user_version
   std::string_view name{};
   std::string_view sql{};
   bool outlasts_leases = false;  ///< may take so long that engines at work would lose what they hold
 };
 
 struct MigrationPlan {
+  /// The first makes a new file. Files from before it are refused.
   std::span<const Migration> migrations{};
   /// How many engines are at work on the file. Asked inside the write transaction, before anything is
   /// changed, and only when a migration that outlasts leases is to run.
   std::function<std::int64_t(Connection&)> live_engines{};
 
-  [[nodiscard]] int newest() const noexcept { return static_cast<int>(migrations.size()); }
+  [[nodiscard]] int oldest() const noexcept { return migrations.front().number; }
+  [[nodiscard]] int newest() const noexcept { return migrations.back().number; }
 };
 
 /// Why a file was left as it was.
 struct MigrationRefused : std::runtime_error {
-  enum class Reason : std::uint8_t { foreign, newer, engines_at_work };
+  enum class Reason : std::uint8_t { foreign, newer, older, engines_at_work };
   MigrationRefused(Reason reason_, const std::string& message)
       : std::runtime_error(message), reason(reason_) {}
 

@@ -257,6 +257,8 @@ Advice advice_for(const SqlError& error, const std::string& folder) {
       refuse_foreign(file, refused.what());
     case MigrationRefused::Reason::newer:
       refuse_newer(file, refused.what());
+    case MigrationRefused::Reason::older:
+      refuse(OpenKind::not_a_store, file, std::string(refused.what()) + "; begin with a new file");
     case MigrationRefused::Reason::engines_at_work:
       break;
   }

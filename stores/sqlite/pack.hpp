@@ -2,13 +2,13 @@
 // and ends together, as most do, costs one row instead of one for each.
 #pragma once
 
-#include "activities.hpp"
-#include "transaction.hpp"
+#include "stores/rules/rows.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace holdfast::sqlite_store {
@@ -16,35 +16,45 @@ namespace holdfast::sqlite_store {
 /// A row of `packs`: plain activities of one instance in their first delivery, locked by the same token, in
 /// the same session or in none. Small, because it is written anew when one of them goes its own way. An
 /// instance has at most one.
-struct Pack {
-  InstanceKey key{};
-  std::int64_t ns = 0;
+class Pack {
+ public:
   ExecutionNumber execution{};
   WorkerKey worker{};
   LockToken token{};
-  LeaseTime until = 0;
-  std::int64_t session = 0;
+  BootTime until{};
+  std::optional<std::string> session{};
   Generation generation{};
-  std::size_t size = 0;
-  std::string items{};  ///< encoded
 
-  [[nodiscard]] bool has_room_for(const Activity& activity) const noexcept;
-  void add(const Activity& activity);
+  struct Item {
+    EventId event{};
+    std::int64_t kind = 0;
+    std::string_view body{};
+  };
+
+  /// Whether it could stand in a pack at all.
+  [[nodiscard]] static bool is_plain(const rules::Activity& activity);
+  /// One for activities like this.
+  explicit Pack(const rules::Activity& activity);
+  Pack() = default;
+  /// Whether the activity is what this pack says of all its activities.
+  [[nodiscard]] bool describes(const rules::Activity& activity) const;
+  [[nodiscard]] bool has_room_for(const rules::Activity& activity) const;
+  void add(const rules::Activity& activity, std::int64_t kind);
+  [[nodiscard]] bool contains(const store::ActivityId& id) const;
+
+  [[nodiscard]] const std::vector<EventId>& events() const { return events_; }
+  [[nodiscard]] const std::string& bytes() const { return bytes_; }
+
+  /// The items of a row, of which views stay in `bytes`. None when they can't be decoded.
+  static std::optional<std::vector<Item>> decode(std::string_view bytes);
+  /// The activity that such an item of this pack is; its name and queue are its kind's.
+  [[nodiscard]] rules::Activity activity(InstanceKey key, const Item& item) const;
+  /// It stands in the row already.
+  void note(EventId event) { events_.push_back(event); }
+
+ private:
+  std::vector<EventId> events_{};
+  std::string bytes_{};
 };
-
-/// Takes the place of the one that the instance has.
-void write_pack(Transaction& tx, const Pack& pack);
-/// The activities in the pack of an instance, if it has one, or in all packs of the namespace.
-std::vector<Activity> packed_of(Transaction& tx, InstanceKey key);
-std::vector<Activity> all_packed(Transaction& tx);
-/// Those of a session, of all its instances and generations.
-std::vector<Activity> packed_in_session(Transaction& tx, std::int64_t session);
-/// Each of them gets a row of its own.
-void unpack_session(Transaction& tx, std::int64_t session);
-/// These leave the pack of that instance.
-void take_from_pack(Transaction& tx, InstanceKey key, std::span<const EventId> events);
-/// Removes the packs of all namespaces whose locks are over; their activities. What can't be decoded is set
-/// aside.
-std::vector<Activity> take_lapsed_packs(Transaction& tx);
 
 }  // namespace holdfast::sqlite_store

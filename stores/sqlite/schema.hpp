@@ -9,24 +9,26 @@ namespace holdfast::sqlite_store {
 /// Times: `at`, `until` and the like are lease time; `due` and `..._at` of what people see are calendar time;
 /// both in microseconds. Numbers of 64 bits without a sign are kept in the same bits.
 inline constexpr std::string_view kSchema = R"sql(
--- One row: the last number given of each kind, and the horizons: no lock of that kind ends before then.
+-- One row: the last number given of each kind.
 CREATE TABLE counters (
   id INTEGER PRIMARY KEY CHECK (id = 1),
   instances INTEGER NOT NULL DEFAULT 0,
   messages INTEGER NOT NULL DEFAULT 0,
   workers INTEGER NOT NULL DEFAULT 0,
   generations INTEGER NOT NULL DEFAULT 0,
+  delayed INTEGER NOT NULL DEFAULT 0,
   session_log INTEGER NOT NULL DEFAULT 0,
-  set_aside INTEGER NOT NULL DEFAULT 0,
-  turn_horizon INTEGER NOT NULL DEFAULT 9223372036854775807,
-  activity_horizon INTEGER NOT NULL DEFAULT 9223372036854775807,
-  session_horizon INTEGER NOT NULL DEFAULT 9223372036854775807
+  set_aside INTEGER NOT NULL DEFAULT 0
 );
 INSERT INTO counters (id) VALUES (1);
 
+-- With the horizons: no lock of that kind ends before then.
 CREATE TABLE namespaces (
   id INTEGER PRIMARY KEY,
-  name TEXT NOT NULL UNIQUE
+  name TEXT NOT NULL UNIQUE,
+  turn_horizon INTEGER NOT NULL DEFAULT 9223372036854775807,
+  activity_horizon INTEGER NOT NULL DEFAULT 9223372036854775807,
+  session_horizon INTEGER NOT NULL DEFAULT 9223372036854775807
 );
 
 -- What code an instance needs, interned; `id` is the namespace's, shifted by 32 bits, and a number. Never
@@ -88,6 +90,7 @@ CREATE TABLE custom_status (
 -- Instances in the hands of a worker. Few rows: found by key, or by a scan when the horizon has passed.
 CREATE TABLE held (
   key INTEGER PRIMARY KEY,
+  ns INTEGER NOT NULL,
   worker INTEGER NOT NULL,
   token BLOB NOT NULL,
   until INTEGER NOT NULL,
@@ -132,11 +135,10 @@ CREATE TABLE messages (
 -- Timers of current executions.
 CREATE TABLE timers (
   key INTEGER NOT NULL,
-  execution INTEGER NOT NULL,
   event INTEGER NOT NULL,
   ns INTEGER NOT NULL,
   due INTEGER NOT NULL,
-  PRIMARY KEY (key, execution, event)
+  PRIMARY KEY (key, event)
 ) WITHOUT ROWID;
 CREATE INDEX timers_by_due ON timers (ns, due);
 
@@ -163,20 +165,22 @@ CREATE TABLE running (
   execution INTEGER NOT NULL,
   event INTEGER NOT NULL,
   kind INTEGER NOT NULL,
-  worker INTEGER NOT NULL,
-  token BLOB NOT NULL,
-  until INTEGER NOT NULL,
-  body BLOB NOT NULL,
-  priority INTEGER NOT NULL DEFAULT 0,
-  attempt INTEGER NOT NULL DEFAULT 1,
-  delivery INTEGER NOT NULL DEFAULT 1,
-  session INTEGER,
-  generation INTEGER,
-  start_within INTEGER,
-  total_until INTEGER,
+  own_queue INTEGER NOT NULL,  -- 1: the queue is its own, else that of its session
+  priority INTEGER NOT NULL,
+  start_within INTEGER NOT NULL,
+  total_until INTEGER NOT NULL,
+  session TEXT,
   session_over INTEGER,        -- its session has ended: this attempt may finish, and fails as this if it doesn't
+  attempt INTEGER NOT NULL,
+  delivery INTEGER NOT NULL,
+  worker INTEGER NOT NULL,
+  token BLOB,
+  until INTEGER NOT NULL,
+  generation INTEGER NOT NULL,
+  since INTEGER NOT NULL,      -- ready from then on, when it was or will be queued
   last_failure BLOB,
   progress BLOB,
+  body BLOB NOT NULL,
   PRIMARY KEY (key, execution, event)
 ) WITHOUT ROWID;
 CREATE INDEX running_by_session ON running (session) WHERE session IS NOT NULL;
@@ -191,42 +195,43 @@ CREATE TABLE packs (
   worker INTEGER NOT NULL,
   token BLOB NOT NULL,
   until INTEGER NOT NULL,
-  session INTEGER,
-  generation INTEGER,
+  session TEXT,
+  generation INTEGER NOT NULL,
   items BLOB NOT NULL
 );
-CREATE INDEX packs_by_session ON packs (session) WHERE session IS NOT NULL;
+CREATE INDEX packs_by_session ON packs (ns, session) WHERE session IS NOT NULL;
 
--- Activities that wait for a worker. `lane`: the kind, for those that any worker with the abilities may take;
--- minus the session's number, for those that only its owner may. `worker`, `token` and `until` are those of a
--- lock that is over and that nobody has taken.
+-- Activities that wait for a worker: as in `running`. `worker`, `token` and `until` are those of a lock that
+-- is over and that nobody has taken.
 CREATE TABLE queued (
   key INTEGER NOT NULL,
   execution INTEGER NOT NULL,
   event INTEGER NOT NULL,
-  kind INTEGER NOT NULL,
+  -- The kind, for those that any worker with the abilities may take; minus the session's number, for those
+  -- that only its owner may; 0 for those whose session does not exist yet.
   lane INTEGER NOT NULL,
-  rank INTEGER NOT NULL,       -- minus the priority
-  at INTEGER NOT NULL,         -- ready from then on
-  worker INTEGER,
-  token BLOB,
-  until INTEGER,
-  body BLOB NOT NULL,
+  deadline INTEGER,            -- when somebody must have taken it
+  kind INTEGER NOT NULL,
+  own_queue INTEGER NOT NULL,
+  priority INTEGER NOT NULL,
+  start_within INTEGER NOT NULL,
+  total_until INTEGER NOT NULL,
+  session TEXT,
+  session_over INTEGER,
   attempt INTEGER NOT NULL,
   delivery INTEGER NOT NULL,
-  session INTEGER,
-  generation INTEGER,
-  start_within INTEGER,
-  total_until INTEGER,
-  session_over INTEGER,        -- as in `running`
-  adopts INTEGER NOT NULL,     -- 1: it names no queue and waits for a session that will
-  deadline INTEGER,            -- when somebody must have taken it
+  worker INTEGER NOT NULL,
+  token BLOB,
+  until INTEGER NOT NULL,
+  generation INTEGER NOT NULL,
+  since INTEGER NOT NULL,
   last_failure BLOB,
   progress BLOB,
+  body BLOB NOT NULL,
   PRIMARY KEY (key, execution, event)
 ) WITHOUT ROWID;
-CREATE INDEX queued_by_order ON queued (lane, rank, at);
-CREATE INDEX queued_by_rank ON queued (rank) WHERE rank < 0;
+CREATE INDEX queued_by_order ON queued (lane, priority DESC, since);
+CREATE INDEX queued_by_priority ON queued (priority DESC) WHERE priority > 0;
 CREATE INDEX queued_by_session ON queued (session) WHERE session IS NOT NULL;
 CREATE INDEX queued_by_deadline ON queued (kind >> 32, deadline) WHERE deadline IS NOT NULL;
 
@@ -297,7 +302,7 @@ CREATE TABLE set_aside (
   key INTEGER NOT NULL,
   what TEXT NOT NULL,
   problem TEXT NOT NULL,
-  bytes BLOB NOT NULL,
+  bytes BLOB,
   at INTEGER NOT NULL
 );
 
@@ -314,20 +319,20 @@ CREATE TABLE workers (
 );
 CREATE INDEX workers_by_node ON workers (ns, node);
 
--- Worker sessions. A row that is not `begun` stands for one that activities wait for, and is no session.
+-- Worker sessions.
 CREATE TABLE sessions (
   number INTEGER PRIMARY KEY,
   ns INTEGER NOT NULL,
   id TEXT NOT NULL,
-  begun INTEGER NOT NULL,
   open INTEGER NOT NULL,       -- 1: its items stand in the lanes of their kinds, for whoever may claim it
   policy BLOB NOT NULL,
   ended INTEGER,               -- expired, closed or failed
   reason INTEGER NOT NULL,
   note TEXT NOT NULL,
   owner TEXT NOT NULL,         -- node
-  worker INTEGER,
+  worker INTEGER NOT NULL,     -- 0: unclaimed
   generation INTEGER NOT NULL,
+  held_since INTEGER NOT NULL, -- the generation in which the last owner began to hold it; nobody else has since
   lease_until INTEGER NOT NULL,
   lease INTEGER NOT NULL,      -- how long it is extended; stamped by the last claim
   idle_timeout INTEGER NOT NULL,
@@ -336,19 +341,29 @@ CREATE TABLE sessions (
   planned INTEGER NOT NULL,    -- 1: the last owner gave it up itself
   restarted INTEGER NOT NULL,  -- 1: it was taken from an older incarnation of its owner's node
   ran INTEGER NOT NULL,        -- 1: an activity was handed out in this generation
+  wanted TEXT,                 -- the node that is to have it next, '' for anybody
+  wanted_for INTEGER NOT NULL, -- how long it is kept for that node
   last_activity INTEGER NOT NULL,
   changed INTEGER NOT NULL,    -- the lease time of updated_at
-  ttl_until INTEGER,
-  opener INTEGER,              -- the instance that opened it
+  ttl_until INTEGER NOT NULL,
+  opener INTEGER NOT NULL,     -- the instance that opened it, or 0
   opened_by TEXT NOT NULL,     -- its id
-  saved BLOB,
+  saved_size INTEGER,          -- of what stands in `saved`; NULL: nothing
   saved_version INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL
 );
 CREATE UNIQUE INDEX sessions_by_id ON sessions (ns, id);
-CREATE INDEX sessions_by_worker ON sessions (worker) WHERE worker IS NOT NULL;
-CREATE INDEX sessions_by_opener ON sessions (opener) WHERE opener IS NOT NULL;
+CREATE INDEX sessions_by_worker ON sessions (worker) WHERE worker <> 0;
+CREATE INDEX sessions_by_opener ON sessions (opener) WHERE opener <> 0;
+CREATE INDEX sessions_wanted ON sessions (worker) WHERE wanted IS NOT NULL;
+
+-- What owners of sessions have saved for the next ones. Apart, because it may be long: a renewal does not
+-- write it.
+CREATE TABLE saved (
+  number INTEGER PRIMARY KEY,  -- the session's
+  bytes BLOB NOT NULL
+);
 
 -- What became of sessions, append-only.
 CREATE TABLE session_log (
@@ -364,6 +379,7 @@ CREATE TABLE session_log (
   quiet_for INTEGER NOT NULL
 );
 CREATE INDEX session_log_by_session ON session_log (ns, session, number);
+CREATE INDEX session_log_by_number ON session_log (ns, number);
 
 -- Instances that get news of sessions, whether there is one of that id or not.
 CREATE TABLE watches (
@@ -373,22 +389,6 @@ CREATE TABLE watches (
   PRIMARY KEY (ns, session, key)
 ) WITHOUT ROWID;
 CREATE INDEX watches_by_key ON watches (key);
-)sql";
-
-/// The second migration: what one worker holds without a break, and a log that is trimmed from its beginning.
-inline constexpr std::string_view kSchema2 = R"sql(
--- The generation in which the last owner began to hold it; nobody else has since. 0: never claimed.
-ALTER TABLE sessions ADD COLUMN held_since INTEGER NOT NULL DEFAULT 0;
-UPDATE sessions SET held_since = generation;
-CREATE INDEX session_log_by_number ON session_log (ns, number);
-)sql";
-
-/// The third migration: sessions that a person wants to leave their owners.
-inline constexpr std::string_view kSchema3 = R"sql(
--- The node that is to have it next, '' for anybody; only a few sessions have one. How long it is kept for it.
-ALTER TABLE sessions ADD COLUMN wanted TEXT;
-ALTER TABLE sessions ADD COLUMN wanted_for INTEGER NOT NULL DEFAULT 0;
-CREATE INDEX sessions_wanted ON sessions (worker) WHERE wanted IS NOT NULL;
 )sql";
 
 }  // namespace holdfast::sqlite_store

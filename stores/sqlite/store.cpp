@@ -1,15 +1,9 @@
 #include "store.hpp"
 
-#include "activities.hpp"
-#include "clients.hpp"
+#include "calls.hpp"
 #include "contract/namespaces.hpp"
 #include "damaged_row.hpp"
-#include "sessions.hpp"
-#include "settle.hpp"
 #include "store_plan.hpp"
-#include "turns.hpp"
-#include "views.hpp"
-#include "workers.hpp"
 
 #include <holdfast/detail/enum_names.hpp>
 
@@ -89,8 +83,7 @@ SqliteStore::SqliteStore(const std::filesystem::path& path, SqliteOptions option
                     .commit = [this] { log_trust_->commit(); },
                     .failed = [this](int code) { log_trust_->note(code); },
                     .others_wrote = [this] { require_schema(link_->connection); },
-                    .lease_now = [this] { return lease_clock_->now(); },
-                    .settle = [](Transaction& tx) { settle(tx); },
+                    .lease_now = [this] { return BootTime(Duration(lease_clock_->now())); },
                     .over = [this] { turnstile_->leave(); },
                     .publish = [this](const store::News& news) { wakes_->publish(news); },
                     .unavailable = [this] { in_doubt_ = true; },
@@ -141,7 +134,7 @@ void SqliteStore::run(Job& job) { options_.read_only ? store::refuse_to_write(jo
 
 template <class Answer, class Call>
 StoreResult<Answer> SqliteStore::write(Call call, Place place) {
-  store::OneAnswer<Transaction, Answer, Call> job(std::move(call), place);
+  store::OneAnswer<WorkingSet, Answer, Call> job(std::move(call), place);
   run(job);
   return job.take();
 }
@@ -149,14 +142,22 @@ StoreResult<Answer> SqliteStore::write(Call call, Place place) {
 template <class Answer, class Item, class Call>
 std::vector<StoreResult<Answer>> SqliteStore::write_each(std::span<const Item> items, Place place,
                                                          Call call) {
-  store::ManyAnswers<Transaction, Answer, Item, Call> job(items, std::move(call), place);
+  store::ManyAnswers<WorkingSet, Answer, Item, Call> job(items, std::move(call), place);
   run(job);
   return job.take();
 }
 
 template <class Answer, class Call>
 StoreResult<Answer> SqliteStore::read(Call call) {
-  if (database_.path.empty()) return write<Answer>(std::move(call));
+  if (database_.path.empty()) {
+    // The only connection: what was written before is looked at in a set of its own.
+    return write<Answer>([&](WorkingSet& set) -> StoreResult<Answer> {
+      set.write_back();
+      WorkingSet looks(set.link(), Access::reads);
+      looks.begin(set.tx().now, set.tx().calendar);
+      return call(looks);
+    });
+  }
   try {
     std::unique_ptr<Link> link = take_reader();
     link->statements.begin_read.use(link->connection, options_.faults).run();
@@ -164,9 +165,9 @@ StoreResult<Answer> SqliteStore::read(Call call) {
     require_schema(link->connection);
     if (options_.read_only)
       lease_clock_->follow(link->statements.lease_clock.use(link->connection, options_.faults));
-    link->memo = Memo{};
-    Transaction tx(*link, Transaction::Mode::reads, lease_clock_->look(), clock().calendar_now());
-    StoreResult<Answer> answer = call(tx);
+    WorkingSet set(*link, Access::reads);
+    set.begin(BootTime(Duration(lease_clock_->look())), clock().calendar_now());
+    StoreResult<Answer> answer = call(set);
     link->connection.rollback();
     const std::lock_guard lock(readers_mutex_);
     readers_.push_back(std::move(link));
@@ -199,22 +200,22 @@ std::unique_ptr<Link> SqliteStore::take_reader() {
 // ---- workers ------------------------------------------------------------------------------------
 
 StoreResult<WorkerKey> SqliteStore::join(const store::NewWorker& info) {
-  return write<WorkerKey>([&](Transaction& tx) { return sqlite_store::join(tx, info); });
+  return write<WorkerKey>([&](WorkingSet& set) { return rules::join(set.tx(), info); });
 }
 StoreResult<void> SqliteStore::refresh(WorkerKey worker, bool draining) {
-  return write<void>([=](Transaction& tx) { return sqlite_store::refresh(tx, worker, draining); });
+  return write<void>([=](WorkingSet& set) { return rules::refresh(set.tx(), worker, draining); });
 }
 StoreResult<void> SqliteStore::leave(WorkerKey worker) {
-  return write<void>([=](Transaction& tx) { return sqlite_store::leave(tx, worker); });
+  return write<void>([=](WorkingSet& set) { return rules::leave(set.tx(), worker); });
 }
 StoreResult<std::vector<store::WorkerView>> SqliteStore::workers() {
-  return read<std::vector<store::WorkerView>>([](Transaction& tx) { return view_workers(tx); });
+  return read<std::vector<store::WorkerView>>([](WorkingSet& set) { return view_workers(set); });
 }
 
 // ---- turns --------------------------------------------------------------------------------------
 
 StoreResult<store::FetchedTurns> SqliteStore::fetch_turns(const store::TurnRequest& request) {
-  return write<store::FetchedTurns>([&](Transaction& tx) { return sqlite_store::fetch_turns(tx, request); },
+  return write<store::FetchedTurns>([&](WorkingSet& set) { return sqlite_store::fetch_turns(set, request); },
                                     Place::last);
 }
 
@@ -222,76 +223,68 @@ std::vector<StoreResult<store::Committed>> SqliteStore::commit_turns(
     const store::CommitRequest& request, std::span<const store::TurnCommit> commits) {
   return write_each<store::Committed>(
       commits, Place::middle,
-      [&](Transaction& tx, const store::TurnCommit& commit) { return commit_turn(tx, request, commit); });
+      [&](WorkingSet& set, const store::TurnCommit& commit) { return rules::commit_turn(set.tx(), request, commit); });
 }
 
 std::vector<StoreResult<void>> SqliteStore::release_turns(std::span<const store::TurnRelease> releases) {
-  return write_each<void>(releases, Place::middle, [](Transaction& tx, const store::TurnRelease& release) {
-    return release_turn(tx, release);
+  return write_each<void>(releases, Place::middle, [](WorkingSet& set, const store::TurnRelease& release) {
+    return rules::release_turn(set.tx(), release);
   });
 }
 
 StoreResult<std::vector<store::Segment>> SqliteStore::read_history(InstanceKey key, ExecutionNumber execution,
                                                                    EventId after, std::size_t max_bytes) {
   return read<std::vector<store::Segment>>(
-      [=](Transaction& tx) { return sqlite_store::read_history(tx, key, execution, after, max_bytes); });
+      [=](WorkingSet& set) { return sqlite_store::read_history(set, key, execution, after, max_bytes); });
 }
 
 StoreResult<std::uint64_t> SqliteStore::wake_parked(const store::Code& code) {
-  return write<std::uint64_t>([&](Transaction& tx) { return sqlite_store::wake_parked(tx, code); });
+  return write<std::uint64_t>([&](WorkingSet& set) { return sqlite_store::wake_parked(set, code); });
 }
 
 // ---- activities ---------------------------------------------------------------------------------
 
 StoreResult<store::FetchedActivities> SqliteStore::fetch_activities(const store::ActivityRequest& request) {
   return write<store::FetchedActivities>(
-      [&](Transaction& tx) { return sqlite_store::fetch_activities(tx, request); });
+      [&](WorkingSet& set) { return sqlite_store::fetch_activities(set, request); });
 }
 
 std::vector<StoreResult<void>> SqliteStore::finish_activities(
     std::span<const store::ActivityResult> results) {
-  return write_each<void>(results, Place::middle, [](Transaction& tx, const store::ActivityResult& result) {
-    return finish_activity(tx, result);
+  return write_each<void>(results, Place::middle, [](WorkingSet& set, const store::ActivityResult& result) {
+    return rules::finish_activity(set.tx(), result);
   });
 }
 
 std::vector<StoreResult<void>> SqliteStore::renew_turns(WorkerKey worker, Duration lease,
                                                         std::span<const store::TurnRenewal> turns) {
-  return write_each<void>(turns, Place::first, [=](Transaction& tx, const store::TurnRenewal& renewal) {
-    return renew_turn(tx, worker, lease, renewal);
+  return write_each<void>(turns, Place::first, [=](WorkingSet& set, const store::TurnRenewal& renewal) {
+    return rules::renew_turn(set.tx(), worker, lease, renewal);
   });
 }
 
 std::vector<StoreResult<void>> SqliteStore::renew_activities(
     WorkerKey worker, Duration lease, std::span<const store::ActivityRenewal> activities) {
   return write_each<void>(activities, Place::first,
-                          [=](Transaction& tx, const store::ActivityRenewal& renewal) {
-                            return renew_activity(tx, worker, lease, renewal);
+                          [=](WorkingSet& set, const store::ActivityRenewal& renewal) {
+                            return rules::renew_activity(set.tx(), worker, lease, renewal);
                           });
 }
 
 StoreResult<std::vector<store::CancelRecord>> SqliteStore::cancel_records(WorkerKey worker) {
   return read<std::vector<store::CancelRecord>>(
-      [=](Transaction& tx) { return sqlite_store::cancel_records(tx, worker); });
+      [=](WorkingSet& set) { return view_cancels(set, worker); });
 }
 
 StoreResult<void> SqliteStore::acknowledge_cancels(std::span<const store::CancelAcknowledgement> cancels) {
-  using State = store::CancelRecord::State;
-  return write<void>([=](Transaction& tx) -> StoreResult<void> {
-    for (const store::CancelAcknowledgement& item : cancels) {
-      Cursor row = tx.rows(tx.sql.acknowledge_cancel, item.id.instance, item.id.execution, item.id.event,
-                           item.token, tx.ns, to_row(item.state));
-      const bool made_room = row.next() && row->truth(0) && item.state == State::acknowledged;
-      if (made_room) tx.wake(store::kActivities);
-      while (row.next()) {
-      }
-    }
+  return write<void>([=](WorkingSet& set) -> StoreResult<void> {
+    for (const store::CancelAcknowledgement& item : cancels) rules::acknowledge_cancel(set.tx(), item);
     return {};
   });
 }
 
 StoreResult<std::vector<store::QueueDepth>> SqliteStore::queue_depths() {
-  return read<std::vector<store::QueueDepth>>([](Transaction& tx) { return sqlite_store::queue_depths(tx); });
+  return read<std::vector<store::QueueDepth>>([](WorkingSet& set) { return view_queues(set); });
 }
 
 // ---- sessions -----------------------------------------------------------------------------------
@@ -300,72 +293,74 @@ StoreResult<store::Acquired> SqliteStore::acquire_session(WorkerKey worker, cons
                                                           std::string_view id,
                                                           const store::SessionPolicy& policy) {
   return write<store::Acquired>(
-      [&](Transaction& tx) { return sqlite_store::acquire_session(tx, worker, abilities, id, policy); });
+      [&](WorkingSet& set) { return rules::acquire_session(set.tx(), worker, abilities, id, policy); });
 }
 
 std::vector<StoreResult<void>> SqliteStore::renew_sessions(WorkerKey worker,
                                                            std::span<const store::SessionRenewal> holds) {
-  return write_each<void>(holds, Place::first, [=](Transaction& tx, const store::SessionRenewal& renewal) {
-    return renew_session(tx, worker, renewal);
+  return write_each<void>(holds, Place::first, [=](WorkingSet& set, const store::SessionRenewal& renewal) {
+    return rules::renew_session(set.tx(), worker, renewal);
   });
 }
 
 std::vector<StoreResult<void>> SqliteStore::release_sessions(
     WorkerKey worker, std::span<const store::SessionRelease> releases) {
-  return write_each<void>(releases, Place::middle, [=](Transaction& tx, const store::SessionRelease& item) {
-    return release_session(tx, worker, item);
+  return write_each<void>(releases, Place::middle, [=](WorkingSet& set, const store::SessionRelease& item) {
+    return release_session(set, worker, item);
   });
 }
 
 StoreResult<bool> SqliteStore::close_session(std::string_view id, store::SessionReason reason) {
-  return write<bool>([=](Transaction& tx) { return sqlite_store::close_session(tx, id, reason); });
+  return write<bool>([=](WorkingSet& set) { return rules::close_session(set.tx(), id, reason); });
 }
 
 StoreResult<store::WishAnswer> SqliteStore::ask_for_session(std::string_view id,
                                                             const store::SessionWish& wish) {
-  return write<store::WishAnswer>(
-      [&](Transaction& tx) { return sqlite_store::ask_for_session(tx, id, wish); });
+  return write<store::WishAnswer>([&](WorkingSet& set) {
+    set.bring_all_workers();
+    return rules::ask_for_session(set.tx(), id, wish);
+  });
 }
 
 StoreResult<std::vector<store::WantedSession>> SqliteStore::wanted_sessions(WorkerKey worker) {
   return read<std::vector<store::WantedSession>>(
-      [=](Transaction& tx) { return sqlite_store::wanted_sessions(tx, worker); });
+      [=](WorkingSet& set) { return sqlite_store::wanted_sessions(set, worker); });
 }
 
 StoreResult<void> SqliteStore::acknowledge_ends(WorkerKey worker, std::span<const store::SessionHold> holds) {
-  return write<void>([=](Transaction& tx) -> StoreResult<void> {
-    for (const store::SessionHold& hold : holds) acknowledge_end(tx, worker, hold);
+  return write<void>([=](WorkingSet& set) -> StoreResult<void> {
+    for (const store::SessionHold& hold : holds) rules::acknowledge_end(set.tx(), worker, hold);
     return {};
   });
 }
 
 StoreResult<bool> SqliteStore::discard_session_state(std::string_view id) {
-  return write<bool>([=](Transaction& tx) { return sqlite_store::discard_session_state(tx, id); });
+  return write<bool>([=](WorkingSet& set) { return rules::discard_session_state(set.tx(), id); });
 }
 
 StoreResult<void> SqliteStore::fail_session(WorkerKey worker, const store::SessionHold& hold,
                                             store::SessionReason reason) {
-  return write<void>([&](Transaction& tx) { return sqlite_store::fail_session(tx, worker, hold, reason); });
+  return write<void>([&](WorkingSet& set) { return rules::fail_session(set.tx(), worker, hold, reason); });
 }
 
 StoreResult<store::SessionView> SqliteStore::session(std::string_view id, store::Saved saved) {
-  return read<store::SessionView>([=](Transaction& tx) { return view_session(tx, id, saved); });
+  return read<store::SessionView>([=](WorkingSet& set) { return rules::session(set.tx(), id, saved); });
 }
 
 StoreResult<std::vector<store::SessionView>> SqliteStore::sessions(const store::SessionFilter& filter) {
   return read<std::vector<store::SessionView>>(
-      [&](Transaction& tx) { return view_sessions(tx, filter, store::Saved::size); });
+      [&](WorkingSet& set) { return view_sessions(set, filter); });
 }
 
 StoreResult<store::SessionCounts> SqliteStore::count_sessions() {
-  return read<store::SessionCounts>([](Transaction& tx) { return sqlite_store::count_sessions(tx); });
+  return read<store::SessionCounts>([](WorkingSet& set) { return sqlite_store::count_sessions(set); });
 }
 
 StoreResult<std::vector<store::SessionLogEntry>> SqliteStore::session_log(std::string_view id,
                                                                           std::uint64_t after,
                                                                           std::size_t limit) {
   return read<std::vector<store::SessionLogEntry>>(
-      [=](Transaction& tx) { return read_session_log(tx, id, after, limit); });
+      [=](WorkingSet& set) { return view_session_log(set, id, after, limit); });
 }
 
 // ---- clients ------------------------------------------------------------------------------------
@@ -374,72 +369,68 @@ std::vector<StoreResult<store::StartAnswer>> SqliteStore::start(
     std::span<const store::StartRequest> requests) {
   return write_each<store::StartAnswer>(
       requests, Place::middle,
-      [](Transaction& tx, const store::StartRequest& request) { return sqlite_store::start(tx, request); });
+      [](WorkingSet& set, const store::StartRequest& request) { return rules::start(set.tx(), request); });
 }
 
 std::vector<StoreResult<InstanceKey>> SqliteStore::send(std::span<const store::ClientMessage> messages) {
   return write_each<InstanceKey>(
       messages, Place::middle,
-      [](Transaction& tx, const store::ClientMessage& message) { return sqlite_store::send(tx, message); });
+      [](WorkingSet& set, const store::ClientMessage& message) { return rules::send(set.tx(), message); });
 }
 
 StoreResult<store::InstanceView> SqliteStore::find(std::string_view instance) {
-  return read<store::InstanceView>([=](Transaction& tx) { return sqlite_store::find(tx, instance); });
+  return read<store::InstanceView>([=](WorkingSet& set) { return sqlite_store::find(set, instance); });
 }
 
 StoreResult<std::vector<std::optional<store::InstanceView>>> SqliteStore::look(
     std::span<const InstanceKey> keys) {
-  using Views = std::vector<std::optional<store::InstanceView>>;
-  return read<Views>([=](Transaction& tx) -> StoreResult<Views> {
-    Views views;
-    for (const InstanceKey key : keys) views.push_back(view_instance(tx, key));
-    return views;
-  });
+  return read<std::vector<std::optional<store::InstanceView>>>(
+      [=](WorkingSet& set) { return sqlite_store::look(set, keys); });
 }
 
 StoreResult<store::InstanceDetail> SqliteStore::describe(std::string_view instance) {
-  return read<store::InstanceDetail>([=](Transaction& tx) { return sqlite_store::describe(tx, instance); });
+  return read<store::InstanceDetail>([=](WorkingSet& set) { return sqlite_store::describe(set, instance); });
 }
 
 StoreResult<store::InstancePage> SqliteStore::list(const store::InstanceFilter& filter) {
-  return read<store::InstancePage>([&](Transaction& tx) { return sqlite_store::list(tx, filter); });
+  return read<store::InstancePage>([&](WorkingSet& set) { return sqlite_store::list(set, filter); });
 }
 
 StoreResult<std::vector<store::ExecutionView>> SqliteStore::executions(InstanceKey key) {
   return read<std::vector<store::ExecutionView>>(
-      [=](Transaction& tx) { return sqlite_store::executions(tx, key); });
+      [=](WorkingSet& set) { return sqlite_store::executions(set, key); });
 }
 
 StoreResult<std::optional<std::string>> SqliteStore::value(std::string_view instance, std::string_view key) {
   return read<std::optional<std::string>>(
-      [=](Transaction& tx) { return sqlite_store::value(tx, instance, key); });
+      [=](WorkingSet& set) { return rules::value(set.tx(), instance, key); });
 }
 
 StoreResult<void> SqliteStore::delete_instance(std::string_view instance, bool force, InstanceKey life) {
   return write<void>(
-      [=](Transaction& tx) { return sqlite_store::delete_instance(tx, instance, force, life); });
+      [=](WorkingSet& set) { return rules::delete_instance(set.tx(), instance, force, life); });
 }
 
 StoreResult<std::uint64_t> SqliteStore::prune_executions(std::string_view instance, std::uint64_t keep) {
   return write<std::uint64_t>(
-      [=](Transaction& tx) { return sqlite_store::prune_executions(tx, instance, keep); });
+      [=](WorkingSet& set) { return sqlite_store::prune_executions(set, instance, keep); });
 }
 
 StoreResult<bool> SqliteStore::prune_execution(std::string_view instance, ExecutionNumber execution) {
-  return write<bool>([=](Transaction& tx) { return sqlite_store::prune_execution(tx, instance, execution); });
+  return write<bool>([=](WorkingSet& set) { return sqlite_store::prune_execution(set, instance, execution); });
 }
 
 StoreResult<std::vector<store::SetAsideRow>> SqliteStore::set_aside(std::uint64_t after, std::size_t limit) {
   return read<std::vector<store::SetAsideRow>>(
-      [=](Transaction& tx) { return view_set_aside(tx, after, limit); });
+      [=](WorkingSet& set) { return view_set_aside(set, after, limit); });
 }
 
 // ---- keeping order ------------------------------------------------------------------------------
 
 StoreResult<store::Swept> SqliteStore::sweep(const store::SweepRequest& request) {
-  return write<store::Swept>([&](Transaction& tx) {
+  return write<store::Swept>([&](WorkingSet& set) {
     if (in_doubt_.exchange(false)) lapses_.clear();
-    return sqlite_store::sweep(tx, request, lapses_);
+    return sqlite_store::sweep(set, request, lapses_);
   });
 }
 
@@ -448,7 +439,7 @@ std::unique_ptr<store::Listener> SqliteStore::listen(store::WorkMask mask, Worke
 }
 
 StoreResult<store::StoreState> SqliteStore::state() {
-  return read<store::StoreState>([](Transaction& tx) { return sqlite_store::state(tx); });
+  return read<store::StoreState>([](WorkingSet& set) { return sqlite_store::state(set); });
 }
 
 }  // namespace holdfast::sqlite_store

@@ -10,10 +10,8 @@ namespace holdfast::sqlite_store {
 
 namespace {
 
-constexpr std::array kMigrations{
-    Migration{.number = 1, .name = "the first schema", .sql = kSchema},
-    Migration{.number = 2, .name = "since when sessions are held; a log that is trimmed", .sql = kSchema2},
-    Migration{.number = 3, .name = "sessions that are asked for", .sql = kSchema3}};
+/// Numbers before this one were schemas before the first release.
+constexpr std::array kMigrations{Migration{.number = 4, .name = "the first schema", .sql = kSchema}};
 
 constexpr std::chrono::microseconds kSilence = std::chrono::minutes{1};
 

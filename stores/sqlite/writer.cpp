@@ -109,24 +109,25 @@ void Writer::run_transaction(std::span<const Item> items) {
   came_ = steady_clock::now();  // what the same group begins next has not waited yet
   if (const std::int64_t version = link_.connection.data_version(); version != data_version_) {
     hooks_.others_wrote();
-    link_.memo = Memo{};
+    set_.forget();
     data_version_ = version;
   }
-  Transaction tx(link_, Transaction::Mode::writes, hooks_.lease_now(), clock_.calendar_now());
-  hooks_.settle(tx);
-  for (const Item& item : items) item.call->run(tx, item.index);
-  tx.finish();
+  set_.begin(hooks_.lease_now(), clock_.calendar_now());
+  set_.settle();
+  for (const Item& item : items) item.call->run(set_, item.index);
+  set_.end();
   const Fault fault = fault_at(link_.faults, "sqlite.commit");
   if (fault == Fault::fail_before) throw InjectedFault{};
   hooks_.commit();
   hooks_.over();
-  hooks_.publish(tx.news);
+  hooks_.publish(set_.tx().news);
   if (fault == Fault::lose_answer) throw InjectedFault{};
 }
 
 void Writer::undo() noexcept {
   link_.connection.rollback();
-  link_.forget();
+  set_.forget();
+  link_.interned.forget();
   hooks_.over();
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "contract/group_commit.hpp"
-#include "transaction.hpp"
+#include "working_set.hpp"
 
 #include <holdfast/store/error.hpp>
 
@@ -15,7 +15,7 @@
 namespace holdfast::sqlite_store {
 
 using store::Place;
-using Job = store::Job<Transaction>;
+using Job = store::Job<WorkingSet>;
 
 /// Runs a group of jobs in one transaction and commits once for all. Nobody is answered before that commit.
 class Writer {
@@ -31,8 +31,7 @@ class Writer {
     std::function<void()> commit{};                     ///< of what was done since
     std::function<void(int)> failed{};                  ///< with that code of SQLite
     std::function<void()> others_wrote{};               ///< since the last transaction here; in a new one
-    std::function<LeaseTime()> lease_now{};             ///< asked after the write lock was granted
-    std::function<void(Transaction&)> settle{};         ///< what time alone has done comes first
+    std::function<BootTime()> lease_now{};              ///< asked after the write lock was granted
     std::function<void()> over{};                       ///< the write lock is free again
     std::function<void(const store::News&)> publish{};  ///< after the commit
     std::function<void()> unavailable{};                ///< somebody is answered so
@@ -42,7 +41,7 @@ class Writer {
   };
 
   Writer(Link& link, const Clock& clock, Hooks hooks)
-      : link_(link), clock_(clock), hooks_(std::move(hooks)) {}
+      : link_(link), clock_(clock), hooks_(std::move(hooks)), set_(link, Access::writes) {}
 
   /// Returns when every item has its answer.
   void run(Job& job);
@@ -66,6 +65,7 @@ class Writer {
   Link& link_;
   const Clock& clock_;
   Hooks hooks_;
+  WorkingSet set_;
   std::int64_t data_version_ = 0;
   std::chrono::steady_clock::time_point came_{};  // since when the group that is led waits for the lock
 

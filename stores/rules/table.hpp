@@ -1,0 +1,149 @@
+// Table: the rows of one kind in a Space, by key. It notes who was looked up to be changed, so that a store
+// which keeps rows in a database knows which of them to compare and to write.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace holdfast::rules {
+
+/// A map whose rows are changed through references that were asked for by key: find(), at() and operator[]
+/// note the key, and so do insertions and removals. Going through all rows is for reading. References stay
+/// valid until their row is removed.
+template <class Key, class Row>
+class Table {
+ public:
+  using Map = std::map<Key, Row, std::less<>>;
+  using iterator = typename Map::iterator;
+  using const_iterator = typename Map::const_iterator;
+
+  // ---- reading ----------------------------------------------------------------------------------
+  [[nodiscard]] const_iterator begin() const { return rows_.begin(); }
+  [[nodiscard]] const_iterator end() const { return rows_.end(); }
+  [[nodiscard]] auto rbegin() const { return rows_.rbegin(); }
+  [[nodiscard]] auto rend() const { return rows_.rend(); }
+  [[nodiscard]] const_iterator lower_bound(const Key& key) const { return rows_.lower_bound(key); }
+  [[nodiscard]] const_iterator upper_bound(const Key& key) const { return rows_.upper_bound(key); }
+  template <class K>
+  [[nodiscard]] bool contains(const K& key) const {
+    return rows_.contains(key);
+  }
+  [[nodiscard]] std::size_t size() const { return rows_.size(); }
+  [[nodiscard]] bool empty() const { return rows_.empty(); }
+  /// Null when there is none.
+  template <class K>
+  [[nodiscard]] const Row* peek(const K& key) const {
+    const auto found = rows_.find(key);
+    return found == rows_.end() ? nullptr : &found->second;
+  }
+
+  // ---- changing ---------------------------------------------------------------------------------
+  template <class K>
+  [[nodiscard]] iterator find(const K& key) {
+    const auto found = rows_.find(key);
+    if (found != rows_.end()) note(found->first);
+    return found;
+  }
+  /// It is there.
+  template <class K>
+  [[nodiscard]] Row& at(const K& key) {
+    const auto found = rows_.find(key);
+    note(found->first);
+    return found->second;
+  }
+  /// Makes it, unless it is there.
+  Row& operator[](const Key& key) {
+    const auto [entry, is_new] = rows_.try_emplace(key);
+    is_new ? note_made(key) : note(key);
+    return entry->second;
+  }
+  /// False when there is one already, which stays.
+  bool emplace(const Key& key, Row row) {
+    if (!rows_.emplace(key, std::move(row)).second) return false;
+    note_made(key);
+    return true;
+  }
+  Row& insert_or_assign(const Key& key, Row row) {
+    note_made(key);
+    return rows_.insert_or_assign(key, std::move(row)).first->second;
+  }
+  template <class K>
+  void erase(const K& key) {
+    const auto found = rows_.find(key);
+    if (found == rows_.end()) return;
+    note_gone(found->first);
+    rows_.erase(found);
+  }
+  template <class Predicate>
+  void erase_if(Predicate predicate) {
+    for (auto next = rows_.begin(); next != rows_.end();) {
+      const auto entry = next++;
+      if (!predicate(std::as_const(*entry))) continue;
+      note_gone(entry->first);
+      rows_.erase(entry);
+    }
+  }
+
+  // ---- for stores that write the rows -----------------------------------------------------------
+  /// From now on it notes.
+  void begin_notes() { notes_ = true; }
+  /// Keys that were noted, some of them several times; also of rows that are gone.
+  [[nodiscard]] const std::vector<Key>& noted() const { return noted_; }
+  /// Those of rows that were made, or replaced as a whole.
+  [[nodiscard]] const std::vector<Key>& made() const { return made_; }
+  void end_notes() {
+    noted_.clear();
+    made_.clear();
+    gone_.clear();
+  }
+  /// A row as it stands in the database: noted, and not made.
+  Row& bring(const Key& key, Row row) {
+    note(key);
+    return rows_.insert_or_assign(key, std::move(row)).first->second;
+  }
+  /// A row that is filled, and not changed by that.
+  template <class K>
+  [[nodiscard]] Row* fill(const K& key) {
+    const auto found = rows_.find(key);
+    return found == rows_.end() ? nullptr : &found->second;
+  }
+  /// Whether it was removed, and the database has yet to hear of it.
+  template <class K>
+  [[nodiscard]] bool is_gone(const K& key) const {
+    return gone_.contains(key) && !rows_.contains(key);
+  }
+  /// Leaves the space, and stays in the database.
+  template <class K>
+  void let_go(const K& key) {
+    const auto found = rows_.find(key);
+    if (found != rows_.end()) rows_.erase(found);
+  }
+  void let_all_go() { rows_.clear(); }
+
+ private:
+  void note(const Key& key) {
+    if (notes_ && (noted_.empty() || !(noted_.back() == key))) noted_.push_back(key);
+  }
+  void note_made(const Key& key) {
+    if (!notes_) return;
+    noted_.push_back(key);
+    made_.push_back(key);
+  }
+  void note_gone(const Key& key) {
+    if (!notes_) return;
+    noted_.push_back(key);
+    gone_.insert(key);
+  }
+
+  Map rows_{};
+  std::vector<Key> noted_{};
+  std::vector<Key> made_{};
+  std::set<Key, std::less<>> gone_{};
+  bool notes_ = false;
+};
+
+}  // namespace holdfast::rules

@@ -1,0 +1,334 @@
+// Instances, and what belongs to them, on the way into the space.
+#include "contract/rows.hpp"
+#include "working_set.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::sqlite_store {
+
+using rules::Instance;
+using store::Message;
+using store::MessageKind;
+
+namespace {
+
+bool belongs_to_execution(MessageKind kind) {
+  return kind >= MessageKind::outcome && kind <= MessageKind::session;
+}
+
+/// How a body is kept: as bytes, whichever kind it is. One that can't be decoded is handed to the turn as it
+/// is, which sets it aside.
+store::MessageBody body_from(MessageKind kind, std::string_view bytes) {
+  auto body = store::decode_body(kind, bytes);
+  return body ? *std::move(body) : store::MessageBody(std::string(bytes));
+}
+
+}  // namespace
+
+// ---- instances -----------------------------------------------------------------------------------
+
+void WorkingSet::instance(InstanceKey key) {
+  if (space_.instances.contains(key)) return;
+  take_instance(link_.rows(sql().instance, key, ns()));
+}
+
+void WorkingSet::instance(std::string_view id) {
+  if (space_.keys.contains(id)) return;
+  take_instance(link_.rows(sql().instance_by_name, ns(), id));
+}
+
+std::string WorkingSet::name_of(InstanceKey key) {
+  if (const Instance* const here = space_.instances.peek(key)) return here->view.instance;
+  Cursor row = link_.rows(sql().instance_name, key, ns());
+  return row.next() ? std::string(row->text(0)) : std::string();
+}
+
+Instance* WorkingSet::take_instance(Cursor row) {
+  if (!row.next()) return nullptr;
+  RowReader reader(row);
+  const auto key = reader.next<InstanceKey>();
+  if (Instance* const here = space_.instances.fill(key)) return here;
+  if (space_.instances.is_gone(key)) return nullptr;  // it was removed a moment ago
+
+  Instance instance;
+  store::InstanceView& view = instance.view;
+  KnownInstance about{.in_table = true};
+  view.key = key;
+  std::optional<InstanceKey> parent;
+  birth_columns(instance, parent, reader);
+  view.parent = parent.value_or(InstanceKey{});
+  instance_columns(about.row, reader);
+  const auto start = reader.next<MessageId>();
+  std::string start_body;
+  read_value(*row.operator->(), reader.column(), Bytes(start_body));
+  reader.skip();
+  about.last_segment = reader.next<TurnStamp>();
+  HeldRow held;
+  held_columns(held, reader);
+  if (!held.token.empty()) about.held = held;
+
+  const Route& route = link_.interned.route(about.row.route);
+  view.code = route.code;
+  view.build = route.build;
+  view.execution = about.row.execution;
+  view.status = about.row.status;
+  view.updated_at = about.row.updated_at;
+  view.cancel_requested_at = about.row.cancel_requested_at;
+  view.parked_because = about.row.parked_because;
+  view.output = about.row.output;
+  instance.stamp = about.row.stamp.empty() ? about.last_segment : about.row.stamp;
+  instance.seen = about.row.seen;
+  instance.woken = about.row.woken;
+  instance.not_before = about.row.not_before;
+  instance.delivery = about.row.delivery;
+  if (about.held) {
+    instance.lock = {
+        .worker = held.worker, .token = held.token, .until = held.until, .live = !held.lapsed};
+    instance.delivery = held.stamp == instance.stamp ? held.delivery : 0;
+  }
+  if (!instance.lock.live) {
+    instance.ready_since = about.row.ready_at;
+    if (about.row.ready_at) about.ready.emplace(about.row.route, *about.row.ready_at);
+  }
+  if (start != MessageId{} && instance.stamp.empty()) {
+    about.start_in_row = start;
+    instance.messages.emplace(start, Message{.id = start,
+                                             .kind = MessageKind::start,
+                                             .execution = ExecutionNumber{1},
+                                             .body = std::move(start_body)});
+  }
+  const std::string waits = about.row.waits;
+  if (!waits.empty() && !store::from_bytes(waits, instance.waits)) {
+    instance.waits.clear();
+    if (writes()) set_aside_waits(instance, waits);
+  }
+
+  known_.insert_or_assign(key.value, std::move(about));
+  space_.keys.insert_or_assign(view.instance, key);
+  Instance& brought = space_.instances.bring(key, std::move(instance));
+  settle_and_place(tx(), brought);
+  return &brought;
+}
+
+// What an instance waits for follows from its history. So its next turn says it anew: the instance is handed
+// out now, and under another stamp, or a frame in memory would take it for told.
+void WorkingSet::set_aside_waits(Instance& instance, const std::string& bytes) {
+  set_aside(instance.view.key, "what the instance waits for", "can't be decoded", bytes);
+  if (has_ended(instance.view.status) || instance.view.status == store::InstanceStatus::parked) return;
+  instance.lock = {};
+  ++instance.stamp.low;
+  instance.seen = {};
+  instance.woken = true;
+  instance.ready_since = tx().now;
+}
+
+void WorkingSet::bring_custom_status(Instance& instance) {
+  Cursor row = link_.rows(sql().custom_status, instance.view.key);
+  if (!row.next()) return;
+  instance.view.custom_status = row->blob(0);
+  instance.view.custom_status_version = row->uint64(1);
+}
+
+void WorkingSet::bring_all_of(Instance& instance) {
+  const InstanceKey key = instance.view.key;
+  bring_custom_status(instance);
+  messages_after(instance, {});
+  timers(instance);
+  delayed(instance);
+  activities_of(instance);
+  sessions_of(instance);
+  for (Cursor row = link_.rows(sql().values_of, key); row.next();) {
+    instance.values.emplace(row->text(0), row->blob(1));
+  }
+  for (Cursor row = link_.rows(sql().history_of, key); row.next();) {
+    RowReader reader(row);
+    auto& execution = instance.history[reader.next<ExecutionNumber>()];
+    execution.emplace(reader.next<EventId>(), row->blob(2));
+  }
+}
+
+void WorkingSet::history_has_changed(Instance& instance) {
+  KnownInstance& about = *known(instance.view.key);
+  Cursor row = link_.rows(sql().last_stamp, instance.view.key);
+  about.last_segment = row.next() ? row->token<TurnStamp>(0) : TurnStamp{};
+}
+
+// ---- messages ------------------------------------------------------------------------------------
+
+void WorkingSet::read_messages(Instance& instance, Cursor row) {
+  while (row.next()) {
+    RowReader reader(row);
+    Message message;
+    message.id = reader.next<MessageId>();
+    if (instance.messages.contains(message.id)) continue;
+    std::string bytes;
+    message_columns(message, Bytes(bytes), reader);
+    message.body = body_from(message.kind, bytes);
+    instance.messages.emplace(message.id, std::move(message));
+  }
+}
+
+// All that are no deliveries are few. Of deliveries there may be many: the first that it waits for is enough.
+void WorkingSet::unread(Instance& instance) {
+  const KnownInstance* const about = known(instance.view.key);
+  if (about == nullptr || !about->in_table || about->all_after == MessageId{}) return;
+  const InstanceKey key = instance.view.key;
+  read_messages(instance, link_.rows(sql().messages_after, key, 0, 0));
+  if (instance.view.status != store::InstanceStatus::running || instance.waits.empty()) return;
+  std::optional<MessageId> awaited;
+  for (Cursor row = link_.rows(sql().message_heads, key, instance.seen); row.next() && !awaited;) {
+    const Address address{static_cast<Address::Kind>(row->integer(1)), std::string(row->text(2))};
+    if (std::ranges::binary_search(instance.waits, address)) awaited = row->number<MessageId>(0);
+  }
+  if (awaited) message(instance, *awaited);
+}
+
+void WorkingSet::messages_after(Instance& instance, MessageId seen) {
+  KnownInstance* const about = known(instance.view.key);
+  if (about == nullptr || !about->in_table || (about->all_after && *about->all_after <= seen)) return;
+  for (const int waits : {0, 1}) {
+    read_messages(instance, link_.rows(sql().messages_after, instance.view.key, waits, seen));
+  }
+  about->all_after = seen;
+}
+
+void WorkingSet::message(Instance& instance, MessageId id) {
+  const KnownInstance* const about = known(instance.view.key);
+  if (about == nullptr || !about->in_table || instance.messages.contains(id)) return;
+  for (const int waits : {0, 1}) {
+    read_messages(instance, link_.rows(sql().message, instance.view.key, waits, id));
+  }
+}
+
+void WorkingSet::consume(Instance& instance, MessageId id) {
+  if (id.value > messages_written_) return;
+  const InstanceKey key = instance.view.key;
+  if (const auto found = instance.messages.find(id); found != instance.messages.end()) {
+    link_.run(sql().delete_message, key, store::waits_for_code(found->second.kind), id);
+  } else if (known(key)->all_after != MessageId{} && link_.change(sql().delete_message, key, 0, id) == 0) {
+    link_.run(sql().delete_message, key, 1, id);
+  }
+}
+
+// From the first commit on the instance has a stamp, and the start in its row counts no more. One that this
+// commit doesn't consume becomes a message like any other.
+void WorkingSet::settle_start(Instance& instance, const store::TurnCommit& commit) {
+  const MessageId id = std::exchange(known(instance.view.key)->start_in_row, {});
+  if (id == MessageId{}) return;
+  const bool consumed = std::ranges::find(commit.consumed, id) != commit.consumed.end();
+  if (consumed && !commit.stamp.empty()) return;
+  insert_message(instance.view.key, instance.messages.at(id));
+  link_.run(sql().forget_start, instance.view.key);
+}
+
+// What the turn says without being asked is written at once.
+void WorkingSet::commits(Instance& instance, const store::TurnCommit& commit) {
+  const InstanceKey key = instance.view.key;
+  if (const KnownInstance* const about = known(key); about != nullptr && about->in_table) {
+    const MessageId start = about->start_in_row;
+    settle_start(instance, commit);
+    for (const MessageId id : commit.set_aside) message(instance, id);
+    for (const MessageId id : commit.consumed) {
+      if (id != start) consume(instance, id);
+    }
+    for (const MessageId id : commit.set_aside) consume(instance, id);
+  }
+  for (const store::ValueChange& change : commit.values) {
+    if (change.value) {
+      link_.run(sql().set_value, key, change.key, Blob{*change.value});
+    } else {
+      link_.run(sql().remove_value, key, change.key);
+    }
+  }
+  if (commit.custom_status) link_.run(sql().set_custom_status, key, Blob{*commit.custom_status});
+}
+
+bool WorkingSet::has_rows_of(const Instance& instance, const KnownInstance& about,
+                             const std::function<bool(MessageKind)>& kinds) const {
+  if (about.all_after != MessageId{}) return true;  // nobody knows
+  return std::ranges::any_of(instance.messages, [&](const auto& entry) {
+    return entry.first.value <= messages_written_ && kinds(entry.second.kind);
+  });
+}
+
+void WorkingSet::drops(Instance& instance, Dropped dropped) {
+  const KnownInstance* const about = known(instance.view.key);
+  if (about == nullptr || !about->in_table) return;
+  if (dropped == Dropped::all_but_starts) {
+    delayed(instance);
+    const auto goes = [](MessageKind kind) { return kind != MessageKind::start; };
+    if (has_rows_of(instance, *about, goes)) link_.run(sql().drop_unread, instance.view.key);
+  } else if (has_rows_of(instance, *about, belongs_to_execution)) {
+    link_.run(sql().drop_answers, instance.view.key);
+  }
+}
+
+// ---- what else belongs to an instance ------------------------------------------------------------
+
+void WorkingSet::timers(Instance& instance) {
+  KnownInstance* const about = known(instance.view.key);
+  if (about == nullptr || !about->in_table || std::exchange(about->timers_known, true)) return;
+  for (Cursor row = link_.rows(sql().timers_of, instance.view.key); row.next();) {
+    RowReader reader(row);
+    const auto event = reader.next<EventId>();
+    const auto due = reader.next<CalendarTime>();
+    about->timers.emplace(event, due);
+    instance.timers.emplace(event, due);
+    space_.timers.emplace(due, std::pair(instance.view.key, event));
+  }
+}
+
+void WorkingSet::delayed(Instance& instance) {
+  KnownInstance* const about = known(instance.view.key);
+  if (about == nullptr || !about->in_table || std::exchange(about->delayed_known, true)) return;
+  for (Cursor row = link_.rows(sql().delayed_of, instance.view.key); row.next();) {
+    RowReader reader(row);
+    const auto number = reader.next<std::uint64_t>();
+    const rules::DelayedKey place{reader.next<BootTime>(), number};
+    rules::DelayedMessage message{.key = instance.view.key};
+    message_columns(message.message, Bytes(message.message.body), reader);
+    about->delayed.insert(place);
+    instance.delayed.insert(place);
+    space_.delayed.emplace(place, std::move(message));
+  }
+}
+
+void WorkingSet::value(Instance& instance, const std::string& key) {
+  const KnownInstance* const about = known(instance.view.key);
+  if (about == nullptr || !about->in_table || instance.values.contains(key)) return;
+  Cursor row = link_.rows(sql().value, instance.view.key, key);
+  if (row.next()) instance.values.emplace(key, row->blob(0));
+}
+
+void WorkingSet::sessions_of(Instance& instance) {
+  KnownInstance* const about = known(instance.view.key);
+  if (about == nullptr || !about->in_table || std::exchange(about->sessions_known, true)) return;
+  const InstanceKey key = instance.view.key;
+  for (const std::string& id : texts_of(link_.rows(sql().sessions_opened_by, key))) {
+    session(id);
+    instance.opened.insert(id);
+  }
+  for (Cursor row = link_.rows(sql().watched_by, key); row.next();) {
+    const std::string session(row->text(0));
+    about->watched.insert(session);
+    instance.watched.insert(session);
+    space_.watchers[session].insert(key);
+  }
+}
+
+void WorkingSet::watchers(const std::string& session) {
+  if (!asked_watchers_.insert(session).second) return;
+  for (const InstanceKey key : keys_of(link_.rows(sql().watchers, ns(), session))) {
+    instance(key);
+    Instance* const watcher = space_.instances.fill(key);
+    // One that has forgotten it in this transaction is not asked again.
+    if (watcher == nullptr) continue;
+    if (known(key)->watched.contains(session) && !watcher->watched.contains(session)) continue;
+    known(key)->watched.insert(session);
+    watcher->watched.insert(session);
+    space_.watchers[session].insert(key);
+  }
+}
+
+}  // namespace holdfast::sqlite_store

@@ -1,0 +1,144 @@
+// Which rows stay in the space from one transaction to the next: those that will be asked for again.
+#include "stores/rules/placing.hpp"
+#include "working_set.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::sqlite_store {
+
+using rules::Activity;
+using rules::Instance;
+using rules::Session;
+using store::ActivityId;
+
+namespace {
+
+constexpr std::size_t kMaxInstances = 10'000;
+constexpr std::size_t kMaxSessions = 20'000;
+constexpr std::size_t kMaxItems = 1000;  // of a session
+// What is kept of an instance stays small.
+constexpr std::size_t kMaxMessages = 16;
+constexpr std::size_t kMaxMessageBytes = 4096;
+
+bool is_small(const Instance& instance) {
+  if (instance.messages.size() > kMaxMessages) return false;
+  return std::ranges::all_of(instance.messages, [](const auto& entry) {
+    const auto* const bytes = std::get_if<std::string>(&entry.second.body);
+    return bytes == nullptr || bytes->size() <= kMaxMessageBytes;
+  });
+}
+
+}  // namespace
+
+// Instances in somebody's hands, and those that are about to be with what they have to read.
+bool WorkingSet::is_worth_keeping(InstanceKey key) const {
+  const Instance& instance = *space_.instances.peek(key);
+  if (space_.instances.size() > kMaxInstances) return false;
+  const KnownInstance& about = known_.at(key.value);
+  if (instance.lock.live) return about.start_in_row == MessageId{} || is_small(instance);
+  return instance.ready_since && about.all_after == MessageId{} && is_small(instance);
+}
+
+// Only those that this transaction was about may have changed.
+void WorkingSet::let_go() {
+  std::set<InstanceKey> with_sessions;
+  for (const std::string& id : std::exchange(used_sessions_, {})) {
+    Session* const session = space_.sessions.fill(id);
+    if (session == nullptr) continue;
+    const std::size_t items = session->queued.size() + session->in_flight.size();
+    if (!session->ended && items <= kMaxItems && space_.sessions.size() <= kMaxSessions) {
+      if (session->saved) session->saved->bytes.reset();
+      known_sessions_.find(id)->second.saved.reset();
+      continue;
+    }
+    // Packs stay together, and with them all of their instance.
+    for (const auto* const list : {&session->queued, &session->in_flight}) {
+      for (const ActivityId& item : *list) with_sessions.insert(item.instance);
+    }
+    let_go_session(id);
+  }
+  std::set<InstanceKey> used = std::exchange(used_instances_, {});
+  used.insert(with_sessions.begin(), with_sessions.end());
+  for (const InstanceKey key : used) {
+    Instance* const instance = space_.instances.fill(key);
+    if (instance == nullptr) continue;
+    if (!with_sessions.contains(key) && is_worth_keeping(key)) {
+      trim(*instance);
+    } else {
+      let_go(key);
+    }
+  }
+  for (const ActivityId& id : std::exchange(used_activities_, {})) {
+    const Activity* const activity = space_.activities.peek(id);
+    if (activity == nullptr) continue;
+    const bool with_session = activity->session && space_.sessions.contains(*activity->session);
+    const bool with_instance =
+        space_.instances.contains(id.instance) && known_.at(id.instance.value).activities_known;
+    if (!with_session && !with_instance) let_go(id);
+  }
+  space_.cancels.let_all_go();
+  space_.stopping.clear();
+  space_.early.let_all_go();
+  space_.requests.let_all_go();
+  space_.watchers.clear();
+  absent_sessions_.clear();
+  held_elsewhere_.clear();
+  asked_watchers_.clear();
+  asked_stopping_.clear();
+  early_in_table_.clear();
+  cancels_in_table_.clear();
+}
+
+// Messages are read again when they are asked for.
+void WorkingSet::trim(Instance& instance) {
+  instance.values.clear();
+  if (is_small(instance)) return;
+  instance.messages.clear();
+  known_.at(instance.view.key.value).all_after.reset();
+}
+
+void WorkingSet::let_go(InstanceKey key) {
+  Instance& instance = *space_.instances.fill(key);
+  unplace(tx(), instance);
+  for (const auto& [event, due] : instance.timers) space_.timers.erase({due, {key, event}});
+  for (const rules::DelayedKey& place : instance.delayed) space_.delayed.erase(place);
+  std::vector<ActivityId> activities;
+  for (auto next = space_.activities.lower_bound(ActivityId{.instance = key});
+       next != space_.activities.end() && next->first.instance == key; ++next) {
+    const auto& session = next->second.session;
+    if (!session || !space_.sessions.contains(*session)) activities.push_back(next->first);
+  }
+  for (const ActivityId& id : activities) let_go(id);
+  space_.keys.erase(instance.view.instance);
+  known_.erase(key.value);
+  space_.instances.let_go(key);
+}
+
+void WorkingSet::let_go(const ActivityId& id) {
+  unplace(tx(), *space_.activities.peek(id));
+  own_rows_.erase(id);
+  if (const auto pack = packs_.find(id.instance); pack != packs_.end() && pack->second.contains(id)) {
+    packs_.erase(pack);
+  }
+  space_.activities.let_go(id);
+}
+
+void WorkingSet::let_go_session(const std::string& id) {
+  const Session& session = *space_.sessions.peek(id);
+  std::vector<ActivityId> items(session.queued.begin(), session.queued.end());
+  items.insert(items.end(), session.in_flight.begin(), session.in_flight.end());
+  for (const ActivityId& item : items) let_go(item);
+  const auto forget_in = [&](auto& index) {
+    const auto found = index.find(session.worker);
+    if (found == index.end()) return;
+    found->second.erase(id);
+    if (found->second.empty()) index.erase(found);
+  };
+  forget_in(space_.owned);
+  forget_in(space_.untold);
+  known_sessions_.erase(id);
+  space_.sessions.let_go(id);
+}
+
+}  // namespace holdfast::sqlite_store

@@ -1,0 +1,257 @@
+// Rows as they stand in the tables: their columns, each named once, and what they are in the rules.
+#pragma once
+
+#include "columns.hpp"
+#include "stores/rules/rows.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace holdfast::sqlite_store {
+
+// ---- instances -----------------------------------------------------------------------------------
+
+/// What may change in a row of `instances`.
+struct InstanceRow {
+  std::int64_t route = 0;
+  ExecutionNumber execution{};
+  store::InstanceStatus status{};
+  std::uint32_t delivery = 0;           ///< of no meaning while it is held
+  std::optional<BootTime> ready_at{};   ///< of no meaning while its lock is live
+  TurnStamp stamp{};                    ///< empty when the last segment has it
+  std::string waits{};                  ///< encoded
+  MessageId seen{};                     ///< of no meaning while its lock is live
+  bool woken = false;
+  BootTime not_before{};
+  CalendarTime updated_at{};
+  std::optional<CalendarTime> cancel_requested_at{};
+  std::string parked_because{};
+  std::string output{};
+  friend bool operator==(const InstanceRow&, const InstanceRow&) = default;
+};
+void instance_columns(auto& row, auto&& field) {
+  field("route", row.route);
+  field("execution", row.execution);
+  field("status", row.status);
+  field("delivery", row.delivery);
+  field("ready_at", row.ready_at);
+  field("stamp", row.stamp);
+  field("waits", Bytes(row.waits));
+  field("seen", row.seen);
+  field("woken", row.woken);
+  field("not_before", row.not_before);
+  field("updated_at", row.updated_at);
+  field("cancel_requested_at", row.cancel_requested_at);
+  field("parked_because", Bytes(row.parked_because));
+  field("output", Bytes(row.output));
+}
+
+/// What never changes in it.
+void birth_columns(auto& instance, auto& parent, auto&& field) {
+  field("name", instance.view.instance);
+  field("created_at", instance.view.created_at);
+  field("request", instance.request);
+  field("fingerprint", instance.fingerprint);
+  field("parent", parent);
+}
+
+/// A row of `held`: the lock of an instance.
+struct HeldRow {
+  WorkerKey worker{};
+  LockToken token{};
+  BootTime until{};
+  std::uint32_t delivery = 0;  ///< counts only while `stamp` is the instance's
+  TurnStamp stamp{};
+  bool lapsed = false;
+  friend bool operator==(const HeldRow&, const HeldRow&) = default;
+};
+void held_columns(auto& row, auto&& field) {
+  field("worker", row.worker);
+  field("token", row.token);
+  field("until", row.until);
+  field("delivery", row.delivery);
+  field("stamp", row.stamp);
+  field("lapsed", row.lapsed);
+}
+
+// ---- messages ------------------------------------------------------------------------------------
+
+/// The same in `messages`, `delayed` and `early`.
+void message_columns(auto& message, auto&& body, auto&& field) {
+  field("kind", message.kind);
+  field("execution", message.execution);
+  field("source", message.source);
+  field("address_kind", message.address.kind);
+  field("address", message.address.name);
+  field("body", body);
+}
+
+// ---- activities ----------------------------------------------------------------------------------
+
+/// What of an activity is written another way than the rules have it.
+struct ActivityCodes {
+  std::int64_t kind = 0;
+  bool own_queue = false;
+};
+/// The same in `running` and `queued`; without the body.
+void activity_columns(auto& activity, auto& codes, auto&& field) {
+  field("kind", codes.kind);
+  field("own_queue", codes.own_queue);
+  field("priority", activity.priority);
+  field("start_within", activity.start_within);
+  field("total_until", activity.total_until);
+  field("session", activity.session);
+  field("session_over", activity.session_over);
+  field("attempt", activity.attempt);
+  field("delivery", activity.delivery);
+  field("worker", activity.lock.worker);
+  field("token", activity.lock.token);
+  field("until", activity.lock.until);
+  field("generation", activity.generation);
+  field("since", activity.ready_since);
+  field("last_failure", Bytes(activity.last_failure));
+  field("progress", Bytes(activity.progress));
+}
+
+void cancel_columns(auto& cancel, auto&& field) {
+  field("worker", cancel.worker);
+  field("name", cancel.record.name);
+  field("reason", cancel.record.reason);
+  field("state", cancel.record.state);
+  field("until", cancel.until);
+  field("at", cancel.at);
+  field("session", cancel.session);
+}
+
+// ---- sessions and workers ------------------------------------------------------------------------
+
+/// What of a session is written another way than the rules have it.
+struct SessionCodes {
+  bool open = true;
+  std::string policy{};
+  std::optional<std::uint64_t> saved_size{};
+};
+void session_columns(auto& session, auto& codes, auto&& field) {
+  field("open", codes.open);
+  field("policy", Bytes(codes.policy));
+  field("ended", session.ended);
+  field("reason", session.reason);
+  field("note", session.note);
+  field("owner", session.owner);
+  field("worker", session.worker);
+  field("generation", session.generation);
+  field("held_since", session.held_since);
+  field("lease_until", session.lease_until);
+  field("lease", session.lease);
+  field("idle_timeout", session.idle_timeout);
+  field("last_owner", session.last_owner);
+  field("last_worker", session.last_worker);
+  field("planned", session.planned);
+  field("restarted", session.restarted);
+  field("ran", session.ran);
+  field("wanted", session.wanted);
+  field("wanted_for", session.wanted_for);
+  field("last_activity", session.last_activity);
+  field("changed", session.changed);
+  field("ttl_until", session.ttl_until);
+  field("opener", session.opener);
+  field("opened_by", session.opened_by);
+  field("saved_size", codes.saved_size);
+  field("saved_version", session.saved_version);
+  field("created_at", session.created_at);
+  field("updated_at", session.updated_at);
+}
+
+void worker_columns(auto& worker, auto&& field) {
+  field("draining", worker.draining);
+  field("superseded", worker.superseded);
+  field("joined_at", worker.joined_at);
+  field("seen", worker.seen);
+}
+
+void log_columns(auto& entry, auto&& field) {
+  field("number", entry.number);
+  field("session", entry.session);
+  field("kind", entry.kind);
+  field("reason", entry.reason);
+  field("owner", entry.owner);
+  field("previous_owner", entry.previous_owner);
+  field("generation", entry.generation);
+  field("at", entry.at);
+  field("quiet_for", entry.quiet_for);
+}
+
+void set_aside_columns(auto& row, auto&& field) {
+  field("number", row.number);
+  field("key", row.key);
+  field("what", row.what);
+  field("problem", row.problem);
+  field("bytes", Bytes(row.bytes));
+  field("at", row.at);
+}
+
+// ---- names of rows -------------------------------------------------------------------------------
+
+inline std::vector<std::string> texts_of(Cursor row) {
+  std::vector<std::string> texts;
+  while (row.next()) texts.emplace_back(row->text(0));
+  return texts;
+}
+inline std::vector<InstanceKey> keys_of(Cursor row) {
+  std::vector<InstanceKey> keys;
+  while (row.next()) keys.push_back(row->number<InstanceKey>(0));
+  return keys;
+}
+inline std::vector<store::ActivityId> ids_of(Cursor row) {
+  std::vector<store::ActivityId> ids;
+  while (row.next()) {
+    ids.push_back({row->number<InstanceKey>(0), row->number<ExecutionNumber>(1), row->number<EventId>(2)});
+  }
+  return ids;
+}
+/// The first column of the first row; never when there is none.
+inline BootTime time_of(Cursor row) {
+  return row.next() && !row->is_null(0) ? BootTime(Duration(row->int64(0))) : rules::kNever;
+}
+
+// ---- numbers -------------------------------------------------------------------------------------
+
+/// The row of `counters`.
+struct Counters {
+  std::uint64_t instances = 0;
+  std::uint64_t messages = 0;
+  std::uint64_t workers = 0;
+  std::uint64_t generations = 0;
+  std::uint64_t delayed = 0;
+  std::uint64_t session_log = 0;
+  std::uint64_t set_aside = 0;
+  friend bool operator==(const Counters&, const Counters&) = default;
+};
+void counter_columns(auto& counters, auto&& field) {
+  field("instances", counters.instances);
+  field("messages", counters.messages);
+  field("workers", counters.workers);
+  field("generations", counters.generations);
+  field("delayed", counters.delayed);
+  field("session_log", counters.session_log);
+  field("set_aside", counters.set_aside);
+}
+
+/// In the row of the namespace: no lock of that kind ends before then.
+struct Horizons {
+  BootTime turns = rules::kNever;
+  BootTime activities = rules::kNever;
+  BootTime sessions = rules::kNever;  ///< leases of those that are not open
+  friend bool operator==(const Horizons&, const Horizons&) = default;
+};
+void horizon_columns(auto& horizons, auto&& field) {
+  field("turn_horizon", horizons.turns);
+  field("activity_horizon", horizons.activities);
+  field("session_horizon", horizons.sessions);
+}
+
+}  // namespace holdfast::sqlite_store

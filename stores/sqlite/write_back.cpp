@@ -1,0 +1,581 @@
+// What the rules have changed goes back to the tables. Rows that were noted are compared with what stands
+// there, and what differs is written. Sessions come before activities, whose lanes follow from them.
+#include "contract/rows.hpp"
+#include "working_set.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::sqlite_store {
+
+using rules::Activity;
+using rules::Instance;
+using rules::Session;
+using store::ActivityId;
+
+namespace {
+
+/// A short start stands in the row of its instance, until the first commit.
+constexpr std::size_t kMaxStartInRow = 256;
+/// More segments than this are left to sweeps, which remove them bit by bit.
+constexpr std::size_t kMaxSegmentsAtOnce = 2000;
+
+/// Each once.
+template <class Key>
+std::vector<Key> once(const std::vector<Key>& noted) {
+  std::vector<Key> keys = noted;
+  std::ranges::sort(keys);
+  const auto rest = std::ranges::unique(keys);
+  keys.erase(rest.begin(), rest.end());
+  return keys;
+}
+
+template <class Message>
+void bind_message(Statement& statement, int first, const Message& message, std::string_view body) {
+  message_columns(message, Blob{body}, ColumnBinder(statement, first));
+}
+
+}  // namespace
+
+void WorkingSet::write_back() {
+  write_sessions();
+  write_activities();
+  write_instances();
+  write_cancels();
+  write_workers();
+  write_early();
+  write_requests();
+  write_logs();
+}
+
+// ---- instances -----------------------------------------------------------------------------------
+
+// Those that are gone come first: a new one may have the same id.
+void WorkingSet::write_instances() {
+  if (space_.instances.noted().empty()) return;
+  const std::vector<InstanceKey> keys = once(space_.instances.noted());
+  for (const InstanceKey key : keys) {
+    if (!space_.instances.contains(key)) remove_instance(key);
+  }
+  for (const InstanceKey key : keys) {
+    if (space_.instances.contains(key)) write_instance(key);
+  }
+  if (numbers_) {
+    messages_written_ = numbers_->counters.messages;
+    delayed_written_ = numbers_->counters.delayed;
+  }
+  used_instances_.insert(keys.begin(), keys.end());
+  space_.instances.end_notes();
+}
+
+void WorkingSet::remove_instance(InstanceKey key) {
+  const auto found = known_.find(key.value);
+  if (found == known_.end()) return;
+  const KnownInstance& about = found->second;
+  if (about.ready) link_.run(sql().delete_ready, about.ready->first, parameter(about.ready->second), key);
+  for (Query* const query :
+       {&sql().unhold, &sql().delete_messages_of, &sql().delete_timers_of, &sql().delete_delayed_of,
+        &sql().delete_values_of, &sql().delete_status_of, &sql().delete_watches_of, &sql().delete_instance}) {
+    link_.run(*query, key);
+  }
+  bool is_long = false;
+  if (Cursor row = link_.rows(sql().count_segments, key, kMaxSegmentsAtOnce + 1); row.next())
+    is_long = row->uint64(0) > kMaxSegmentsAtOnce;
+  if (is_long) {
+    link_.run(sql().insert_remains, key);
+    tx().sweep_by(tx().now);
+  } else {
+    link_.run(sql().delete_history_of, key);
+  }
+  known_.erase(found);
+}
+
+void WorkingSet::write_instance(InstanceKey key) {
+  Instance& instance = *space_.instances.fill(key);
+  KnownInstance& about = known_[key.value];
+  if (!instance.history.empty()) write_history(instance, about);
+  InstanceRow row = row_of(instance, about);
+  if (!about.in_table) {
+    insert_instance(instance, about, row);
+  } else if (row != about.row) {
+    Statement& update = sql().update_instance.use(link_.connection, link_.faults);
+    update.bind(1, key);
+    update.bind(2, about.start_in_row != MessageId{});
+    instance_columns(std::as_const(row), ColumnBinder(update, 3));
+    run_bound(update);
+  }
+  write_lock(instance, about);
+  write_place(instance, about, row.route);
+  write_messages(instance, about);
+  write_belongings(instance, about);
+  about.row = std::move(row);
+}
+
+// What is of no meaning stays as it is.
+InstanceRow WorkingSet::row_of(const Instance& instance, const KnownInstance& about) {
+  const store::InstanceView& view = instance.view;
+  InstanceRow row{.route = about.row.route,
+                  .execution = view.execution,
+                  .status = view.status,
+                  .delivery = instance.lock.token.empty() ? instance.delivery : about.row.delivery,
+                  .ready_at = instance.lock.live ? about.row.ready_at : instance.ready_since,
+                  .stamp = instance.stamp == about.last_segment ? TurnStamp{} : instance.stamp,
+                  .waits = instance.waits.empty() ? std::string() : store::to_bytes(instance.waits),
+                  .seen = instance.lock.live         ? about.row.seen
+                          : instance.waits.empty() ? MessageId{}
+                                                   : instance.seen,
+                  .woken = instance.woken,
+                  .not_before = instance.not_before,
+                  .updated_at = view.updated_at,
+                  .cancel_requested_at = view.cancel_requested_at,
+                  .parked_because = view.parked_because,
+                  .output = view.output};
+  const bool same_route = about.in_table && [&] {
+    const Route& route = link_.interned.route(about.row.route);
+    return route.build == view.build && route.code == view.code;
+  }();
+  if (!same_route) row.route = link_.interned.route_number(view.code, view.build);
+  return row;
+}
+
+void WorkingSet::insert_instance(const Instance& instance, KnownInstance& about, const InstanceRow& row) {
+  const auto start = std::ranges::find_if(instance.messages, [](const auto& entry) {
+    const store::Message& message = entry.second;
+    return message.kind == store::MessageKind::start && message.execution == ExecutionNumber{1} &&
+           std::get<std::string>(message.body).size() <= kMaxStartInRow;
+  });
+  const bool in_row = start != instance.messages.end() && instance.stamp.empty();
+  if (in_row) about.start_in_row = start->first;
+  Statement& insert = sql().insert_instance.use(link_.connection, link_.faults);
+  insert.bind(1, instance.view.key);
+  insert.bind(2, ns());
+  if (in_row) {
+    insert.bind(3, start->first);
+    insert.bind(4, Blob{std::get<std::string>(start->second.body)});
+  } else {
+    insert.bind(3, nullptr);
+    insert.bind(4, nullptr);
+  }
+  const InstanceKey parent = instance.view.parent;
+  const auto parent_or_null = parent == InstanceKey{} ? std::nullopt : std::optional(parent);
+  ColumnBinder birth(insert, 5);
+  birth_columns(instance, parent_or_null, birth);
+  instance_columns(row, ColumnBinder(insert, birth.position()));
+  run_bound(insert);
+  about.in_table = about.timers_known = about.delayed_known = true;
+  about.activities_known = about.sessions_known = true;
+  about.all_after = MessageId{};
+}
+
+// The stamp of a commit stands in its segment: most commits don't write the instance's row.
+void WorkingSet::write_history(Instance& instance, KnownInstance& about) {
+  for (const auto& [execution, segments] : instance.history) {
+    for (const auto& [event, bytes] : segments) {
+      link_.run(sql().insert_segment, instance.view.key, execution, event, instance.stamp, Blob{bytes});
+    }
+  }
+  instance.history.clear();
+  about.last_segment = instance.stamp;
+}
+
+// How often it was handed out counts until the next commit, which need not write it.
+void WorkingSet::write_lock(const Instance& instance, KnownInstance& about) {
+  const rules::Lock& lock = instance.lock;
+  if (lock.token.empty()) {
+    if (about.held) link_.run(sql().unhold, instance.view.key);
+    about.held.reset();
+    return;
+  }
+  HeldRow row{.worker = lock.worker,
+              .token = lock.token,
+              .until = lock.until,
+              .delivery = instance.delivery,
+              .stamp = instance.stamp,
+              .lapsed = !lock.live};
+  if (about.held && about.held->stamp != instance.stamp && instance.delivery == 0) {
+    row.stamp = about.held->stamp;
+    row.delivery = about.held->delivery;
+  }
+  if (about.held == row) return;
+  Statement& hold = sql().hold.use(link_.connection, link_.faults);
+  hold.bind(1, instance.view.key);
+  hold.bind(2, ns());
+  held_columns(std::as_const(row), ColumnBinder(hold, 3));
+  run_bound(hold);
+  about.held = row;
+  if (lock.live) {
+    BootTime& horizon = numbers().horizons.turns;
+    horizon = std::min(horizon, lock.until);
+  }
+}
+
+void WorkingSet::write_place(const Instance& instance, KnownInstance& about, std::int64_t route) {
+  std::optional<std::pair<std::int64_t, BootTime>> place;
+  if (!instance.lock.live && instance.ready_since) place.emplace(route, *instance.ready_since);
+  if (place == about.ready) return;
+  const InstanceKey key = instance.view.key;
+  if (about.ready) link_.run(sql().delete_ready, about.ready->first, parameter(about.ready->second), key);
+  if (place) link_.run(sql().insert_ready, place->first, parameter(place->second), key);
+  about.ready = place;
+}
+
+// ---- what belongs to instances -------------------------------------------------------------------
+
+void WorkingSet::insert_message(InstanceKey key, const store::Message& message) {
+  const auto* const bytes = std::get_if<std::string>(&message.body);
+  const std::string encoded = bytes != nullptr ? std::string() : store::encode_body(message.body);
+  Statement& insert = sql().insert_message.use(link_.connection, link_.faults);
+  insert.bind(1, key);
+  insert.bind(2, store::waits_for_code(message.kind));
+  insert.bind(3, message.id);
+  bind_message(insert, 4, message, bytes != nullptr ? *bytes : encoded);
+  run_bound(insert);
+}
+
+// Those that went were told of: see commits() and drops().
+void WorkingSet::write_messages(const Instance& instance, const KnownInstance& about) {
+  for (auto next = instance.messages.upper_bound(MessageId{messages_written_});
+       next != instance.messages.end(); ++next) {
+    if (next->first != about.start_in_row) insert_message(instance.view.key, next->second);
+  }
+}
+
+void WorkingSet::write_belongings(const Instance& instance, KnownInstance& about) {
+  const InstanceKey key = instance.view.key;
+  if (about.timers != instance.timers) {
+    for (const auto& [event, due] : about.timers) {
+      if (!instance.timers.contains(event)) link_.run(sql().delete_timer, key, event);
+    }
+    for (const auto& [event, due] : instance.timers) {
+      const auto there = about.timers.find(event);
+      if (there == about.timers.end() || there->second != due)
+        link_.run(sql().insert_timer, key, event, ns(), parameter(due));
+    }
+    about.timers = instance.timers;
+  }
+  if (about.delayed != instance.delayed) {
+    for (const rules::DelayedKey& place : about.delayed) {
+      if (!instance.delayed.contains(place)) link_.run(sql().delete_delayed, place.second);
+    }
+    for (const rules::DelayedKey& place : instance.delayed) {
+      if (place.second <= delayed_written_) continue;
+      const store::NewMessage& message = space_.delayed.at(place).message;
+      Statement& insert = sql().insert_delayed.use(link_.connection, link_.faults);
+      insert.bind(1, place.second);
+      insert.bind(2, key);
+      insert.bind(3, ns());
+      insert.bind(4, parameter(place.first));
+      bind_message(insert, 5, message, message.body);
+      run_bound(insert);
+    }
+    about.delayed = instance.delayed;
+  }
+  if (about.watched != instance.watched) {
+    for (const std::string& session : about.watched) {
+      if (!instance.watched.contains(session)) link_.run(sql().unwatch, ns(), session, key);
+    }
+    for (const std::string& session : instance.watched) {
+      if (!about.watched.contains(session)) link_.run(sql().watch, ns(), session, key);
+    }
+    about.watched = instance.watched;
+  }
+}
+
+// ---- activities ----------------------------------------------------------------------------------
+
+void WorkingSet::write_activities() {
+  if (space_.activities.noted().empty()) return;
+  const std::vector<ActivityId> made = once(space_.activities.made());
+  for (const ActivityId& id : made) {
+    // One that takes the place of another has nothing of its row.
+    if (const auto own = own_rows_.find(id); own != own_rows_.end()) own->second.image = Image{};
+  }
+  const std::vector<ActivityId> ids = once(space_.activities.noted());
+  for (auto begin = ids.begin(); begin != ids.end();) {
+    const InstanceKey key = begin->instance;
+    const auto end =
+        std::find_if(begin, ids.end(), [&](const ActivityId& id) { return id.instance != key; });
+    write_activities_of(key, {begin, end}, made);
+    begin = end;
+  }
+  used_activities_.insert(ids.begin(), ids.end());
+  space_.activities.end_notes();
+}
+
+// Those that the last pack of the instance has and that are as it says need not be written. When it has none
+// left, new ones that are alike make the next.
+void WorkingSet::write_activities_of(InstanceKey key, const std::vector<ActivityId>& ids,
+                                     const std::vector<ActivityId>& made) {
+  const auto found = packs_.find(key);
+  const Pack* const pack = found == packs_.end() ? nullptr : &found->second;
+  std::set<EventId> left;  // the pack
+  std::vector<const Activity*> plain;
+  for (const ActivityId& id : ids) {
+    const Activity* const activity = space_.activities.peek(id);
+    const bool packed = pack != nullptr && pack->contains(id);
+    const bool stays = activity != nullptr && !std::ranges::binary_search(made, id);
+    if (packed && stays && pack->describes(*activity)) continue;
+    if (packed) left.insert(id.event);
+    if (activity == nullptr) {
+      delete_activity(id);
+    } else if (!packed && !own_rows_.contains(id) && Pack::is_plain(*activity)) {
+      plain.push_back(activity);
+    } else {
+      write_activity(id, *activity);
+    }
+  }
+  if (pack != nullptr && left.size() < pack->events().size()) {
+    if (!left.empty()) {
+      Pack rest;
+      for (const EventId event : pack->events()) {
+        if (left.contains(event)) continue;
+        const Activity& stays = *space_.activities.peek(ActivityId{key, pack->execution, event});
+        if (rest.events().empty()) rest = Pack(stays);
+        rest.add(stays, codes_of(stays).kind);
+      }
+      write_pack(key, std::move(rest));
+    }
+    for (const Activity* const activity : plain) write_activity(activity->id, *activity);
+    return;
+  }
+  std::optional<Pack> next;
+  for (const Activity* const activity : plain) {
+    if (!next) next.emplace(*activity);
+    if (next->describes(*activity) && next->has_room_for(*activity)) {
+      next->add(*activity, codes_of(*activity).kind);
+    } else {
+      write_activity(activity->id, *activity);
+    }
+  }
+  if (next && !next->events().empty()) {
+    write_pack(key, *std::move(next));
+  } else if (pack != nullptr) {
+    link_.run(sql().delete_pack, key);
+    packs_.erase(key);
+  }
+}
+
+void WorkingSet::write_pack(InstanceKey key, Pack pack) {
+  link_.run(sql().write_pack, key, ns(), pack.execution, pack.worker, pack.token, parameter(pack.until),
+            pack.session, pack.generation, Blob{pack.bytes()});
+  BootTime& horizon = numbers().horizons.activities;
+  horizon = std::min(horizon, pack.until);
+  packs_.insert_or_assign(key, std::move(pack));
+}
+
+void WorkingSet::delete_activity(const ActivityId& id) {
+  const auto own = own_rows_.find(id);
+  if (own == own_rows_.end()) return;
+  link_.run(own->second.queued ? sql().delete_queued : sql().delete_running, id.instance, id.execution,
+            id.event);
+  if (own->second.queued && top_priority_ > 0) top_priority_.reset();  // it may have been the one
+  own_rows_.erase(own);
+}
+
+void WorkingSet::write_activity(const ActivityId& id, const Activity& activity) {
+  const bool queued = !activity.lock.live;
+  const ActivityCodes codes = codes_of(activity);
+  Image image = image_of(activity, codes, queued);
+  const auto own = own_rows_.find(id);
+  if (own != own_rows_.end()) {
+    if (own->second.queued == queued && own->second.image == image) return;
+    if (own->second.queued != queued) delete_activity(id);
+  }
+  Query& query = queued ? sql().write_queued : sql().write_running;
+  Statement& write = query.use(link_.connection, link_.faults);
+  write.bind(1, id.instance);
+  write.bind(2, id.execution);
+  write.bind(3, id.event);
+  write.bind(4, Blob{activity.body});
+  if (queued) {
+    write.bind(5, lane_of(activity, codes.kind));
+    write.bind(6, parameter(deadline_of(activity)));
+  }
+  activity_columns(activity, codes, ColumnBinder(write, 7));
+  run_bound(write);
+  own_rows_.insert_or_assign(id, KnownActivity{.queued = queued, .image = std::move(image)});
+  if (queued) {
+    anything_queued_ = true;
+    if (top_priority_) top_priority_ = std::max(*top_priority_, activity.priority);
+  } else {
+    BootTime& horizon = numbers().horizons.activities;
+    horizon = std::min(horizon, activity.lock.until);
+  }
+}
+
+// ---- sessions ------------------------------------------------------------------------------------
+
+void WorkingSet::write_sessions() {
+  if (space_.sessions.noted().empty()) return;
+  const std::vector<std::string> ids = once(space_.sessions.noted());
+  for (const std::string& id : ids) {
+    if (const Session* const session = space_.sessions.peek(id)) {
+      write_session(id, *session);
+    } else if (const auto about = known_sessions_.find(id); about != known_sessions_.end()) {
+      link_.run(sql().delete_session, about->second.number);
+      if (about->second.codes.saved_size) link_.run(sql().unsave, about->second.number);
+      known_sessions_.erase(about);
+    }
+  }
+  used_sessions_.insert(ids.begin(), ids.end());
+  space_.sessions.end_notes();
+}
+
+void WorkingSet::write_session(const std::string& id, const Session& session) {
+  const auto [found, is_new] = known_sessions_.try_emplace(id);
+  KnownSession& about = found->second;
+  SessionCodes codes = codes_of(session);
+  Image image;
+  session_columns(session, std::as_const(codes), image);
+  if (is_new) {
+    Statement& insert = sql().insert_session.use(link_.connection, link_.faults);
+    const Statement::Reset reset(insert);
+    insert.bind(1, ns());
+    insert.bind(2, std::string_view(id));
+    session_columns(session, std::as_const(codes), ColumnBinder(insert, 3));
+    if (insert.step()) about.number = insert.int64(0);
+    while (insert.step()) {
+    }
+  } else if (image != about.image) {
+    Statement& update = sql().update_session.use(link_.connection, link_.faults);
+    update.bind(1, about.number);
+    session_columns(session, std::as_const(codes), ColumnBinder(update, 2));
+    run_bound(update);
+  }
+  write_saved(session, about);
+  // Where its items stand follows from whether it is open, and from what it requires.
+  if (is_new || codes.open != about.codes.open || codes.policy != about.codes.policy) {
+    for (const ActivityId& item : session.queued) static_cast<void>(space_.activities.at(item));
+  }
+  if (!codes.open) {
+    BootTime& horizon = numbers().horizons.sessions;
+    horizon = std::min(horizon, session.lease_until);
+  }
+  about.codes = std::move(codes);
+  about.image = std::move(image);
+}
+
+void WorkingSet::write_saved(const Session& session, KnownSession& about) {
+  if (!session.saved) {
+    if (about.codes.saved_size) link_.run(sql().unsave, about.number);
+  } else if (session.saved->bytes && session.saved->bytes != about.saved) {
+    link_.run(sql().save, about.number, Blob{*session.saved->bytes});
+  }
+  about.saved = session.saved ? session.saved->bytes : std::nullopt;
+}
+
+// ---- the rest ------------------------------------------------------------------------------------
+
+void WorkingSet::write_cancels() {
+  for (const auto& place : once(space_.cancels.noted())) {
+    const auto& [id, token] = place;
+    const rules::Cancel* const cancel = space_.cancels.peek(place);
+    if (cancel == nullptr) {
+      link_.run(sql().delete_cancel, id.instance, id.execution, id.event, token);
+      cancels_in_table_.erase(place);
+      continue;
+    }
+    const auto [about, is_new] = cancels_in_table_.try_emplace(place, cancel->record.state);
+    if (!is_new && std::exchange(about->second, cancel->record.state) == cancel->record.state) continue;
+    Statement& write = sql().write_cancel.use(link_.connection, link_.faults);
+    write.bind(1, id.instance);
+    write.bind(2, id.execution);
+    write.bind(3, id.event);
+    write.bind(4, token);
+    write.bind(5, ns());
+    cancel_columns(*cancel, ColumnBinder(write, 6));
+    run_bound(write);
+  }
+  space_.cancels.end_notes();
+}
+
+void WorkingSet::write_workers() {
+  for (const WorkerKey key : once(space_.workers.noted())) {
+    const auto about = known_workers_.find(key);
+    const rules::Worker* const worker = space_.workers.peek(key);
+    if (worker == nullptr) {
+      link_.run(sql().delete_worker, key);
+      known_workers_.erase(key);
+      continue;
+    }
+    Image image;
+    worker_columns(*worker, image);
+    if (about == known_workers_.end()) {
+      const std::string info = store::to_bytes(worker->info);
+      Statement& insert = sql().insert_worker.use(link_.connection, link_.faults);
+      insert.bind(1, key);
+      insert.bind(2, ns());
+      insert.bind(3, std::string_view(worker->info.node));
+      insert.bind(4, Blob{info});
+      worker_columns(*worker, ColumnBinder(insert, 5));
+      run_bound(insert);
+    } else if (about->second != image) {
+      Statement& update = sql().update_worker.use(link_.connection, link_.faults);
+      update.bind(1, key);
+      worker_columns(*worker, ColumnBinder(update, 2));
+      run_bound(update);
+    }
+    known_workers_.insert_or_assign(key, std::move(image));
+  }
+  space_.workers.end_notes();
+}
+
+void WorkingSet::write_early() {
+  for (const std::string& instance : once(space_.early.noted())) {
+    const std::vector<rules::Early>* const now = space_.early.peek(instance);
+    const bool was_read = early_in_table_.contains(instance);
+    std::size_t& written = early_in_table_[instance];
+    const std::size_t count = now == nullptr ? 0 : now->size();
+    if (count < written) {
+      link_.run(sql().drop_early, ns(), instance);
+      written = 0;
+    }
+    for (; written < count; ++written) {
+      const rules::Early& early = (*now)[written];
+      Statement& insert = sql().insert_early.use(link_.connection, link_.faults);
+      insert.bind(1, ns());
+      insert.bind(2, std::string_view(instance));
+      insert.bind(3, parameter(early.until));
+      insert.bind(4, parameter(early.visible));
+      bind_message(insert, 5, early.message, early.message.body);
+      run_bound(insert);
+      anything_early_ = true;
+    }
+    if (!was_read) {
+      // Others may stand before them.
+      early_in_table_.erase(instance);
+      space_.early.let_go(instance);
+    }
+  }
+  space_.early.end_notes();
+}
+
+void WorkingSet::write_requests() {
+  for (const RequestId id : once(space_.requests.noted())) {
+    const rules::Request* const request = space_.requests.peek(id);
+    if (request == nullptr) {
+      link_.run(sql().forget_request, ns(), id);
+    } else {
+      link_.run(sql().remember_request, ns(), id, parameter(request->at), request->answer);
+      anything_requested_ = true;
+    }
+  }
+  space_.requests.end_notes();
+}
+
+void WorkingSet::write_logs() {
+  for (const store::SessionLogEntry& entry : std::exchange(space_.session_log, {})) {
+    Statement& insert = sql().insert_log.use(link_.connection, link_.faults);
+    insert.bind(1, ns());
+    log_columns(entry, ColumnBinder(insert, 2));
+    run_bound(insert);
+  }
+  for (const store::SetAsideRow& row : std::exchange(space_.set_aside, {})) {
+    Statement& insert = sql().insert_set_aside.use(link_.connection, link_.faults);
+    insert.bind(1, ns());
+    set_aside_columns(row, ColumnBinder(insert, 2));
+    run_bound(insert);
+  }
+}
+
+}  // namespace holdfast::sqlite_store
