@@ -30,28 +30,28 @@ class Table {
   [[nodiscard]] const_iterator upper_bound(const Key& key) const { return rows_.upper_bound(key); }
   template <class K>
   [[nodiscard]] bool contains(const K& key) const {
-    return rows_.contains(key);
+    return locate(key) != rows_.end();
   }
   [[nodiscard]] std::size_t size() const { return rows_.size(); }
   [[nodiscard]] bool empty() const { return rows_.empty(); }
   /// Null when there is none.
   template <class K>
   [[nodiscard]] const Row* peek(const K& key) const {
-    const auto found = rows_.find(key);
+    const auto found = locate(key);
     return found == rows_.end() ? nullptr : &found->second;
   }
 
   // ---- changing ---------------------------------------------------------------------------------
   template <class K>
   [[nodiscard]] iterator find(const K& key) {
-    const auto found = rows_.find(key);
+    const auto found = locate(key);
     if (found != rows_.end()) note(found->first);
     return found;
   }
   /// It is there.
   template <class K>
   [[nodiscard]] Row& at(const K& key) {
-    const auto found = rows_.find(key);
+    const auto found = locate(key);
     note(found->first);
     return found->second;
   }
@@ -69,13 +69,16 @@ class Table {
   }
   Row& insert_or_assign(const Key& key, Row row) {
     note_made(key);
-    return rows_.insert_or_assign(key, std::move(row)).first->second;
+    last_.row = rows_.insert_or_assign(key, std::move(row)).first;
+    last_.is_set = true;
+    return last_.row->second;
   }
   template <class K>
   void erase(const K& key) {
-    const auto found = rows_.find(key);
+    const auto found = locate(key);
     if (found == rows_.end()) return;
     note_gone(found->first);
+    last_ = {};
     rows_.erase(found);
   }
   template <class Predicate>
@@ -84,6 +87,7 @@ class Table {
       const auto entry = next++;
       if (!predicate(std::as_const(*entry))) continue;
       note_gone(entry->first);
+      last_ = {};
       rows_.erase(entry);
     }
   }
@@ -108,7 +112,7 @@ class Table {
   /// A row that is filled, and not changed by that.
   template <class K>
   [[nodiscard]] Row* fill(const K& key) {
-    const auto found = rows_.find(key);
+    const auto found = locate(key);
     return found == rows_.end() ? nullptr : &found->second;
   }
   /// Whether it was removed, and the database has yet to hear of it.
@@ -119,12 +123,39 @@ class Table {
   /// Leaves the space, and stays in the database.
   template <class K>
   void let_go(const K& key) {
-    const auto found = rows_.find(key);
-    if (found != rows_.end()) rows_.erase(found);
+    const auto found = locate(key);
+    if (found == rows_.end()) return;
+    last_ = {};
+    rows_.erase(found);
   }
-  void let_all_go() { rows_.clear(); }
+  void let_all_go() {
+    last_ = {};
+    rows_.clear();
+  }
 
  private:
+  /// The row that was asked for last, which is often the one that is asked for next. A copy of the table has
+  /// rows of its own.
+  struct Last {
+    iterator row{};
+    bool is_set = false;
+    Last() = default;
+    Last(const Last& /*other*/) noexcept {}
+    Last& operator=(const Last& /*other*/) noexcept {
+      is_set = false;
+      return *this;
+    }
+  };
+
+  template <class K>
+  iterator locate(const K& key) const {
+    if (last_.is_set && last_.row->first == key) return last_.row;
+    const iterator found = rows_.find(key);
+    last_.row = found;
+    last_.is_set = found != rows_.end();
+    return found;
+  }
+
   void note(const Key& key) {
     if (notes_ && (noted_.empty() || !(noted_.back() == key))) noted_.push_back(key);
   }
@@ -139,7 +170,8 @@ class Table {
     gone_.insert(key);
   }
 
-  Map rows_{};
+  mutable Map rows_{};  // looking for a row changes nothing
+  mutable Last last_{};
   std::vector<Key> noted_{};
   std::vector<Key> made_{};
   std::set<Key, std::less<>> gone_{};

@@ -51,8 +51,7 @@ void fetch_held(Transaction& tx, const TurnRequest& request, FetchedTurns& fetch
     Instance* const instance = tx.space.instances.fill(held.key);
     if (instance == nullptr || !instance->lock.is(held.token) || !has_news(tx, *instance, held.seen))
       continue;  // as most have: they are not touched
-    fetched.turns.push_back(
-        hand_out(tx, tx.space.instances.at(held.key), request, held.token, held.seen));
+    fetched.turns.push_back(hand_out(tx, tx.space.instances.at(held.key), request, held.token, held.seen));
     fetched.turns.back().held = true;
   }
 }

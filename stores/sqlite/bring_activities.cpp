@@ -269,8 +269,7 @@ rules::HeldElsewhere WorkingSet::held_elsewhere(WorkerKey worker) {
   for (Cursor row = link_.rows(sql().sessions_owned, worker, ns()); row.next();) {
     BootTime until;
     read_value(*row.operator->(), 1, until);
-    if (until <= tx().now || space_.sessions.contains(row->text(0)) ||
-        space_.sessions.is_gone(row->text(0)))
+    if (until <= tx().now || space_.sessions.contains(row->text(0)) || space_.sessions.is_gone(row->text(0)))
       continue;
     ++held.count;
     held.first_end = std::min(held.first_end, until);
@@ -318,7 +317,8 @@ void WorkingSet::let_activities_lapse() {
   const std::int64_t now = parameter(tx().now);
   if (tx().now < horizons().activities) return;
   for (const ActivityId& id : ids_of(link_.rows(sql().running_until, now, ns()))) activity(id);
-  for (const InstanceKey key : keys_of(link_.rows(sql().packs_until, now, ns()))) read_packs(link_.rows(sql().pack, key, ns()));
+  for (const InstanceKey key : keys_of(link_.rows(sql().packs_until, now, ns())))
+    read_packs(link_.rows(sql().pack, key, ns()));
   numbers().horizons.activities = time_of(link_.rows(sql().first_end_of_lock, now, ns()));
 }
 

@@ -83,8 +83,7 @@ Instance* WorkingSet::take_instance(Cursor row) {
   instance.not_before = about.row.not_before;
   instance.delivery = about.row.delivery;
   if (about.held) {
-    instance.lock = {
-        .worker = held.worker, .token = held.token, .until = held.until, .live = !held.lapsed};
+    instance.lock = {.worker = held.worker, .token = held.token, .until = held.until, .live = !held.lapsed};
     instance.delivery = held.stamp == instance.stamp ? held.delivery : 0;
   }
   if (!instance.lock.live) {

@@ -17,39 +17,30 @@ namespace {
 // The rest waits for the next fetch: a transaction stays short, however many timers end at once.
 constexpr std::size_t kMaxDue = 1000;
 
-/// Timers and delayed messages that are due. Answers when the next ones will be.
-class Due {
- public:
-  explicit Due(WorkingSet& set) : set_(set) {}
+/// How long it is until a timer or a delayed message is due.
+Duration next_delivery(WorkingSet& set) {
+  const rules::Transaction& tx = set.tx();
+  Duration next = left(time_of(set.link().rows(set.sql().first_delayed, set.ns())), tx.now);
+  if (Cursor row = set.link().rows(set.sql().first_timer, set.ns()); row.next())
+    next = std::min(next, left(CalendarTime(Duration(row->int64(0))), tx.calendar));
+  return next;
+}
 
-  void bring() {
-    if (until_next() > Duration::zero()) return;
-    const rules::Transaction& tx = set_.tx();
-    for (const InstanceKey key : keys_of(
-             set_.link().rows(set_.sql().due_timers, set_.ns(), parameter(tx.calendar), kMaxDue))) {
-      if (rules::Instance* const instance = rules::find_instance(tx, key)) set_.timers(*instance);
-    }
-    for (const InstanceKey key :
-         keys_of(set_.link().rows(set_.sql().due_delayed, set_.ns(), parameter(tx.now), kMaxDue))) {
-      if (rules::Instance* const instance = rules::find_instance(tx, key)) set_.delayed(*instance);
-    }
+/// Those that are due come into the space.
+void bring_due(WorkingSet& set) {
+  const rules::Transaction& tx = set.tx();
+  for (const InstanceKey key :
+       keys_of(set.link().rows(set.sql().due_timers, set.ns(), parameter(tx.calendar), kMaxDue))) {
+    if (rules::Instance* const instance = rules::find_instance(tx, key)) set.timers(*instance);
   }
-
-  Duration until_next() {
-    const rules::Transaction& tx = set_.tx();
-    Duration next = never;
-    if (Cursor row = set_.link().rows(set_.sql().first_timer, set_.ns()); row.next()) {
-      next = std::min(next, left(CalendarTime(Duration(row->int64(0))), tx.calendar));
-    }
-    return std::min(next, left(time_of(set_.link().rows(set_.sql().first_delayed, set_.ns())), tx.now));
+  for (const InstanceKey key :
+       keys_of(set.link().rows(set.sql().due_delayed, set.ns(), parameter(tx.now), kMaxDue))) {
+    if (rules::Instance* const instance = rules::find_instance(tx, key)) set.delayed(*instance);
   }
+}
 
- private:
-  WorkingSet& set_;
-};
-
-/// Those of the lanes that the worker has the code for, the oldest first. Answers when the first of those that
-/// are not ready yet will be.
+/// Those of the lanes that the worker has the code for, the oldest first. Answers when the first of those
+/// that are not ready yet will be.
 BootTime bring_ready(WorkingSet& set, const TurnRequest& request) {
   const rules::Transaction& tx = set.tx();
   BootTime next = rules::kNever;
@@ -63,8 +54,7 @@ BootTime bring_ready(WorkingSet& set, const TurnRequest& request) {
     }
     const Route* const route = set.link().interned.find_route(lane);
     if (route == nullptr || !rules::suits(*request.code, route->code, route->build)) continue;
-    for (Cursor row =
-             set.link().rows(set.sql().ready_in_lane, lane, parameter(tx.now), request.max + 1);
+    for (Cursor row = set.link().rows(set.sql().ready_in_lane, lane, parameter(tx.now), request.max + 1);
          row.next();) {
       found.emplace_back(row->int64(0), row->number<InstanceKey>(1));
     }
@@ -83,19 +73,21 @@ StoreResult<FetchedTurns> fetch_turns(WorkingSet& set, const TurnRequest& reques
   if (auto refused = rules::refusal(tx, request.worker, rules::Call::takes_work)) return Unexpected(*refused);
   set.write_back();
   if (request.repeated) {
-    for (const InstanceKey key : keys_of(
-             set.link().rows(set.sql().held_by, request.token, parameter(tx.now), set.ns()))) {
+    for (const InstanceKey key :
+         keys_of(set.link().rows(set.sql().held_by, request.token, parameter(tx.now), set.ns()))) {
       set.instance(key);
     }
   }
-  Due due(set);
-  due.bring();
+  Duration next_due = next_delivery(set);
+  const bool is_due = next_due <= Duration::zero();
+  if (is_due) bring_due(set);
   const BootTime next_ready = bring_ready(set, request);
   StoreResult<FetchedTurns> fetched = rules::fetch_turns(tx, request);
   if (!fetched) return fetched;
   set.write_back();
-  fetched->next_due = std::min({fetched->next_due, due.until_next(), left(next_ready, tx.now),
-                                left(set.horizons().turns, tx.now)});
+  if (is_due) next_due = next_delivery(set);
+  fetched->next_due =
+      std::min({fetched->next_due, next_due, left(next_ready, tx.now), left(set.horizons().turns, tx.now)});
   return fetched;
 }
 

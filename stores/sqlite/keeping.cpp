@@ -58,9 +58,8 @@ void WorkingSet::let_go() {
     }
     let_go_session(id);
   }
-  std::set<InstanceKey> used = std::exchange(used_instances_, {});
-  used.insert(with_sessions.begin(), with_sessions.end());
-  for (const InstanceKey key : used) {
+  used_instances_.insert(used_instances_.end(), with_sessions.begin(), with_sessions.end());
+  for (const InstanceKey key : std::exchange(used_instances_, {})) {
     Instance* const instance = space_.instances.fill(key);
     if (instance == nullptr) continue;
     if (!with_sessions.contains(key) && is_worth_keeping(key)) {

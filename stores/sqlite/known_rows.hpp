@@ -35,6 +35,13 @@ struct KnownInstance {
   std::set<rules::DelayedKey> delayed{};
   std::set<std::string> watched{};
 };
+/// A row of `ready`.
+struct ReadyPlace {
+  std::int64_t lane = 0;
+  BootTime at{};
+  InstanceKey key{};
+  friend auto operator<=>(const ReadyPlace&, const ReadyPlace&) = default;
+};
 /// An activity with a row of its own.
 struct KnownActivity {
   bool queued = false;

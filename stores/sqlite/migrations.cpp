@@ -53,7 +53,8 @@ void begin_file(Connection& database) {
 
 // Inside a write transaction.
 void migrate_from(Connection& database, const MigrationPlan& plan, int version) {
-  const auto first = std::ranges::find_if(plan.migrations, [&](const Migration& m) { return m.number > version; });
+  const auto first =
+      std::ranges::find_if(plan.migrations, [&](const Migration& m) { return m.number > version; });
   const std::span<const Migration> pending(first, plan.migrations.end());
   if (version == 0) {
     begin_file(database);

@@ -92,9 +92,9 @@ class Lanes {
 
   std::vector<Place> read(std::int64_t lane, std::int64_t priority, const Place& after) {
     std::vector<Place> items;
-    for (Cursor row = set_.link().rows(set_.sql().queued_in_lane, lane, priority, parameter(set_.tx().now),
-                                       after.since, after.id.instance, after.id.execution, after.id.event,
-                                       kAtOnce);
+    for (Cursor row =
+             set_.link().rows(set_.sql().queued_in_lane, lane, priority, parameter(set_.tx().now),
+                              after.since, after.id.instance, after.id.execution, after.id.event, kAtOnce);
          row.next();) {
       items.push_back(
           {row->int64(0),

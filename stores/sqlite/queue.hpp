@@ -13,9 +13,9 @@ namespace holdfast::sqlite_store {
 struct Wanted {
   WorkerKey worker{};
   const store::Abilities& abilities;
-  std::size_t max = 0;           ///< so many could be taken
-  std::optional<int> above{};    ///< only those of a higher priority than this
-  bool owned_only = false;       ///< only those of sessions that the worker holds
+  std::size_t max = 0;         ///< so many could be taken
+  std::optional<int> above{};  ///< only those of a higher priority than this
+  bool owned_only = false;     ///< only those of sessions that the worker holds
 };
 
 /// Brings all that the rules need to choose: of each lane that the worker's abilities allow, and of each

@@ -20,11 +20,11 @@ struct InstanceRow {
   std::int64_t route = 0;
   ExecutionNumber execution{};
   store::InstanceStatus status{};
-  std::uint32_t delivery = 0;           ///< of no meaning while it is held
-  std::optional<BootTime> ready_at{};   ///< of no meaning while its lock is live
-  TurnStamp stamp{};                    ///< empty when the last segment has it
-  std::string waits{};                  ///< encoded
-  MessageId seen{};                     ///< of no meaning while its lock is live
+  std::uint32_t delivery = 0;          ///< of no meaning while it is held
+  std::optional<BootTime> ready_at{};  ///< of no meaning while its lock is live
+  TurnStamp stamp{};                   ///< empty when the last segment has it
+  std::string waits{};                 ///< encoded
+  MessageId seen{};                    ///< of no meaning while its lock is live
   bool woken = false;
   BootTime not_before{};
   CalendarTime updated_at{};

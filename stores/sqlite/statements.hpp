@@ -68,7 +68,6 @@ struct SqlTexts {
     horizon_columns(row, field);
   };
 
-
   template <class Visit>
   static ColumnNames names(Visit visit, int first = 1, const std::string& prefix = {}) {
     ColumnNames names(first, prefix);
@@ -77,8 +76,8 @@ struct SqlTexts {
   }
   static std::string activity_of(const std::string& table, const std::string& where) {
     const std::string lane = table == "queued" ? ", lane" : "";
-    return "SELECT key, execution, event, " + names(activity).list + ", body" + lane + " FROM " + table + " " +
-           where;
+    return "SELECT key, execution, event, " + names(activity).list + ", body" + lane + " FROM " + table +
+           " " + where;
   }
   static std::string instance_of(const std::string& where) {
     return "SELECT i.key, " + names(birth, 1, "i.").list + ", " + names(instance, 1, "i.").list +
@@ -106,20 +105,15 @@ struct SqlTexts {
   using Names = ColumnNames;
   const Names birth_names = names(birth, 5);
   const Names instance_names = names(instance, 10);
-  const std::string counters = "SELECT " + names(counter).list + ", " +
-                               names(horizon).list +
+  const std::string counters = "SELECT " + names(counter).list + ", " + names(horizon).list +
                                " FROM counters, namespaces AS n WHERE counters.id = 1 AND n.id = ?1";
-  const std::string save_counters =
-      "UPDATE counters SET " + names(counter).changes + " WHERE id = 1";
-  const std::string save_horizons =
-      "UPDATE namespaces SET " + names(horizon, 2).changes + " WHERE id = ?1";
+  const std::string save_counters = "UPDATE counters SET " + names(counter).changes + " WHERE id = 1";
+  const std::string save_horizons = "UPDATE namespaces SET " + names(horizon, 2).changes + " WHERE id = ?1";
 
-  const std::string workers = "SELECT key, node, info, " + names(worker).list +
-                              " FROM workers WHERE ns = ?1 ORDER BY key";
-  const std::string insert_worker =
-      insert("INSERT INTO workers", "key, ns, node, info", 4, names(worker, 5));
-  const std::string update_worker =
-      "UPDATE workers SET " + names(worker, 2).changes + " WHERE key = ?1";
+  const std::string workers =
+      "SELECT key, node, info, " + names(worker).list + " FROM workers WHERE ns = ?1 ORDER BY key";
+  const std::string insert_worker = insert("INSERT INTO workers", "key, ns, node, info", 4, names(worker, 5));
+  const std::string update_worker = "UPDATE workers SET " + names(worker, 2).changes + " WHERE key = ?1";
 
   const std::string instance_by_key = instance_of("WHERE i.key = ?1 AND i.ns = ?2");
   const std::string instance_by_name = instance_of("WHERE i.ns = ?1 AND i.name = ?2");
@@ -135,8 +129,7 @@ struct SqlTexts {
       names(instance, 3).changes + " WHERE key = ?1";
   const std::string hold = insert("REPLACE INTO held", "key, ns", 2, names(held, 3));
 
-  const std::string insert_message =
-      insert("INSERT INTO messages", "key, waits, id", 3, names(message, 4));
+  const std::string insert_message = insert("INSERT INTO messages", "key, waits, id", 3, names(message, 4));
   const std::string messages_after =
       message_of("id", "messages WHERE key = ?1 AND waits = ?2 AND id > ?3 ORDER BY id");
   const std::string one_message = message_of("id", "messages WHERE key = ?1 AND waits = ?2 AND id = ?3");
@@ -167,30 +160,27 @@ struct SqlTexts {
 
   const std::string cancel_by_id =
       cancel_of("WHERE key = ?1 AND execution = ?2 AND event = ?3 AND token = ?4 AND ns = ?5");
-  const std::string stopping =
-      cancel_of("WHERE ns = ?1 AND session = ?2 AND state <> 1 AND until > ?3");
+  const std::string stopping = cancel_of("WHERE ns = ?1 AND session = ?2 AND state <> 1 AND until > ?3");
   const std::string cancels_of_worker = cancel_of("WHERE worker = ?1 AND ns = ?2 AND state = 0");
   const std::string cancels_of_instance = cancel_of("WHERE key = ?1");
   const std::string first_cancels = cancel_of("WHERE ns = ?1 ORDER BY until LIMIT ?2");
   const std::string all_cancels = cancel_of("WHERE ns = ?1");
-  const std::string write_cancel = insert("REPLACE INTO cancels", "key, execution, event, token, ns", 5,
-                                          names(cancel, 6));
+  const std::string write_cancel =
+      insert("REPLACE INTO cancels", "key, execution, event, token, ns", 5, names(cancel, 6));
 
-  const std::string session_by_id = "SELECT number, " + names(session).list +
-                                    " FROM sessions WHERE ns = ?1 AND id = ?2";
+  const std::string session_by_id =
+      "SELECT number, " + names(session).list + " FROM sessions WHERE ns = ?1 AND id = ?2";
   const std::string insert_session =
       insert("INSERT INTO sessions", "ns, id", 2, names(session, 3)) + " RETURNING number";
   const std::string update_session =
       "UPDATE sessions SET " + names(session, 2).changes + " WHERE number = ?1";
   const std::string insert_log = insert("INSERT INTO session_log", "ns", 1, names(log, 2));
-  const std::string log_of_all =
-      "SELECT " + names(log).list +
-      " FROM session_log WHERE number > ?1 AND ns = ?2 ORDER BY number LIMIT ?3";
+  const std::string log_of_all = "SELECT " + names(log).list +
+                                 " FROM session_log WHERE number > ?1 AND ns = ?2 ORDER BY number LIMIT ?3";
   const std::string log_of_session =
       "SELECT " + names(log).list +
       " FROM session_log WHERE number > ?1 AND ns = ?2 AND session = ?4 ORDER BY number LIMIT ?3";
-  const std::string insert_set_aside =
-      insert("INSERT INTO set_aside", "ns", 1, names(aside, 2));
+  const std::string insert_set_aside = insert("INSERT INTO set_aside", "ns", 1, names(aside, 2));
   const std::string set_aside_after =
       "SELECT " + names(aside).list +
       " FROM set_aside WHERE number > ?1 AND ns = ?2 ORDER BY number LIMIT ?3";
@@ -252,6 +242,11 @@ struct Statements {
                      "SELECT at FROM ready WHERE lane = ?1 AND at > ?2 ORDER BY at LIMIT 1"};
   Query insert_ready{"sqlite.insert_ready", "INSERT INTO ready (lane, at, key) VALUES (?1, ?2, ?3)"};
   Query delete_ready{"sqlite.delete_ready", "DELETE FROM ready WHERE lane = ?1 AND at = ?2 AND key = ?3"};
+  Query count_ready_up_to{
+      "sqlite.count_ready_up_to",
+      "SELECT count(*) FROM (SELECT 1 FROM ready WHERE lane = ?1 AND (at, key) <= (?2, ?3) LIMIT ?4)"};
+  Query delete_ready_up_to{"sqlite.delete_ready_up_to",
+                           "DELETE FROM ready WHERE lane = ?1 AND (at, key) <= (?2, ?3)"};
 
   // ---- history ----------------------------------------------------------------------------------
   Query insert_segment{"sqlite.insert_segment",
@@ -431,8 +426,7 @@ struct Statements {
   Query early_of{"sqlite.early_of", text.early_of};
   Query insert_early{"sqlite.insert_early", text.insert_early};
   Query drop_early{"sqlite.drop_early", "DELETE FROM early WHERE ns = ?1 AND instance = ?2"};
-  Query first_early{"sqlite.first_early",
-                    "SELECT instance FROM early WHERE ns = ?1 ORDER BY until LIMIT ?2"};
+  Query first_early{"sqlite.first_early", "SELECT instance FROM early WHERE ns = ?1 ORDER BY until LIMIT ?2"};
   Query all_early{"sqlite.all_early", "SELECT DISTINCT instance FROM early WHERE ns = ?1"};
   Query any_request{"sqlite.any_request", "SELECT 1 FROM requests LIMIT 1"};
   Query request{"sqlite.request", "SELECT at, answer FROM requests WHERE ns = ?1 AND request = ?2"};

@@ -221,9 +221,10 @@ StoreResult<store::FetchedTurns> SqliteStore::fetch_turns(const store::TurnReque
 
 std::vector<StoreResult<store::Committed>> SqliteStore::commit_turns(
     const store::CommitRequest& request, std::span<const store::TurnCommit> commits) {
-  return write_each<store::Committed>(
-      commits, Place::middle,
-      [&](WorkingSet& set, const store::TurnCommit& commit) { return rules::commit_turn(set.tx(), request, commit); });
+  return write_each<store::Committed>(commits, Place::middle,
+                                      [&](WorkingSet& set, const store::TurnCommit& commit) {
+                                        return rules::commit_turn(set.tx(), request, commit);
+                                      });
 }
 
 std::vector<StoreResult<void>> SqliteStore::release_turns(std::span<const store::TurnRelease> releases) {
@@ -272,8 +273,7 @@ std::vector<StoreResult<void>> SqliteStore::renew_activities(
 }
 
 StoreResult<std::vector<store::CancelRecord>> SqliteStore::cancel_records(WorkerKey worker) {
-  return read<std::vector<store::CancelRecord>>(
-      [=](WorkingSet& set) { return view_cancels(set, worker); });
+  return read<std::vector<store::CancelRecord>>([=](WorkingSet& set) { return view_cancels(set, worker); });
 }
 
 StoreResult<void> SqliteStore::acknowledge_cancels(std::span<const store::CancelAcknowledgement> cancels) {
@@ -348,8 +348,7 @@ StoreResult<store::SessionView> SqliteStore::session(std::string_view id, store:
 }
 
 StoreResult<std::vector<store::SessionView>> SqliteStore::sessions(const store::SessionFilter& filter) {
-  return read<std::vector<store::SessionView>>(
-      [&](WorkingSet& set) { return view_sessions(set, filter); });
+  return read<std::vector<store::SessionView>>([&](WorkingSet& set) { return view_sessions(set, filter); });
 }
 
 StoreResult<store::SessionCounts> SqliteStore::count_sessions() {
@@ -417,7 +416,8 @@ StoreResult<std::uint64_t> SqliteStore::prune_executions(std::string_view instan
 }
 
 StoreResult<bool> SqliteStore::prune_execution(std::string_view instance, ExecutionNumber execution) {
-  return write<bool>([=](WorkingSet& set) { return sqlite_store::prune_execution(set, instance, execution); });
+  return write<bool>(
+      [=](WorkingSet& set) { return sqlite_store::prune_execution(set, instance, execution); });
 }
 
 StoreResult<std::vector<store::SetAsideRow>> SqliteStore::set_aside(std::uint64_t after, std::size_t limit) {

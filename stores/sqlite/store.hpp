@@ -125,7 +125,7 @@ class SqliteStore final : public Store {
   std::unique_ptr<WalLimit> wal_limit_{};
   bool waits_for_disk_ = true;  // the writer's connection; used by its leader only
   std::unique_ptr<Writer> writer_{};
-  rules::Lapses lapses_{};                    // used by jobs of the writer only, one at a time
+  rules::Lapses lapses_{};             // used by jobs of the writer only, one at a time
   std::atomic<bool> in_doubt_{false};  // a call was answered `unavailable` since the last sweep
 
   std::mutex readers_mutex_{};

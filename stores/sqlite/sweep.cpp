@@ -1,5 +1,5 @@
-// The sweep: what is due, and what will be due next, comes into the space, and the rules do what is to be done
-// with it.
+// The sweep: what is due, and what will be due next, comes into the space, and the rules do what is to be
+// done with it.
 #include "calls.hpp"
 
 #include <algorithm>

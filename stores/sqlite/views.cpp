@@ -103,9 +103,8 @@ std::vector<store::WantedSession> wanted_sessions(WorkingSet& set, WorkerKey wor
 std::vector<store::SessionLogEntry> view_session_log(WorkingSet& set, std::string_view id,
                                                      std::uint64_t after, std::size_t limit) {
   std::vector<store::SessionLogEntry> entries;
-  for (Cursor row = id.empty()
-                        ? set.link().rows(set.sql().log_of_all, after, set.ns(), limit)
-                        : set.link().rows(set.sql().log_of_session, after, set.ns(), limit, id);
+  for (Cursor row = id.empty() ? set.link().rows(set.sql().log_of_all, after, set.ns(), limit)
+                               : set.link().rows(set.sql().log_of_session, after, set.ns(), limit, id);
        row.next();) {
     log_columns(entries.emplace_back(), RowReader(row));
   }
@@ -156,9 +155,8 @@ std::vector<InstanceKey> listed_keys(WorkingSet& set, const store::InstanceFilte
     add_matching(set, set.link().rows(set.sql().listed, set.ns(), before), filter, limit, keys);
   } else {
     for (const store::InstanceStatus status : filter.statuses) {
-      add_matching(set,
-                   set.link().rows(set.sql().listed_by_status, set.ns(), before, parameter(status)), filter,
-                   limit, keys);
+      add_matching(set, set.link().rows(set.sql().listed_by_status, set.ns(), before, parameter(status)),
+                   filter, limit, keys);
     }
     std::ranges::sort(keys, std::greater());
   }

@@ -44,6 +44,7 @@ void WorkingSet::forget() {
   top_priority_.reset();
   anything_early_.reset();
   anything_requested_.reset();
+  left_places_.clear();
   used_instances_.clear();
   used_activities_.clear();
   used_sessions_.clear();
@@ -135,15 +136,14 @@ void WorkingSet::early(std::string_view id) {
     Cursor row = link_.rows(sql().any_early);
     anything_early_ = row.next();
   }
+  if (!*anything_early_) return;
   std::vector<rules::Early> read;
-  if (*anything_early_) {
-    for (Cursor row = link_.rows(sql().early_of, ns(), id); row.next();) {
-      RowReader reader(row);
-      rules::Early& early = read.emplace_back();
-      early.until = reader.next<BootTime>();
-      early.visible = reader.next<BootTime>();
-      message_columns(early.message, Bytes(early.message.body), reader);
-    }
+  for (Cursor row = link_.rows(sql().early_of, ns(), id); row.next();) {
+    RowReader reader(row);
+    rules::Early& early = read.emplace_back();
+    early.until = reader.next<BootTime>();
+    early.visible = reader.next<BootTime>();
+    message_columns(early.message, Bytes(early.message.body), reader);
   }
   const std::string name(id);
   early_in_table_.emplace(name, read.size());

@@ -149,6 +149,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void insert_instance(const rules::Instance& instance, KnownInstance& about, const InstanceRow& row);
   void write_history(rules::Instance& instance, KnownInstance& about);
   void write_lock(const rules::Instance& instance, KnownInstance& about);
+  void delete_places();
   void write_place(const rules::Instance& instance, KnownInstance& about, std::int64_t route);
   void write_messages(const rules::Instance& instance, const KnownInstance& about);
   void write_belongings(const rules::Instance& instance, KnownInstance& about);
@@ -200,9 +201,10 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   std::uint64_t delayed_written_ = 0;
 
   // Of one transaction.
-  std::set<InstanceKey> used_instances_{};
-  std::set<store::ActivityId> used_activities_{};
-  std::set<std::string> used_sessions_{};
+  std::vector<ReadyPlace> left_places_{};  ///< of `ready`, to be deleted
+  std::vector<InstanceKey> used_instances_{};
+  std::vector<store::ActivityId> used_activities_{};
+  std::vector<std::string> used_sessions_{};
   std::set<std::string, std::less<>> absent_sessions_{};
   /// With how many sessions had been brought when it was asked for.
   std::map<WorkerKey, std::pair<std::size_t, rules::HeldElsewhere>> held_elsewhere_{};

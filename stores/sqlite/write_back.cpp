@@ -60,11 +60,12 @@ void WorkingSet::write_instances() {
   for (const InstanceKey key : keys) {
     if (space_.instances.contains(key)) write_instance(key);
   }
+  delete_places();
   if (numbers_) {
     messages_written_ = numbers_->counters.messages;
     delayed_written_ = numbers_->counters.delayed;
   }
-  used_instances_.insert(keys.begin(), keys.end());
+  used_instances_.insert(used_instances_.end(), keys.begin(), keys.end());
   space_.instances.end_notes();
 }
 
@@ -72,7 +73,7 @@ void WorkingSet::remove_instance(InstanceKey key) {
   const auto found = known_.find(key.value);
   if (found == known_.end()) return;
   const KnownInstance& about = found->second;
-  if (about.ready) link_.run(sql().delete_ready, about.ready->first, parameter(about.ready->second), key);
+  if (about.ready) left_places_.push_back({about.ready->first, about.ready->second, key});
   for (Query* const query :
        {&sql().unhold, &sql().delete_messages_of, &sql().delete_timers_of, &sql().delete_delayed_of,
         &sql().delete_values_of, &sql().delete_status_of, &sql().delete_watches_of, &sql().delete_instance}) {
@@ -121,7 +122,7 @@ InstanceRow WorkingSet::row_of(const Instance& instance, const KnownInstance& ab
                   .ready_at = instance.lock.live ? about.row.ready_at : instance.ready_since,
                   .stamp = instance.stamp == about.last_segment ? TurnStamp{} : instance.stamp,
                   .waits = instance.waits.empty() ? std::string() : store::to_bytes(instance.waits),
-                  .seen = instance.lock.live         ? about.row.seen
+                  .seen = instance.lock.live       ? about.row.seen
                           : instance.waits.empty() ? MessageId{}
                                                    : instance.seen,
                   .woken = instance.woken,
@@ -214,9 +215,31 @@ void WorkingSet::write_place(const Instance& instance, KnownInstance& about, std
   if (!instance.lock.live && instance.ready_since) place.emplace(route, *instance.ready_since);
   if (place == about.ready) return;
   const InstanceKey key = instance.view.key;
-  if (about.ready) link_.run(sql().delete_ready, about.ready->first, parameter(about.ready->second), key);
+  if (about.ready) left_places_.push_back({about.ready->first, about.ready->second, key});
   if (place) link_.run(sql().insert_ready, place->first, parameter(place->second), key);
   about.ready = place;
+}
+
+// What a fetch has taken stands at the beginning of its lane, and goes with one statement.
+void WorkingSet::delete_places() {
+  constexpr std::size_t kWorthCounting = 4;
+  std::vector<ReadyPlace> places = std::exchange(left_places_, {});
+  std::ranges::sort(places);
+  for (auto begin = places.begin(); begin != places.end();) {
+    const auto end =
+        std::find_if(begin, places.end(), [&](const ReadyPlace& place) { return place.lane != begin->lane; });
+    const ReadyPlace& last = *(end - 1);
+    const auto count = static_cast<std::size_t>(end - begin);
+    bool are_first = false;
+    if (count >= kWorthCounting) {
+      Cursor row = link_.rows(sql().count_ready_up_to, last.lane, parameter(last.at), last.key, count + 1);
+      are_first = row.next() && row->uint64(0) == count;
+    }
+    if (are_first) link_.run(sql().delete_ready_up_to, last.lane, parameter(last.at), last.key);
+    for (; begin != end; ++begin) {
+      if (!are_first) link_.run(sql().delete_ready, begin->lane, parameter(begin->at), begin->key);
+    }
+  }
 }
 
 // ---- what belongs to instances -------------------------------------------------------------------
@@ -293,12 +316,11 @@ void WorkingSet::write_activities() {
   const std::vector<ActivityId> ids = once(space_.activities.noted());
   for (auto begin = ids.begin(); begin != ids.end();) {
     const InstanceKey key = begin->instance;
-    const auto end =
-        std::find_if(begin, ids.end(), [&](const ActivityId& id) { return id.instance != key; });
+    const auto end = std::find_if(begin, ids.end(), [&](const ActivityId& id) { return id.instance != key; });
     write_activities_of(key, {begin, end}, made);
     begin = end;
   }
-  used_activities_.insert(ids.begin(), ids.end());
+  used_activities_.insert(used_activities_.end(), ids.begin(), ids.end());
   space_.activities.end_notes();
 }
 
@@ -308,14 +330,14 @@ void WorkingSet::write_activities_of(InstanceKey key, const std::vector<Activity
                                      const std::vector<ActivityId>& made) {
   const auto found = packs_.find(key);
   const Pack* const pack = found == packs_.end() ? nullptr : &found->second;
-  std::set<EventId> left;  // the pack
+  std::vector<EventId> left;  // the pack
   std::vector<const Activity*> plain;
   for (const ActivityId& id : ids) {
     const Activity* const activity = space_.activities.peek(id);
     const bool packed = pack != nullptr && pack->contains(id);
     const bool stays = activity != nullptr && !std::ranges::binary_search(made, id);
     if (packed && stays && pack->describes(*activity)) continue;
-    if (packed) left.insert(id.event);
+    if (packed) left.push_back(id.event);
     if (activity == nullptr) {
       delete_activity(id);
     } else if (!packed && !own_rows_.contains(id) && Pack::is_plain(*activity)) {
@@ -328,7 +350,7 @@ void WorkingSet::write_activities_of(InstanceKey key, const std::vector<Activity
     if (!left.empty()) {
       Pack rest;
       for (const EventId event : pack->events()) {
-        if (left.contains(event)) continue;
+        if (std::ranges::find(left, event) != left.end()) continue;
         const Activity& stays = *space_.activities.peek(ActivityId{key, pack->execution, event});
         if (rest.events().empty()) rest = Pack(stays);
         rest.add(stays, codes_of(stays).kind);
@@ -417,7 +439,7 @@ void WorkingSet::write_sessions() {
       known_sessions_.erase(about);
     }
   }
-  used_sessions_.insert(ids.begin(), ids.end());
+  used_sessions_.insert(used_sessions_.end(), ids.begin(), ids.end());
   space_.sessions.end_notes();
 }
 
