@@ -182,7 +182,7 @@ void InstanceCache::activity_started(InstanceKey key) {
   if (const auto found = instances_.find(key); found != instances_.end()) ++found->second.running_here;
 }
 
-void InstanceCache::activity_settled(InstanceKey key) {
+void InstanceCache::activity_over(InstanceKey key) {
   const MutexLock lock(mutex_);
   const auto found = instances_.find(key);
   if (found != instances_.end() && found->second.running_here > 0) --found->second.running_here;

@@ -109,7 +109,7 @@ class InstanceCache {
   [[nodiscard]] BootTime next_due(Duration hold, Duration idle) const;
 
   void activity_started(InstanceKey key);
-  void activity_settled(InstanceKey key);
+  void activity_over(InstanceKey key);
 
   /// Whether it is locked by this worker.
   [[nodiscard]] bool holds(InstanceKey key) const;

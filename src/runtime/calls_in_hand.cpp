@@ -260,7 +260,7 @@ std::vector<CallPointer> CallsInHand::running() const {
   return running;
 }
 
-bool CallsInHand::settling(bool store_answers) const {
+bool CallsInHand::ends_soon(bool store_answers) const {
   return std::ranges::any_of(calls_, [&](const auto& item) {
     const Entry& entry = item.second;
     return entry.code_runs ? entry.call->can_be_ended() : store_answers && entry.call->answered();

@@ -114,7 +114,7 @@ class CallsInHand {
   [[nodiscard]] std::vector<CallPointer> running() const;
   /// Whether one comes to its end soon: its code can be ended, or, if the store takes it, its answer is on
   /// its way.
-  [[nodiscard]] bool settling(bool store_answers) const;
+  [[nodiscard]] bool ends_soon(bool store_answers) const;
   [[nodiscard]] std::size_t size() const noexcept { return calls_.size(); }
 
  private:

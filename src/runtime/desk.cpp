@@ -246,8 +246,8 @@ void ActivityDesk::give_back_doubtful(const store::TurnCommit& commit) {
   }
 }
 
-void ActivityDesk::settle(std::span<const LocalDone> done) {
-  for (const LocalDone& one : done) cache_.activity_settled(one.id.instance);
+void ActivityDesk::recorded(std::span<const LocalDone> done) {
+  for (const LocalDone& one : done) cache_.activity_over(one.id.instance);
   CallOrders orders;
   std::vector<CallPointer> closed;
   closed.reserve(done.size());
@@ -263,7 +263,7 @@ void ActivityDesk::settle(std::span<const LocalDone> done) {
 
 void ActivityDesk::drop(std::span<const LocalDone> done) {
   settings_.counters.answers_refused.add(done.size());
-  for (const LocalDone& one : done) cache_.activity_settled(one.id.instance);
+  for (const LocalDone& one : done) cache_.activity_over(one.id.instance);
   CallOrders orders;
   std::vector<CallPointer> dropped;
   {
@@ -291,7 +291,7 @@ void ActivityDesk::answered(const store::ActivityResult& answer, bool wanted) {
     call = calls_.close(key, orders);
   }
   if (unused) sessions_.want_hand_over(*unused);  // others may have a slot for it
-  if (known) cache_.activity_settled(answer.id.instance);
+  if (known) cache_.activity_over(answer.id.instance);
   const bool recorded = wanted && std::holds_alternative<store::Finished>(answer.result);
   if (recorded && call && call->stay() != nullptr) call->stay()->recorded();
   carry_out(std::move(orders));
@@ -447,9 +447,9 @@ std::vector<std::string> ActivityDesk::running() const {
   return names;
 }
 
-bool ActivityDesk::settling(bool store_answers) const {
+bool ActivityDesk::ends_soon(bool store_answers) const {
   const MutexLock lock(mutex_);
-  return calls_.settling(store_answers);
+  return calls_.ends_soon(store_answers);
 }
 
 std::size_t ActivityDesk::in_hand() const {

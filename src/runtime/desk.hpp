@@ -69,7 +69,7 @@ class ActivityDesk final : private detail::ActivityHost {
   /// These may have been locked by a commit that nobody knows the outcome of: if so, they are given back.
   void give_back_doubtful(const store::TurnCommit& commit);
   /// These ended, and a commit has recorded it.
-  void settle(std::span<const LocalDone> done);
+  void recorded(std::span<const LocalDone> done);
   /// These ended after their instance had dropped them: the store knows them no more.
   void drop(std::span<const LocalDone> done);
   /// The store has this answer, or doesn't want it.
@@ -110,7 +110,7 @@ class ActivityDesk final : private detail::ActivityHost {
   /// Activities whose code runs, given up or not: "render of video-7".
   [[nodiscard]] std::vector<std::string> running() const;
   /// See CallsInHand.
-  [[nodiscard]] bool settling(bool store_answers) const;
+  [[nodiscard]] bool ends_soon(bool store_answers) const;
   [[nodiscard]] std::optional<BootTime> suspect_since() const;
 
  private:

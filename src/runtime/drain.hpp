@@ -18,15 +18,15 @@ namespace holdfast::runtime {
 class Drain {
  public:
   /// How long coroutines that are ended, and answers that are on their way, are waited for at the end.
-  static constexpr Duration kMomentToSettle = std::chrono::seconds(2);
+  static constexpr Duration kMomentToEnd = std::chrono::seconds(2);
 
   Drain(BootTime deadline, Duration grace) : grace_(grace), until_(deadline) {}
 
   /// What a worker says of itself. Asked once for each look: a step that finds nothing to do makes it look
   /// busy again for a moment.
   struct Look {
-    bool quiet = false;     ///< nothing runs, and the store knows everything
-    bool settling = false;  ///< it will be without anybody's help
+    bool quiet = false;      ///< nothing runs, and the store knows everything
+    bool ends_soon = false;  ///< it will be quiet without anybody's help
   };
   enum class Order : std::uint8_t {
     wait,             ///< and look again soon, at due() at the latest
@@ -43,10 +43,10 @@ class Drain {
     }
     if (phase_ == Phase::stopping) {
       if (!look.quiet && now < until_) return Order::wait;
-      phase_ = Phase::settling;
-      until_ = after(now, kMomentToSettle);
+      phase_ = Phase::ending;
+      until_ = after(now, kMomentToEnd);
     }
-    return look.settling && now < until_ ? Order::wait : leave(false);
+    return look.ends_soon && now < until_ ? Order::wait : leave(false);
   }
   /// When it has an order at the latest.
   [[nodiscard]] BootTime due() const noexcept { return until_; }
@@ -58,7 +58,7 @@ class Drain {
   [[nodiscard]] bool ended_by_itself() const noexcept { return by_itself_; }
 
  private:
-  enum class Phase : std::uint8_t { finishing, stopping, settling, leaving };
+  enum class Phase : std::uint8_t { finishing, stopping, ending, leaving };
 
   Order leave(bool by_itself) {
     if (phase_ == Phase::finishing) by_itself_ = by_itself;

@@ -12,7 +12,7 @@ using Order = Drain::Order;
 
 constexpr BootTime kNow{};
 constexpr Drain::Look kBusy{};
-constexpr Drain::Look kSettling{.settling = true};
+constexpr Drain::Look kEndsSoon{.ends_soon = true};
 constexpr Drain::Look kQuiet{.quiet = true};
 
 TEST(Drain, AQuietWorkerLeavesAtOnce) {
@@ -41,12 +41,12 @@ TEST(Drain, ThenItIsAskedToStopAndHasItsGrace) {
   EXPECT_FALSE(drain.ended_by_itself());
 }
 
-TEST(Drain, WhatIsAboutToSettleHasAMomentMore) {
+TEST(Drain, WhatEndsSoonHasAMomentMore) {
   Drain drain(kNow, 5s);
-  EXPECT_EQ(drain.next(kNow, kSettling), Order::stop_activities);
-  EXPECT_EQ(drain.next(kNow + 5s, kSettling), Order::wait);
-  EXPECT_EQ(drain.due(), kNow + 5s + Drain::kMomentToSettle);
-  EXPECT_EQ(drain.next(drain.due(), kSettling), Order::leave);
+  EXPECT_EQ(drain.next(kNow, kEndsSoon), Order::stop_activities);
+  EXPECT_EQ(drain.next(kNow + 5s, kEndsSoon), Order::wait);
+  EXPECT_EQ(drain.due(), kNow + 5s + Drain::kMomentToEnd);
+  EXPECT_EQ(drain.next(drain.due(), kEndsSoon), Order::leave);
 }
 
 TEST(Drain, WhatGoesOnIsNotWaitedFor) {

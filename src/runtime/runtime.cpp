@@ -195,7 +195,7 @@ bool Runtime::Impl::run_down(Duration deadline) {
   worker->give_up_store_at(drain.store_until());
   worker->stop_accepting();
   for (;;) {
-    const runtime::Drain::Order order = drain.next(clock.boot_now(), {worker->quiet(), worker->settling()});
+    const runtime::Drain::Order order = drain.next(clock.boot_now(), {worker->quiet(), worker->ends_soon()});
     if (order == runtime::Drain::Order::leave) break;
     if (order == runtime::Drain::Order::stop_activities) worker->stop_activities();
     std::this_thread::sleep_for(1ms);

@@ -39,7 +39,7 @@ void TurnSettling::settle(PreparedTurn& turn, store::TurnCommit& commit,
   if (commit.version) instance.code.version = *commit.version;
   if (commit.waits) instance.waits = std::move(*commit.waits);
   begin_handed_off(turn, commit, *answer, asked);
-  desk_.settle(std::exchange(turn.taken.done, {}));
+  desk_.recorded(std::exchange(turn.taken.done, {}));
   if (answer->ready) fetch_.want();
 
   const bool ended = std::holds_alternative<store::InstanceEnd>(commit.end) || has_ended(instance.status);

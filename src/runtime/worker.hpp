@@ -67,7 +67,7 @@ class Worker {
     return sessions_.find(id);
   }
   /// Not quiet, but will be without anybody's help, as far as this one goes: see ActivityDesk.
-  [[nodiscard]] bool settling() const { return desk_.settling(!settings_.store->is_shut()); }
+  [[nodiscard]] bool ends_soon() const { return desk_.ends_soon(!settings_.store->is_shut()); }
   [[nodiscard]] std::size_t slots_in_use() const { return desk_.slots_in_use(); }
   [[nodiscard]] std::vector<std::string> running_activities() const { return desk_.running(); }
   /// From that time on a store that does not answer is asked nothing more: see StoreGate.

@@ -537,7 +537,7 @@ TEST_F(WorkerTest, AStoreThatDoesNotAnswerIsAskedNothingMoreOnceThereIsNoMoreTim
   clock.advance(10s);
   calls = 0;
   one->run({Step::keep, Step::answers, Step::turns, Step::activities});
-  EXPECT_FALSE(one->worker.settling());
+  EXPECT_FALSE(one->worker.ends_soon());
   EXPECT_FALSE(one->worker.leave());
   EXPECT_EQ(calls, 0);
   EXPECT_EQ(lines->count("not everything could be released"), 1U) << lines->all();

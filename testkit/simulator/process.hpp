@@ -151,7 +151,7 @@ class Process {
   void run_step(Thread& thread);
   runtime::Progress run(runtime::Step step, runtime::RunId run);
   void note_idle(runtime::Step step, const runtime::Progress& progress, std::uint64_t calls_before);
-  [[nodiscard]] runtime::Drain::Look look() const { return {worker_.quiet(), worker_.settling()}; }
+  [[nodiscard]] runtime::Drain::Look look() const { return {worker_.quiet(), worker_.ends_soon()}; }
   void go_on_leaving();
 
   Setup setup_;
