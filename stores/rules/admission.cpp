@@ -67,17 +67,19 @@ bool passes_its_session(const Transaction& tx, const Activity& activity) {
 
 /// So does a ready item of higher priority that the worker could take.
 bool passes_higher_priority(const Transaction& tx, WorkerKey worker, const Abilities& abilities,
-                            const Activity& activity) {
+                            bool owned_only, const Activity& activity) {
   tx.rows.waiting_above(activity.priority, worker, abilities);
   for (const ReadyItem& item : tx.space.waiting) {
     if (item.rank >= -activity.priority) return false;
-    switch (admit(tx, worker, abilities, *tx.space.activities.peek(item.id))) {
+    const Activity& other = *tx.space.activities.peek(item.id);
+    switch (admit(tx, worker, abilities, other)) {
       case Admission::no:
         break;
       case Admission::yes:
-        return true;
+        if (other.session || !owned_only) return true;
+        break;
       case Admission::by_claim:
-        if (sessions_held(tx, worker) < abilities.session_limit) return true;
+        if (!owned_only && sessions_held(tx, worker) < abilities.session_limit) return true;
     }
   }
   return false;
@@ -87,8 +89,11 @@ bool passes_higher_priority(const Transaction& tx, WorkerKey worker, const Abili
 
 bool may_hand_off(const Transaction& tx, WorkerKey worker, const Abilities& abilities,
                   const Activity& activity) {
+  // As with a fetch: who drains gets nothing but what its sessions bring.
+  const bool owned_only = find_worker(tx, worker)->draining;
+  if (owned_only && !activity.session) return false;
   return admit(tx, worker, abilities, activity) == Admission::yes && !passes_its_session(tx, activity) &&
-         !passes_higher_priority(tx, worker, abilities, activity);
+         !passes_higher_priority(tx, worker, abilities, owned_only, activity);
 }
 
 }  // namespace holdfast::rules

@@ -236,14 +236,15 @@ void revive(Transaction& tx, Session& session) {
 Claim claim(Transaction& tx, Session& session, const Worker& worker, const Abilities& abilities,
             SessionReason reason) {
   using Kind = SessionLogEntry::Kind;
-  if (session.restarted && session.last_owner == worker.info.node) reason = SessionReason::taken_back;
+  const bool restarted = session.worker == WorkerKey{} && session.reason == SessionReason::owner_restarted;
+  if (restarted && session.last_owner == worker.info.node) reason = SessionReason::taken_back;
   const bool same_owner = session.last_worker == worker.key;
   const Claim found{.same_owner = same_owner,
                     .previous_owner = session.last_owner,
                     .reason = session.worker != WorkerKey{} || session.reason == SessionReason::lapsed
                                   ? SessionReason::lapsed
                               : reason == SessionReason::taken_back ? reason
-                              : session.restarted                   ? SessionReason::owner_restarted
+                              : restarted                           ? SessionReason::owner_restarted
                               : session.planned && !same_owner      ? session.reason
                                                                     : reason,
                     .saved = saved_in(tx, session)};
@@ -338,9 +339,13 @@ void owner_restarted(Transaction& tx, Session& session, const Worker& joined) {
 
 namespace {
 
-/// Takes a copy: those that fail leave their session.
+/// Takes a copy: those that fail leave their session. What ran when an earlier session of the id ended is not
+/// its own: it may finish, whatever becomes of this one.
 void fail_items(Transaction& tx, std::set<ActivityId> items, CancelReason reason) {
-  for (const ActivityId& id : items) fail(tx, tx.space.activities.at(id), reason);
+  for (const ActivityId& id : items) {
+    Activity& activity = tx.space.activities.at(id);
+    if (!activity.session_over) fail(tx, activity, reason);
+  }
 }
 
 /// The record keeps its last owner, for those who look at it; and the owner is told, which may keep much in
@@ -364,7 +369,7 @@ void fail_queued(Transaction& tx, Session& session) {
   fail_items(tx, session.queued, reason);
   for (const ActivityId& id : session.in_flight) {
     Activity& activity = tx.space.activities.at(id);
-    activity.session_over = reason;
+    if (!activity.session_over) activity.session_over = reason;
     tx.sweep_by(activity.lock.until);
   }
 }

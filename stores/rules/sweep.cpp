@@ -27,6 +27,7 @@ class Sweep {
     fail_overdue_activities();
     remove_workers();  // before sessions: those that they owned are orphaned from now on
     end_sessions();
+    note_running();  // after sessions: what runs in those that have ended fails once its lock is over
     remove_sessions();
     drop_early();
     drop_requests();
@@ -90,8 +91,11 @@ class Sweep {
       fail(tx_, activity, overdue(activity));
       ++swept_.activities_timed_out;
     }
-    // Those that run fail once their locks are over: with the session that ended under them, or when nobody
-    // takes them again in time.
+  }
+
+  /// Those that run fail once their locks are over: with the session that ended under them, or when nobody
+  /// takes them again in time.
+  void note_running() {
     for (const auto& [until, id] : tx_.space.activity_locks) {
       if (until >= next_) break;
       Activity lapsed = *tx_.space.activities.peek(id);
@@ -153,6 +157,7 @@ class Sweep {
     if (session.ended) return after(session.changed, request_.session_record_retention);
     const bool owned = session.worker != WorkerKey{};
     if (owned && is_registered(session.worker)) return kNever;
+    if (owned && session.policy.when_lost == WhenLost::fail) return kNever;  // it is lost first
     // Of one that nobody owns, lease_until is how long it is kept for a node.
     const BootTime left_at = owned ? session.lease_until : std::max(session.changed, session.lease_until);
     if (session.policy.on_record) {
@@ -160,7 +165,6 @@ class Sweep {
       const Duration kept = request_.session_record_retention;
       return after(left_at, session.saved ? std::max(kept, request_.session_state_retention) : kept);
     }
-    if (owned && session.policy.when_lost == WhenLost::fail) return kNever;  // it is lost first
     return session.saved ? after(left_at, request_.session_state_retention) : left_at;
   }
 

@@ -11,10 +11,9 @@ namespace holdfast::rules {
 
 namespace {
 
-/// Hands an instance out, with its messages after `seen`.
+/// Hands an instance out, with its messages after `seen`; or, when it is held already, what has come for it.
 LockedTurn hand_out(Transaction& tx, Instance& instance, const TurnRequest& request, LockToken token,
-                    MessageId seen) {
-  const bool held = instance.lock.is(token);
+                    MessageId seen, bool held) {
   unplace(tx, instance);
   const BootTime until = after(tx.now, request.lease);
   instance.lock = {.worker = request.worker, .token = token, .until = until, .live = until > tx.now};
@@ -51,7 +50,8 @@ void fetch_held(Transaction& tx, const TurnRequest& request, FetchedTurns& fetch
     Instance* const instance = tx.space.instances.fill(held.key);
     if (instance == nullptr || !instance->lock.is(held.token) || !has_news(tx, *instance, held.seen))
       continue;  // as most have: they are not touched
-    fetched.turns.push_back(hand_out(tx, tx.space.instances.at(held.key), request, held.token, held.seen));
+    fetched.turns.push_back(
+        hand_out(tx, tx.space.instances.at(held.key), request, held.token, held.seen, true));
     fetched.turns.back().held = true;
   }
 }
@@ -68,7 +68,7 @@ void fetch_ready(Transaction& tx, const TurnRequest& request, FetchedTurns& fetc
     chosen.push_back(&tx.space.instances.at(key));
   }
   for (Instance* const instance : chosen) {
-    fetched.turns.push_back(hand_out(tx, *instance, request, request.token, {}));
+    fetched.turns.push_back(hand_out(tx, *instance, request, request.token, {}, false));
   }
 }
 

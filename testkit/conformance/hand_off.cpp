@@ -167,6 +167,16 @@ STORE_TEST(HandOff, OfASessionThatTheWorkerOwns) {
   EXPECT_EQ(session("gpu").in_flight, 1U);
 }
 
+// As with a fetch: it is about to stop.
+STORE_TEST(HandOff, ToAWorkerThatDrainsOnlyOfItsSessions) {
+  const Worker a = join("a");
+  a.acquire("gpu");
+  a.commit(a.begin("order-1").schedules({.name = "ship", .priority = 5}));
+  Turn turn = a.begin("order-2");
+  must(store().refresh(a.key, true));
+  EXPECT_EQ(fates(a.commit(turn.schedules(kCharge).schedules(kOfSession))), (Texts{"queued", "handed off"}));
+}
+
 STORE_TEST(HandOff, ItNeverClaimsASession) {
   const Worker a = join("a");
   EXPECT_EQ(fates(a.commit(a.begin("order-1").schedules(kOfSession))), Texts{"queued"});

@@ -93,6 +93,16 @@ STORE_TEST(LostFetches, InstancesAreHandedOutAgainWithTheSameDelivery) {
   }
 }
 
+STORE_TEST(LostFetches, ALeaseOfAnInstanceThatIsOverIsCountedAsAlways) {
+  const Worker a = join("a");
+  start("order-1");
+  const Turn lost = a.fetch_turn();
+  pass(a.turn_lease);
+  const Turns again = a.fetch_turns_again(lost->token);
+  ASSERT_EQ(again.turns.size(), 1U);
+  EXPECT_EQ(again.turns[0]->delivery, 2U);
+}
+
 STORE_TEST(LostFetches, InstancesThatThereIsNoRoomForAreFreeForOthers) {
   const Worker a = join("a");
   const Worker b = join("b");

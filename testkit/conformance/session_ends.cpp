@@ -201,6 +201,20 @@ STORE_TEST(SessionEnds, WhatRanInItsFirstLifeDoesNotGoOnInTheSecond) {
   EXPECT_EQ(a.fetch_activity()->instance, "order-2");
 }
 
+STORE_TEST(SessionEnds, WhatRanInItsFirstLifeMayFinishWhateverBecomesOfTheSecond) {
+  Worker a = join("a");
+  a.activity_lease = 1h;
+  a.commit(a.begin("order-1").schedules(of_session("gpu")));
+  const Work first = a.fetch_activity();
+  must(store().close_session("gpu", SessionReason::operated));
+  a.commit(a.begin("order-2").schedules(of_session("gpu")));
+  const Work second = a.fetch_activity();
+  must(a.answer_with(
+      {.id = second.id(), .token = second.token, .result = Finished{"x"}, .abort_session = "on fire"}));
+  EXPECT_TRUE(a.cancel_records().empty());
+  EXPECT_EQ(answer(a.finish(first)), "ok");
+}
+
 // Its second life has nothing of the first, so nothing is missing in it either.
 STORE_TEST(SessionEnds, WhatRanInItsFirstLifeCountsWithoutItsSave) {
   Worker a = join("a");

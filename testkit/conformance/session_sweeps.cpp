@@ -114,6 +114,20 @@ STORE_TEST(SessionSweeps, OfANodeThatKeepsNothingSpareWhatIsInUse) {
   EXPECT_EQ(left, (Texts{"active", "fails", "opened", "waits"}));
 }
 
+// Whoever watches it hears that it is lost.
+STORE_TEST(SessionSweeps, DeclareOneThatFailsLostBeforeItsRecordGoes) {
+  const Worker a = join("a");
+  a.acquire("gpu", fails());
+  must(store().leave(a.key));
+  pass(48h);
+  EXPECT_EQ(sweep().sessions_removed, 0U);
+  pass(a.info.abilities.session_lease / 2);
+  const Swept swept = sweep();
+  EXPECT_EQ(swept.sessions_lost, 1U);
+  EXPECT_EQ(swept.sessions_removed, 0U);
+  EXPECT_EQ(session("gpu").reason, SessionReason::owner_lost);
+}
+
 // ---- owners without a sign of life ---------------------------------------------------------------
 
 STORE_TEST(SessionSweeps, AnOwnerWithoutASignOfLifeLeavesOrphans) {
@@ -301,6 +315,21 @@ STORE_TEST(SessionSweeps, AreDueWhenATimeToLiveEnds) {
   a.commit(a.begin("order-1").opens_session("gpu", {.ttl = 3s, .on_record = true}));
   EXPECT_TRUE(hears(*this, *ears, kSweep));
   EXPECT_EQ(sweep().next_due, 3s);
+}
+
+// It may be lost with the worker that has it.
+STORE_TEST(SessionSweeps, AreDueWhenTheLockOfWhatRunsInOneThatHasExpiredIsOver) {
+  Worker a = join("a");
+  a.activity_lease = 40s;
+  a.acquire("gpu", {.ttl = 20s, .on_record = true});
+  a.commit(a.begin("order-1").schedules(of_session("gpu")));
+  a.fetch_activity();
+  pass(30s);
+  const Swept swept = sweep();
+  EXPECT_EQ(swept.sessions_expired, 1U);
+  EXPECT_EQ(swept.next_due, 10s);
+  pass(10s);
+  EXPECT_EQ(sweep().activities_timed_out, 1U);
 }
 
 STORE_TEST(SessionSweeps, AreDueWhenALossHasToBeDeclared) {

@@ -259,6 +259,20 @@ STORE_TEST(SessionWishes, OutliveARestartOfTheOwner) {
   EXPECT_EQ(b.acquire("gpu").kind, Acquired::Kind::reacquired);
 }
 
+STORE_TEST(SessionWishes, ThatARestartFulfilsLeaveTheReasonOfTheNextClaim) {
+  const Worker a = join("a");
+  const Worker b = join("b");
+  for (const char* id : {"first", "second"}) {
+    acquired(a, id);
+    EXPECT_EQ(asked(*this, id), "asked");
+  }
+  const Worker again = join("a");
+  b.acquire("first");
+  again.acquire("second");
+  EXPECT_EQ(must(store().session_log("first", 0, 10)).back().reason, SessionReason::owner_restarted);
+  EXPECT_EQ(must(store().session_log("second", 0, 10)).back().reason, SessionReason::taken_back);
+}
+
 // ---- what was saved -------------------------------------------------------------------------------
 
 STORE_TEST(SessionWishes, WhatWasSavedIsDiscarded) {
