@@ -1,4 +1,4 @@
-// The PostgreSQL store does what the memory store does, call by call. HOLDFAST_MODEL_PROGRAMS=10000 and its
+// The PostgreSQL store does what the model of the contract does, call by call. HOLDFAST_MODEL_PROGRAMS=10000 and its
 // siblings (holdfast/testing/model_comparison.hpp) search longer.
 #include "server_test.hpp"
 
@@ -23,11 +23,11 @@ StoreSubject postgres_subject() {
           }};
 }
 
-TEST(PostgresModel, DoesWhatTheMemoryStoreDoes) {
+TEST(PostgresModel, DoesWhatTheModelDoes) {
   const auto options =
       testing::from_environment({.programs = 40,
                                  .command = "build/dev/stores/postgres/postgres_model_tests "
-                                            "--gtest_filter=PostgresModel.DoesWhatTheMemoryStoreDoes"});
+                                            "--gtest_filter=PostgresModel.DoesWhatTheModelDoes"});
   const auto difference = compare_with_model(postgres_subject(), options);
   EXPECT_FALSE(difference) << to_string(*difference);
 }

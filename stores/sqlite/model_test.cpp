@@ -1,4 +1,4 @@
-// The SQLite store does what the memory store does, call by call. HOLDFAST_MODEL_PROGRAMS=10000 and its
+// The SQLite store does what the model of the contract does, call by call. HOLDFAST_MODEL_PROGRAMS=10000 and its
 // siblings (holdfast/testing/model_comparison.hpp) search longer.
 #include "temporary_folder_test.hpp"
 
@@ -26,11 +26,11 @@ StoreSubject sqlite_subject() {
           }};
 }
 
-TEST(SqliteModel, DoesWhatTheMemoryStoreDoes) {
+TEST(SqliteModel, DoesWhatTheModelDoes) {
   const auto options =
       testing::from_environment({.programs = 40,
                                  .command = "build/dev/stores/sqlite/sqlite_model_tests "
-                                            "--gtest_filter=SqliteModel.DoesWhatTheMemoryStoreDoes"});
+                                            "--gtest_filter=SqliteModel.DoesWhatTheModelDoes"});
   const auto difference = compare_with_model(sqlite_subject(), options);
   EXPECT_FALSE(difference) << to_string(*difference);
 }

@@ -1,6 +1,6 @@
-// Model comparison: runs random programs of store calls on a store and on the memory store, which is the
-// model, and compares every answer and the whole state after each call. A difference is shrunk to a short
-// program and printed with it.
+// Model comparison: runs random programs of store calls on a store and on a model of the store contract, and
+// compares every answer and the whole state after each call. A difference is shrunk to a short program and
+// printed with it.
 //
 //   TEST(MyStore, DoesWhatTheModelDoes) {
 //     const StoreSubject mine{"mystore", [](const Clock& clock) {
@@ -46,7 +46,8 @@ struct StoreSubject {
   std::function<OpenHandle(const Clock& clock)> database{};
 };
 
-/// The model: the memory store.
+/// The model: the contract in plain code, which shares nothing with any store.
+StoreSubject oracle_subject();
 StoreSubject memory_subject();
 
 struct ModelOptions {

@@ -17,7 +17,8 @@ store::FetchedActivities Comparison::fetch(const FetchActivities& op, LockToken 
                                        .token = token,
                                        .repeated = op.repeats != 0,
                                        .lease = op.lease,
-                                       .max = op.max};
+                                       .max = op.max,
+                                       .owned_only = op.owned_only};
   const auto level = [this](auto& model, auto& subject) {
     if (!model || !subject) return;
     take_next_due(*model, *subject);
@@ -54,8 +55,9 @@ void Comparison::perform(const FinishActivities& op) {
         result.result = store::SetAside{"not readable"};
         break;
     }
-    if (spec.save) result.save = store::SessionSave{body};
+    if (spec.save) result.save = store::SessionSave{body, spec.required};
     if (spec.abort) result.abort_session = "aborted by step " + std::to_string(step_);
+    result.still_runs = spec.still_runs;
     results.push_back(std::move(result));
   }
   ask(op.on, "finish_activities", [&](Store& store) { return store.finish_activities(results); });

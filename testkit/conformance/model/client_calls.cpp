@@ -77,6 +77,7 @@ void Comparison::perform(const Send& op) {
                                  .delay = spec.delay,
                                  .keep_early = spec.keep_early,
                                  .cancels = spec.cancels};
+    if (spec.life) message.life = world_.space(op.on).key(spec.to, *spec.life);
     message.message.kind = spec.kind;
     if (spec.kind == store::MessageKind::delivery) message.message.address = address(spec.at);
     message.message.body = body_of(step_, messages.size());
@@ -90,7 +91,9 @@ void Comparison::perform(const Send& op) {
 }
 
 void Comparison::perform(const Delete& op) {
-  ask(op.on, "delete_instance", [&](Store& store) { return store.delete_instance(name(op.id), op.force); });
+  const InstanceKey life = op.life ? world_.space(op.on).key(op.id, *op.life) : InstanceKey{};
+  ask(op.on, "delete_instance",
+      [&](Store& store) { return store.delete_instance(name(op.id), op.force, life); });
 }
 
 void Comparison::perform(const Prune& op) {

@@ -135,7 +135,7 @@ class Maker {
       const store::ActivityId id = space_.activity(spec.activity);
       if (!named.insert(id.event).second) continue;
       store::LocalCompletion completion{.event = id.event, .token = space_.token(id, spec.token)};
-      if (spec.save) completion.save = store::SessionSave{body_of(step_, 0)};
+      if (spec.save) completion.save = store::SessionSave{body_of(step_, 0), spec.required};
       if (spec.abort) completion.abort_session = "aborted by step " + std::to_string(step_);
       turn_.completed.push_back(std::move(completion));
     }

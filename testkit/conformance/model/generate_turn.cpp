@@ -77,6 +77,7 @@ class TurnMaker {
         turn_.completed.push_back({.activity = choose_.activity(locked),
                                    .token = choose_.which(),
                                    .save = dice_.chance(20),
+                                   .required = dice_.chance(40),
                                    .abort = dice_.chance(6)});
       }
     }

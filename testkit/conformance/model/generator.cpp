@@ -183,6 +183,7 @@ class Generator {
     FetchActivities op{.on = on_, .who = choose_.worker()};
     op.max = dice_.pick<std::size_t>({0, 1, 1, 1, 2, 2, 10, 10, 10});
     op.lease = dice_.pick<Duration>({3s, 10s, 10s, 40s});
+    op.owned_only = dice_.chance(6);
     if (dice_.chance(10)) op.repeats = fetch_of_activities();
     return op;
   }
@@ -196,7 +197,9 @@ class Generator {
           {{6, Ending::finished}, {4, Ending::retry}, {3, Ending::put_back}, {1, Ending::set_aside}});
       if (dice_.chance(50)) spec.delay = choose_.short_time();
       spec.save = dice_.chance(20);
+      spec.required = spec.save && dice_.chance(40);
       spec.abort = dice_.chance(5);
+      spec.still_runs = dice_.chance(6);
       op.activities.push_back(spec);
     }
     return op;
@@ -298,6 +301,7 @@ class Generator {
     Send op{.on = on_};
     for (std::size_t n = 1 + dice_.below(3); n > 0; --n) {
       SendSpec spec{.to = choose_.any_instance()};
+      if (dice_.chance(10)) spec.life = dice_.pick({Life::now, Life::before});
       spec.kind = dice_.chance(65) ? MessageKind::delivery : MessageKind::control;
       spec.at = dice_.pick({At::event_x, At::event_y, At::mailbox_x});
       spec.request = dice_.chance(60) ? 0 : dice_.below(6);
@@ -310,7 +314,9 @@ class Generator {
   }
 
   Operation delete_instance() {
-    return Delete{.on = on_, .id = choose_.any_instance(), .force = dice_.chance(50)};
+    Delete op{.on = on_, .id = choose_.any_instance(), .force = dice_.chance(50)};
+    if (dice_.chance(20)) op.life = dice_.pick({Life::now, Life::before});
+    return op;
   }
   Operation prune() {
     Prune op{.on = on_, .id = choose_.any_instance(), .keep = dice_.below(3)};

@@ -2,6 +2,7 @@
 #include "testkit/conformance/model/generator.hpp"
 #include "testkit/conformance/model/program_text.hpp"
 #include "testkit/conformance/model/shrinking.hpp"
+#include "testkit/oracle/oracle.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/memory.hpp>
@@ -28,7 +29,7 @@ bool compares_states(const ModelOptions& options) { return !options.without.cont
 // The program that a seed makes, up to the step that shows a difference, or nothing when none does.
 std::optional<Program> find_failing(const StoreSubject& subject, std::uint64_t seed,
                                     const ModelOptions& options) {
-  Comparison comparison(memory_subject(), subject, compares_states(options));
+  Comparison comparison(oracle_subject(), subject, compares_states(options));
   const bool sessions = !options.without.contains("sessions");
   SeededRandom random(seed);
   Program program;
@@ -44,7 +45,7 @@ std::optional<Program> find_failing(const StoreSubject& subject, std::uint64_t s
 
 std::optional<std::size_t> steps_until_difference(const StoreSubject& subject, const ModelOptions& options,
                                                   const Program& program) {
-  Comparison comparison(memory_subject(), subject, compares_states(options));
+  Comparison comparison(oracle_subject(), subject, compares_states(options));
   for (std::size_t i = 0; i < program.size(); ++i) {
     if (!comparison.run(program[i]).empty()) return i + 1;
   }
@@ -73,7 +74,7 @@ std::string text_of(const Differences& found, const std::string& subject) {
 // Runs it once more, and keeps what is said.
 void explain(const StoreSubject& subject, const ModelOptions& options, const Program& program,
              ModelDifference& difference) {
-  Comparison comparison(memory_subject(), subject, compares_states(options));
+  Comparison comparison(oracle_subject(), subject, compares_states(options));
   comparison.keep_answers();
   for (const model::Step& step : program) {
     const Differences found = comparison.run(step);
@@ -136,6 +137,14 @@ void read_variable(const char* variable, T& value) {
 
 }  // namespace
 
+StoreSubject oracle_subject() {
+  return {"oracle", [](const Clock& clock) -> OpenHandle {
+            return [&clock, database = std::make_shared<oracle::Database>()](const std::string& ns) {
+              return std::make_shared<oracle::Oracle>(database, ns, clock);
+            };
+          }};
+}
+
 StoreSubject memory_subject() {
   return {"memory", [](const Clock& clock) -> OpenHandle {
             return [&clock, database = memory_database()](const std::string& ns) {
@@ -168,7 +177,7 @@ std::optional<ModelDifference> compare_with_model(const StoreSubject& subject, c
 }
 
 std::string run_program(const StoreSubject& subject, std::string_view program) {
-  Comparison comparison(memory_subject(), subject, true);
+  Comparison comparison(oracle_subject(), subject, true);
   for (const model::Step& step : model::program_of(program)) {
     const Differences found = comparison.run(step);
     if (!found.empty()) return "after step " + to_text(step) + "\n" + text_of(found, subject.name);

@@ -33,8 +33,8 @@ ModelDifference expect_found() {
   return difference.value_or(ModelDifference{});
 }
 
-TEST(ModelComparison, FindsNothingBetweenTheModelAndItself) {
-  const auto difference = compare_with_model(memory_subject(), from_environment({.programs = 60}));
+TEST(ModelComparison, FindsNothingInTheMemoryStore) {
+  const auto difference = compare_with_model(memory_subject(), from_environment({.programs = 400}));
   EXPECT_FALSE(difference) << to_string(*difference);
 }
 

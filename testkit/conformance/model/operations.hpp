@@ -111,6 +111,7 @@ struct CompletionSpec {
   Made activity{};
   Which token = Which::last;
   bool save = false;
+  bool required = false;  ///< the result counts only with its save
   bool abort = false;
   friend bool operator==(const CompletionSpec&, const CompletionSpec&) = default;
 };
@@ -260,6 +261,7 @@ struct FetchActivities {
   Who who = Who::ada;
   std::size_t max = 10;
   Duration lease = 10s;
+  bool owned_only = false;
   std::uint32_t repeats = 0;  ///< as with turns
   friend bool operator==(const FetchActivities&, const FetchActivities&) = default;
 };
@@ -270,7 +272,9 @@ struct FinishSpec {
   Ending ending = Ending::finished;
   Duration delay{};
   bool save = false;
+  bool required = false;  ///< the result counts only with its save
   bool abort = false;
+  bool still_runs = false;
   friend bool operator==(const FinishSpec&, const FinishSpec&) = default;
 };
 struct FinishActivities {
@@ -400,6 +404,7 @@ struct Start {
 };
 struct SendSpec {
   Id to = Id::a;
+  std::optional<Life> life{};  ///< none: whichever there is
   store::MessageKind kind = store::MessageKind::control;
   At at = At::event_x;        ///< of a delivery
   std::uint64_t request = 0;  ///< 0 is the empty one
@@ -418,6 +423,7 @@ struct Delete {
   static constexpr std::string_view kName = "delete_instance";
   On on = On::left;
   Id id = Id::a;
+  std::optional<Life> life{};  ///< none: whichever there is
   bool force = false;
   friend bool operator==(const Delete&, const Delete&) = default;
 };
