@@ -159,6 +159,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void write_activities_of(InstanceKey key, const std::vector<store::ActivityId>& ids,
                            const std::vector<store::ActivityId>& made);
   void write_activity(const store::ActivityId& id, const rules::Activity& activity);
+  [[nodiscard]] bool may_have_unknown_pack(InstanceKey key);
   void write_pack(InstanceKey key, Pack pack);
   void delete_activity(const store::ActivityId& id);
   void write_sessions();

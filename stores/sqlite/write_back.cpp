@@ -328,6 +328,14 @@ void WorkingSet::write_activities() {
 // left, new ones that are alike make the next.
 void WorkingSet::write_activities_of(InstanceKey key, const std::vector<ActivityId>& ids,
                                      const std::vector<ActivityId>& made) {
+  if (may_have_unknown_pack(key)) {
+    // One that is new must not take its place.
+    const bool any_new = std::ranges::any_of(ids, [&](const ActivityId& id) {
+      const Activity* const activity = space_.activities.peek(id);
+      return activity != nullptr && !own_rows_.contains(id) && Pack::is_plain(*activity);
+    });
+    if (any_new) read_packs(link_.rows(sql().pack, key, ns()));
+  }
   const auto found = packs_.find(key);
   const Pack* const pack = found == packs_.end() ? nullptr : &found->second;
   std::vector<EventId> left;  // the pack
@@ -375,6 +383,12 @@ void WorkingSet::write_activities_of(InstanceKey key, const std::vector<Activity
     link_.run(sql().delete_pack, key);
     packs_.erase(key);
   }
+}
+
+bool WorkingSet::may_have_unknown_pack(InstanceKey key) {
+  if (packs_.contains(key)) return false;
+  const KnownInstance* const about = known(key);
+  return about != nullptr && about->in_table && !about->activities_known;
 }
 
 void WorkingSet::write_pack(InstanceKey key, Pack pack) {

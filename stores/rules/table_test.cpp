@@ -1,0 +1,76 @@
+#include "stores/rules/table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace holdfast::rules::table_test {
+namespace {
+
+using Names = Table<int, std::string>;
+using Keys = std::vector<int>;
+
+class RulesTable : public ::testing::Test {
+ protected:
+  RulesTable() {
+    table_.begin_notes();
+    table_.bring(1, "one");
+    table_.bring(2, "two");
+    table_.end_notes();
+  }
+  Names table_{};
+};
+
+TEST_F(RulesTable, NotesWhatIsAskedForToBeChanged) {
+  EXPECT_EQ(*table_.peek(1), "one");
+  EXPECT_TRUE(table_.contains(2));
+  for (const auto& [key, name] : table_) EXPECT_FALSE(name.empty());
+  EXPECT_TRUE(table_.noted().empty());
+  table_.at(2) = "zwei";
+  EXPECT_EQ(table_.noted(), Keys{2});
+  EXPECT_TRUE(table_.made().empty());
+}
+
+TEST_F(RulesTable, TellsWhatWasMadeFromWhatWasBrought) {
+  table_.bring(3, "three");
+  table_.insert_or_assign(2, "another");
+  table_[4] = "four";
+  EXPECT_EQ(table_.noted(), (Keys{3, 2, 4}));
+  EXPECT_EQ(table_.made(), (Keys{2, 4}));
+}
+
+TEST_F(RulesTable, KnowsWhatIsGoneUntilTheDatabaseDoes) {
+  table_.erase(1);
+  EXPECT_TRUE(table_.is_gone(1));
+  EXPECT_EQ(table_.noted(), Keys{1});
+  table_.emplace(1, "again");
+  EXPECT_FALSE(table_.is_gone(1));
+  table_.erase_if([](const auto& entry) { return entry.first == 2; });
+  EXPECT_TRUE(table_.is_gone(2));
+  table_.end_notes();
+  EXPECT_FALSE(table_.is_gone(2));
+}
+
+TEST_F(RulesTable, LetsRowsGoWithoutANote) {
+  table_.let_go(1);
+  EXPECT_FALSE(table_.contains(1));
+  EXPECT_FALSE(table_.is_gone(1));
+  EXPECT_TRUE(table_.noted().empty());
+}
+
+// The row that was asked for last is remembered: not beyond its end, and not in another table.
+TEST_F(RulesTable, FindsNoRowOfAnotherTable) {
+  EXPECT_EQ(table_.find(1)->second, "one");
+  table_.erase(1);
+  EXPECT_EQ(table_.find(1), table_.end());
+  EXPECT_EQ(table_.find(2)->second, "two");
+  Names copy = table_;
+  copy.at(2) = "zwei";
+  EXPECT_EQ(*table_.peek(2), "two");
+  table_ = Names{};
+  EXPECT_EQ(table_.peek(2), nullptr);
+}
+
+}  // namespace
+}  // namespace holdfast::rules::table_test
