@@ -247,7 +247,7 @@ class Turn {
 /// Why nothing of a commit may happen, if so.
 std::optional<StoreError> objection(Transaction& tx, const TurnCommit& commit) {
   using Kind = StoreError::Kind;
-  const Instance* const instance = find_instance(tx, commit.key);
+  const Instance* const instance = look_at(tx, commit.key);
   if (instance == nullptr || !instance->lock.is(commit.token)) {
     return StoreError{.kind = Kind::lost,
                       .message = "instance " + to_string(commit.key) + " is not locked by this token"};
@@ -268,7 +268,7 @@ std::optional<StoreError> objection(Transaction& tx, const TurnCommit& commit) {
                                  "' has ended; it can't have new activities or timers"};
   }
   for (const LocalCompletion& completion : commit.completed) {
-    const Activity* const row = find_activity(tx, {commit.key, commit.execution, completion.event});
+    const Activity* const row = look_at(tx, ActivityId{commit.key, commit.execution, completion.event});
     if (row == nullptr || !row->lock.is(completion.token)) {
       return StoreError{.kind = Kind::lost,
                         .message = "the activity of event " + to_string(completion.event) + " of instance '" +

@@ -165,9 +165,8 @@ class Table {
     made_.push_back(key);
   }
   void note_gone(const Key& key) {
-    if (!notes_) return;
-    noted_.push_back(key);
-    gone_.insert(key);
+    note(key);
+    if (notes_) gone_.insert(key);
   }
 
   mutable Map rows_{};  // looking for a row changes nothing

@@ -109,6 +109,14 @@ Request* find_request(const Transaction& tx, RequestId id) {
   tx.rows.request(id);
   return find_in(tx.space.requests, id);
 }
+const Instance* look_at(const Transaction& tx, InstanceKey key) {
+  tx.rows.instance(key);
+  return tx.space.instances.peek(key);
+}
+const Activity* look_at(const Transaction& tx, const ActivityId& id) {
+  tx.rows.activity(id);
+  return tx.space.activities.peek(id);
+}
 std::optional<std::string> find_value(const Transaction& tx, Instance& instance, const std::string& key) {
   tx.rows.value(instance, key);
   const std::string* const value = find_in(instance.values, key);

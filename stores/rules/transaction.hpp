@@ -34,6 +34,8 @@ void settle_and_place(Transaction& tx, Activity& activity);
 
 // ---- rows, or null -------------------------------------------------------------------------------
 
+// These are for those who may change the row; look_at() is for the others, in places that many calls pass.
+
 Instance* find_instance(const Transaction& tx, InstanceKey key);
 Instance* find_instance(const Transaction& tx, std::string_view id);
 Activity* find_activity(const Transaction& tx, const ActivityId& id);
@@ -41,6 +43,8 @@ Session* find_session(const Transaction& tx, std::string_view id);
 Worker* find_worker(const Transaction& tx, WorkerKey key);
 Cancel* find_cancel(const Transaction& tx, const ActivityId& id, LockToken token);
 Request* find_request(const Transaction& tx, RequestId id);
+const Instance* look_at(const Transaction& tx, InstanceKey key);
+const Activity* look_at(const Transaction& tx, const ActivityId& id);
 std::optional<std::string> find_value(const Transaction& tx, Instance& instance, const std::string& key);
 
 /// The name of a worker's node; empty when it is not registered.

@@ -35,7 +35,9 @@ void WorkingSet::instance(InstanceKey key) {
 
 void WorkingSet::instance(std::string_view id) {
   if (space_.keys.contains(id)) return;
-  take_instance(link_.rows(sql().instance_by_name, ns(), id));
+  std::optional<InstanceKey> key;
+  if (Cursor row = link_.rows(sql().key_by_name, ns(), id); row.next()) key = row->number<InstanceKey>(0);
+  if (key) instance(*key);
 }
 
 std::string WorkingSet::name_of(InstanceKey key) {

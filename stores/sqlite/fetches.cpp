@@ -39,11 +39,11 @@ void bring_due(WorkingSet& set) {
   }
 }
 
-/// Those of the lanes that the worker has the code for, the oldest first. Answers when the first of those
-/// that are not ready yet will be.
-BootTime bring_ready(WorkingSet& set, const TurnRequest& request) {
-  const rules::Transaction& tx = set.tx();
-  BootTime next = rules::kNever;
+/// The first `limit` ready instances whose code the worker has, the oldest first. Lanes of others cost one
+/// step each. `next`: when the first of those that are not ready yet will be.
+std::vector<InstanceKey> ready_keys(WorkingSet& set, const store::Code& code, std::size_t limit,
+                                    BootTime& next) {
+  const std::int64_t now = parameter(set.tx().now);
   std::vector<std::pair<std::int64_t, InstanceKey>> found;
   const NumberRange range(set.ns());
   for (std::int64_t lane = range.below;;) {
@@ -53,17 +53,32 @@ BootTime bring_ready(WorkingSet& set, const TurnRequest& request) {
       lane = row->int64(0);
     }
     const Route* const route = set.link().interned.find_route(lane);
-    if (route == nullptr || !rules::suits(*request.code, route->code, route->build)) continue;
-    for (Cursor row = set.link().rows(set.sql().ready_in_lane, lane, parameter(tx.now), request.max + 1);
-         row.next();) {
+    if (route == nullptr || !rules::suits(code, route->code, route->build)) continue;
+    for (Cursor row = set.link().rows(set.sql().ready_in_lane, lane, now, limit); row.next();)
       found.emplace_back(row->int64(0), row->number<InstanceKey>(1));
-    }
-    next = std::min(next, time_of(set.link().rows(set.sql().next_in_lane, lane, parameter(tx.now))));
+    next = std::min(next, time_of(set.link().rows(set.sql().next_in_lane, lane, now)));
   }
   std::ranges::sort(found);
-  if (found.size() > request.max + 1) found.resize(request.max + 1);
-  for (const auto& [at, key] : found) set.instance(key);
-  return next;
+  if (found.size() > limit) found.resize(limit);
+  std::vector<InstanceKey> keys;
+  for (const auto& [at, key] : found) keys.push_back(key);
+  return keys;
+}
+
+/// One more than it could take, besides those that it holds: these may go first, whatever their place.
+BootTime bring_ready(WorkingSet& set, const TurnRequest& request) {
+  const auto is_free = [&](InstanceKey key) {
+    set.instance(key);
+    const rules::Instance* const instance = set.space().instances.peek(key);
+    if (instance == nullptr || instance->lock.token.empty()) return true;
+    return std::ranges::find(request.held, key, &store::HeldInstance::key) == request.held.end();
+  };
+  BootTime next = rules::kNever;
+  for (std::size_t limit = request.max + 1;; limit *= 2) {
+    const std::vector<InstanceKey> keys = ready_keys(set, *request.code, limit, next);
+    const auto free = static_cast<std::size_t>(std::ranges::count_if(keys, is_free));
+    if (free > request.max || keys.size() < limit) return next;
+  }
 }
 
 }  // namespace

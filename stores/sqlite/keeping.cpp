@@ -68,13 +68,17 @@ void WorkingSet::let_go() {
       let_go(key);
     }
   }
+  InstanceKey last{};
+  bool with_instance = false;
   for (const ActivityId& id : std::exchange(used_activities_, {})) {
-    const Activity* const activity = space_.activities.peek(id);
+    if (id.instance != last) {
+      last = id.instance;
+      const KnownInstance* const about = known(last);
+      with_instance = about != nullptr && about->activities_known;
+    }
+    const Activity* const activity = with_instance ? nullptr : space_.activities.peek(id);
     if (activity == nullptr) continue;
-    const bool with_session = activity->session && space_.sessions.contains(*activity->session);
-    const bool with_instance =
-        space_.instances.contains(id.instance) && known_.at(id.instance.value).activities_known;
-    if (!with_session && !with_instance) let_go(id);
+    if (!activity->session || !space_.sessions.contains(*activity->session)) let_go(id);
   }
   space_.cancels.let_all_go();
   space_.stopping.clear();

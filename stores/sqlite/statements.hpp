@@ -116,9 +116,6 @@ struct SqlTexts {
   const std::string update_worker = "UPDATE workers SET " + names(worker, 2).changes + " WHERE key = ?1";
 
   const std::string instance_by_key = instance_of("WHERE i.key = ?1 AND i.ns = ?2");
-  const std::string instance_by_name = instance_of("WHERE i.ns = ?1 AND i.name = ?2");
-  const std::string open_children =
-      instance_of("WHERE i.parent = ?1 AND i.status < 3 ORDER BY i.key LIMIT ?2");
   const std::string insert_instance = "INSERT INTO instances (key, ns, start_id, start_body, " +
                                       birth_names.list + ", " + instance_names.list +
                                       ") VALUES (?1, ?2, ?3, ?4, " + birth_names.places + ", " +
@@ -216,7 +213,7 @@ struct Statements {
 
   // ---- instances --------------------------------------------------------------------------------
   Query instance{"sqlite.instance", text.instance_by_key};
-  Query instance_by_name{"sqlite.instance_by_name", text.instance_by_name};
+  Query key_by_name{"sqlite.key_by_name", "SELECT key FROM instances WHERE ns = ?1 AND name = ?2"};
   Query instance_name{"sqlite.instance_name", "SELECT name FROM instances WHERE key = ?1 AND ns = ?2"};
   Query insert_instance{"sqlite.insert_instance", text.insert_instance};
   Query update_instance{"sqlite.update_instance", text.update_instance};
@@ -469,7 +466,8 @@ struct Statements {
   Query listed_by_parent{"sqlite.listed_by_parent",
                          "SELECT key, name, route, status, parent, created_at FROM instances"
                          " WHERE parent = ?3 AND key < ?2 AND +ns = ?1 ORDER BY key DESC"};
-  Query open_children{"sqlite.open_children", text.open_children};
+  Query open_children{"sqlite.open_children",
+                      "SELECT key FROM instances WHERE parent = ?1 AND status < 3 ORDER BY key LIMIT ?2"};
   Query count_open_children{"sqlite.count_open_children",
                             "SELECT count(*) FROM instances WHERE parent = ?1 AND status < 3"};
   Query all_keys{"sqlite.all_keys", "SELECT key FROM instances WHERE ns = ?1 ORDER BY key"};
