@@ -2,6 +2,7 @@
 // which keeps rows in a database knows which of them to compare and to write.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -95,12 +96,23 @@ class Table {
   // ---- for stores that write the rows -----------------------------------------------------------
   /// From now on it notes.
   void begin_notes() { notes_ = true; }
-  /// Keys that were noted, some of them several times; also of rows that are gone.
-  [[nodiscard]] const std::vector<Key>& noted() const { return noted_; }
-  /// Those of rows that were made, or replaced as a whole.
-  [[nodiscard]] const std::vector<Key>& made() const { return made_; }
+  /// Whether a key was noted, also of a row that is gone.
+  [[nodiscard]] bool has_notes() const { return !noted_.empty(); }
+  /// The keys that were noted, each once, and those of rows that were made; both sorted. What is noted from
+  /// now on is for the next time. Good until then.
+  struct Notes {
+    const std::vector<Key>& noted;
+    const std::vector<Key>& made;
+  };
+  Notes take_notes() {
+    taken_.clear();
+    taken_.swap(noted_);
+    make_unique(taken_);
+    make_unique(made_);
+    return {taken_, made_};
+  }
+  /// The database knows all that was taken.
   void end_notes() {
-    noted_.clear();
     made_.clear();
     gone_.clear();
   }
@@ -156,6 +168,12 @@ class Table {
     return found;
   }
 
+  static void make_unique(std::vector<Key>& keys) {
+    std::ranges::sort(keys);
+    const auto rest = std::ranges::unique(keys);
+    keys.erase(rest.begin(), rest.end());
+  }
+
   void note(const Key& key) {
     if (notes_ && (noted_.empty() || !(noted_.back() == key))) noted_.push_back(key);
   }
@@ -172,6 +190,7 @@ class Table {
   mutable Map rows_{};  // looking for a row changes nothing
   mutable Last last_{};
   std::vector<Key> noted_{};
+  std::vector<Key> taken_{};
   std::vector<Key> made_{};
   std::set<Key, std::less<>> gone_{};
   bool notes_ = false;

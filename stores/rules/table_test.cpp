@@ -17,8 +17,10 @@ class RulesTable : public ::testing::Test {
     table_.begin_notes();
     table_.bring(1, "one");
     table_.bring(2, "two");
+    table_.take_notes();
     table_.end_notes();
   }
+  Keys noted() { return table_.take_notes().noted; }
   Names table_{};
 };
 
@@ -26,24 +28,29 @@ TEST_F(RulesTable, NotesWhatIsAskedForToBeChanged) {
   EXPECT_EQ(*table_.peek(1), "one");
   EXPECT_TRUE(table_.contains(2));
   for (const auto& [key, name] : table_) EXPECT_FALSE(name.empty());
-  EXPECT_TRUE(table_.noted().empty());
+  EXPECT_FALSE(table_.has_notes());
   table_.at(2) = "zwei";
-  EXPECT_EQ(table_.noted(), Keys{2});
-  EXPECT_TRUE(table_.made().empty());
+  table_.at(1) = "eins";
+  table_.at(2) += "!";
+  const auto [noted, made] = table_.take_notes();
+  EXPECT_EQ(noted, (Keys{1, 2}));
+  EXPECT_TRUE(made.empty());
+  EXPECT_FALSE(table_.has_notes());
 }
 
 TEST_F(RulesTable, TellsWhatWasMadeFromWhatWasBrought) {
   table_.bring(3, "three");
   table_.insert_or_assign(2, "another");
   table_[4] = "four";
-  EXPECT_EQ(table_.noted(), (Keys{3, 2, 4}));
-  EXPECT_EQ(table_.made(), (Keys{2, 4}));
+  const auto [noted, made] = table_.take_notes();
+  EXPECT_EQ(noted, (Keys{2, 3, 4}));
+  EXPECT_EQ(made, (Keys{2, 4}));
 }
 
 TEST_F(RulesTable, KnowsWhatIsGoneUntilTheDatabaseDoes) {
   table_.erase(1);
   EXPECT_TRUE(table_.is_gone(1));
-  EXPECT_EQ(table_.noted(), Keys{1});
+  EXPECT_EQ(noted(), Keys{1});
   table_.emplace(1, "again");
   EXPECT_FALSE(table_.is_gone(1));
   table_.erase_if([](const auto& entry) { return entry.first == 2; });
@@ -56,7 +63,7 @@ TEST_F(RulesTable, LetsRowsGoWithoutANote) {
   table_.let_go(1);
   EXPECT_FALSE(table_.contains(1));
   EXPECT_FALSE(table_.is_gone(1));
-  EXPECT_TRUE(table_.noted().empty());
+  EXPECT_FALSE(table_.has_notes());
 }
 
 // The row that was asked for last is remembered: not beyond its end, and not in another table.

@@ -43,7 +43,7 @@ bool WorkingSet::is_worth_keeping(InstanceKey key) const {
 // Only those that this transaction was about may have changed.
 void WorkingSet::let_go() {
   std::set<InstanceKey> with_sessions;
-  for (const std::string& id : std::exchange(used_sessions_, {})) {
+  for (const std::string& id : used_sessions_) {
     Session* const session = space_.sessions.fill(id);
     if (session == nullptr) continue;
     const std::size_t items = session->queued.size() + session->in_flight.size();
@@ -59,7 +59,7 @@ void WorkingSet::let_go() {
     let_go_session(id);
   }
   used_instances_.insert(used_instances_.end(), with_sessions.begin(), with_sessions.end());
-  for (const InstanceKey key : std::exchange(used_instances_, {})) {
+  for (const InstanceKey key : used_instances_) {
     Instance* const instance = space_.instances.fill(key);
     if (instance == nullptr) continue;
     if (!with_sessions.contains(key) && is_worth_keeping(key)) {
@@ -70,7 +70,7 @@ void WorkingSet::let_go() {
   }
   InstanceKey last{};
   bool with_instance = false;
-  for (const ActivityId& id : std::exchange(used_activities_, {})) {
+  for (const ActivityId& id : used_activities_) {
     if (id.instance != last) {
       last = id.instance;
       const KnownInstance* const about = known(last);
@@ -80,6 +80,9 @@ void WorkingSet::let_go() {
     if (activity == nullptr) continue;
     if (!activity->session || !space_.sessions.contains(*activity->session)) let_go(id);
   }
+  used_sessions_.clear();
+  used_instances_.clear();
+  used_activities_.clear();
   space_.cancels.let_all_go();
   space_.stopping.clear();
   space_.early.let_all_go();

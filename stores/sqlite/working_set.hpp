@@ -16,6 +16,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -156,8 +157,8 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void insert_message(InstanceKey key, const store::Message& message);
   void write_activities();
   /// `made`: which of all were replaced as a whole.
-  void write_activities_of(InstanceKey key, const std::vector<store::ActivityId>& ids,
-                           const std::vector<store::ActivityId>& made);
+  void write_activities_of(InstanceKey key, std::span<const store::ActivityId> ids,
+                           std::span<const store::ActivityId> made);
   void write_activity(const store::ActivityId& id, const rules::Activity& activity);
   [[nodiscard]] bool may_have_unknown_pack(InstanceKey key);
   void write_pack(InstanceKey key, Pack pack);

@@ -4,6 +4,7 @@
 #include "working_set.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 namespace holdfast::sqlite_store {
@@ -19,16 +20,6 @@ namespace {
 constexpr std::size_t kMaxStartInRow = 256;
 /// More segments than this are left to sweeps, which remove them bit by bit.
 constexpr std::size_t kMaxSegmentsAtOnce = 2000;
-
-/// Each once.
-template <class Key>
-std::vector<Key> once(const std::vector<Key>& noted) {
-  std::vector<Key> keys = noted;
-  std::ranges::sort(keys);
-  const auto rest = std::ranges::unique(keys);
-  keys.erase(rest.begin(), rest.end());
-  return keys;
-}
 
 template <class Message>
 void bind_message(Statement& statement, int first, const Message& message, std::string_view body) {
@@ -52,8 +43,8 @@ void WorkingSet::write_back() {
 
 // Those that are gone come first: a new one may have the same id.
 void WorkingSet::write_instances() {
-  if (space_.instances.noted().empty()) return;
-  const std::vector<InstanceKey> keys = once(space_.instances.noted());
+  if (!space_.instances.has_notes()) return;
+  const std::vector<InstanceKey>& keys = space_.instances.take_notes().noted;
   for (const InstanceKey key : keys) {
     if (!space_.instances.contains(key)) remove_instance(key);
   }
@@ -307,17 +298,16 @@ void WorkingSet::write_belongings(const Instance& instance, KnownInstance& about
 // ---- activities ----------------------------------------------------------------------------------
 
 void WorkingSet::write_activities() {
-  if (space_.activities.noted().empty()) return;
-  const std::vector<ActivityId> made = once(space_.activities.made());
+  if (!space_.activities.has_notes()) return;
+  const auto [ids, made] = space_.activities.take_notes();
   for (const ActivityId& id : made) {
     // One that takes the place of another has nothing of its row.
     if (const auto own = own_rows_.find(id); own != own_rows_.end()) own->second.image = Image{};
   }
-  const std::vector<ActivityId> ids = once(space_.activities.noted());
   for (auto begin = ids.begin(); begin != ids.end();) {
     const InstanceKey key = begin->instance;
     const auto end = std::find_if(begin, ids.end(), [&](const ActivityId& id) { return id.instance != key; });
-    write_activities_of(key, {begin, end}, made);
+    write_activities_of(key, std::span(begin, end), made);
     begin = end;
   }
   used_activities_.insert(used_activities_.end(), ids.begin(), ids.end());
@@ -326,8 +316,8 @@ void WorkingSet::write_activities() {
 
 // Those that the last pack of the instance has and that are as it says need not be written. When it has none
 // left, new ones that are alike make the next.
-void WorkingSet::write_activities_of(InstanceKey key, const std::vector<ActivityId>& ids,
-                                     const std::vector<ActivityId>& made) {
+void WorkingSet::write_activities_of(InstanceKey key, std::span<const ActivityId> ids,
+                                     std::span<const ActivityId> made) {
   if (may_have_unknown_pack(key)) {
     // One that is new must not take its place.
     const bool any_new = std::ranges::any_of(ids, [&](const ActivityId& id) {
@@ -442,8 +432,8 @@ void WorkingSet::write_activity(const ActivityId& id, const Activity& activity) 
 // ---- sessions ------------------------------------------------------------------------------------
 
 void WorkingSet::write_sessions() {
-  if (space_.sessions.noted().empty()) return;
-  const std::vector<std::string> ids = once(space_.sessions.noted());
+  if (!space_.sessions.has_notes()) return;
+  const std::vector<std::string>& ids = space_.sessions.take_notes().noted;
   for (const std::string& id : ids) {
     if (const Session* const session = space_.sessions.peek(id)) {
       write_session(id, *session);
@@ -503,7 +493,7 @@ void WorkingSet::write_saved(const Session& session, KnownSession& about) {
 // ---- the rest ------------------------------------------------------------------------------------
 
 void WorkingSet::write_cancels() {
-  for (const auto& place : once(space_.cancels.noted())) {
+  for (const auto& place : space_.cancels.take_notes().noted) {
     const auto& [id, token] = place;
     const rules::Cancel* const cancel = space_.cancels.peek(place);
     if (cancel == nullptr) {
@@ -526,7 +516,7 @@ void WorkingSet::write_cancels() {
 }
 
 void WorkingSet::write_workers() {
-  for (const WorkerKey key : once(space_.workers.noted())) {
+  for (const WorkerKey key : space_.workers.take_notes().noted) {
     const auto about = known_workers_.find(key);
     const rules::Worker* const worker = space_.workers.peek(key);
     if (worker == nullptr) {
@@ -557,7 +547,7 @@ void WorkingSet::write_workers() {
 }
 
 void WorkingSet::write_early() {
-  for (const std::string& instance : once(space_.early.noted())) {
+  for (const std::string& instance : space_.early.take_notes().noted) {
     const std::vector<rules::Early>* const now = space_.early.peek(instance);
     const bool was_read = early_in_table_.contains(instance);
     std::size_t& written = early_in_table_[instance];
@@ -587,7 +577,7 @@ void WorkingSet::write_early() {
 }
 
 void WorkingSet::write_requests() {
-  for (const RequestId id : once(space_.requests.noted())) {
+  for (const RequestId id : space_.requests.take_notes().noted) {
     const rules::Request* const request = space_.requests.peek(id);
     if (request == nullptr) {
       link_.run(sql().forget_request, ns(), id);
