@@ -63,12 +63,12 @@ class Table {
     return entry->second;
   }
   /// False when there is one already, which stays.
-  bool emplace(const Key& key, Row row) {
-    if (!rows_.emplace(key, std::move(row)).second) return false;
-    note_made(key);
-    return true;
+  bool emplace(const Key& key, Row&& row) {
+    const auto [entry, is_new] = rows_.try_emplace(key, std::move(row));
+    if (is_new) note_made(entry->first);
+    return is_new;
   }
-  Row& insert_or_assign(const Key& key, Row row) {
+  Row& insert_or_assign(const Key& key, Row&& row) {
     note_made(key);
     last_.row = rows_.insert_or_assign(key, std::move(row)).first;
     last_.is_set = true;
@@ -117,7 +117,7 @@ class Table {
     gone_.clear();
   }
   /// A row as it stands in the database: noted, and not made.
-  Row& bring(const Key& key, Row row) {
+  Row& bring(const Key& key, Row&& row) {
     note(key);
     return rows_.insert_or_assign(key, std::move(row)).first->second;
   }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace holdfast::rules::table_test {
@@ -45,6 +46,24 @@ TEST_F(RulesTable, TellsWhatWasMadeFromWhatWasBrought) {
   const auto [noted, made] = table_.take_notes();
   EXPECT_EQ(noted, (Keys{2, 3, 4}));
   EXPECT_EQ(made, (Keys{2, 4}));
+}
+
+// Who inserts a row may name it by the key that stands in it.
+TEST(RulesTableKeys, AreReadBeforeTheirRowIsMoved) {
+  struct Row {
+    std::string id;
+  };
+  Table<std::string, Row> table;
+  Row first{"first"};
+  table.emplace(first.id, std::move(first));
+  Row second{"second"};
+  table.insert_or_assign(second.id, std::move(second));
+  Row third{"third"};
+  table.bring(third.id, std::move(third));
+  for (const char* const id : {"first", "second", "third"}) {
+    ASSERT_TRUE(table.contains(std::string(id))) << id;
+    EXPECT_EQ(table.peek(std::string(id))->id, id);
+  }
 }
 
 TEST_F(RulesTable, KnowsWhatIsGoneUntilTheDatabaseDoes) {
