@@ -71,10 +71,11 @@ BootTime bring_ready(WorkingSet& set, const TurnRequest& request) {
     set.instance(key);
     const rules::Instance* const instance = set.space().instances.peek(key);
     if (instance == nullptr || instance->lock.token.empty()) return true;
-    return std::ranges::find(request.held, key, &store::HeldInstance::key) == request.held.end();
+    return !std::ranges::binary_search(request.held, key, {}, &store::HeldInstance::key);
   };
+  constexpr std::size_t kMost = 1'000'000;
   BootTime next = rules::kNever;
-  for (std::size_t limit = request.max + 1;; limit *= 2) {
+  for (std::size_t limit = std::min(request.max, kMost) + 1;; limit *= 2) {
     const std::vector<InstanceKey> keys = ready_keys(set, *request.code, limit, next);
     const auto free = static_cast<std::size_t>(std::ranges::count_if(keys, is_free));
     if (free > request.max || keys.size() < limit) return next;

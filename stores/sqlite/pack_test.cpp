@@ -148,6 +148,13 @@ TEST_F(SqlitePacks, AnotherProcessFindsWhatThisOneHandedOff) {
   EXPECT_EQ(running(), (Events{2}));
 }
 
+TEST_F(SqlitePacks, WhatAnotherProcessHandsOffLeavesItAlone) {
+  commit(hand_off({2, 3}));
+  store_ = sqlite(folder_ / "packs.db", {.clock = &clock_});
+  commit(hand_off({102}));
+  EXPECT_EQ(running(), (Events{2, 3, 102}));
+}
+
 /// The same, in a session that the worker holds.
 class SqlitePacksInASession : public SqlitePacks {
  protected:

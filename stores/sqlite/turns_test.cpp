@@ -123,6 +123,26 @@ TEST_F(SqliteTurns, AnActivityOfTheQueueIsFetchedAnsweredAndBringsItsOutcome) {
   EXPECT_EQ(next.messages[0].body, MessageBody("done"));
 }
 
+TEST_F(SqliteTurns, OnesThatAreHeldDontHideOthersThatAreReady) {
+  const auto start = [&](const std::string& id) {
+    const StartRequest request{.instance = id, .code = {"o", "1"}};
+    return store_->start(std::span(&request, 1)).at(0).value().key;
+  };
+  start("a");
+  const InstanceKey b = start("b");
+  EXPECT_EQ(fetch({7, 7}).turns.size(), 2U);
+  clock_.advance(6s);  // their leases are over
+  start("c");
+  const std::vector<HeldInstance> held{{.key = b, .token = {7, 7}}};
+  const FetchedTurns fetched =
+      store_
+          ->fetch_turns(
+              {.worker = worker_, .code = &code_, .token = {8, 8}, .lease = 5s, .max = 1, .held = held})
+          .value();
+  EXPECT_EQ(fetched.turns.size(), 2U);
+  EXPECT_TRUE(fetched.left_behind);
+}
+
 /// Starts that stand in the row of their instance.
 class SqliteStarts : public ::testing::Test {
  protected:
