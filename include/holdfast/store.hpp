@@ -232,8 +232,8 @@ class Store {
   // ---- clients --------------------------------------------------------------------------------
 
   /// Starts instances. A request that took effect is answered with the key that it made, also when that life
-  /// has ended or was deleted (then for `request_retention`, see sweep()). For an id that exists, the same
-  /// fingerprint and `never` give the existing key; otherwise `conflict`, unless `reuse` allows a new life.
+  /// has ended or was deleted (then for `request_retention`, see sweep()). For an id that exists, a new life
+  /// begins if `reuse` allows it; else the same fingerprint gives the existing key, another is a `conflict`.
   /// Early deliveries for the id become its messages.
   virtual std::vector<StoreResult<store::StartAnswer>> start(
       std::span<const store::StartRequest> requests) = 0;
@@ -255,8 +255,8 @@ class Store {
   virtual StoreResult<void> delete_instance(std::string_view instance, bool force, InstanceKey life = {}) = 0;
   /// Removes the history of executions before the last `keep`; returns how many. The current one stays.
   virtual StoreResult<std::uint64_t> prune_executions(std::string_view instance, std::uint64_t keep) = 0;
-  /// Removes the history of one execution; false when there is none. `conflict` for the current one, and for
-  /// later ones.
+  /// Removes the history of one execution; false when there is none. `conflict` for the current one,
+  /// `not_found` for later ones.
   virtual StoreResult<bool> prune_execution(std::string_view instance, ExecutionNumber execution) = 0;
   virtual StoreResult<std::vector<store::SetAsideRow>> set_aside(std::uint64_t after, std::size_t limit) = 0;
 
