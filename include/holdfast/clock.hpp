@@ -20,7 +20,8 @@ struct BootClock {
 };
 
 /// Time since this machine booted, for leases and deadlines: it never steps, and goes on while the machine is
-/// suspended. It means nothing on another machine or after a reboot: who stores it stores which boot it is of.
+/// suspended. It means nothing on another machine or after a reboot: who stores it stores which boot it is
+/// of.
 using BootTime = BootClock::time_point;
 
 /// Tells both times. Thread-safe.

@@ -1,5 +1,5 @@
-// The PostgreSQL store does what the model of the contract does, call by call. HOLDFAST_MODEL_PROGRAMS=10000 and its
-// siblings (holdfast/testing/model_comparison.hpp) search longer.
+// The PostgreSQL store does what the model of the contract does, call by call. HOLDFAST_MODEL_PROGRAMS=10000
+// and its siblings (holdfast/testing/model_comparison.hpp) search longer.
 #include "server_test.hpp"
 
 #include <holdfast/testing/model_comparison.hpp>

@@ -1,5 +1,5 @@
-// The SQLite store does what the model of the contract does, call by call. HOLDFAST_MODEL_PROGRAMS=10000 and its
-// siblings (holdfast/testing/model_comparison.hpp) search longer.
+// The SQLite store does what the model of the contract does, call by call. HOLDFAST_MODEL_PROGRAMS=10000 and
+// its siblings (holdfast/testing/model_comparison.hpp) search longer.
 #include "temporary_folder_test.hpp"
 
 #include <holdfast/sqlite.hpp>
