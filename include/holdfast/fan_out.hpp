@@ -106,14 +106,50 @@ class MadeSource {
   typename Items::iterator next_ = items_.begin();
 };
 
-/// Waits until all parts have ended; `take(part)` is what each of them gives. `until` says whether one that
-/// fails ends the wait.
-template <class Given, class Source, class Take>
-Task<std::vector<Given>> work_through(Source source, FanOut limit, JoinUntil until, Take take) {
+/// What a part gave, until all have ended.
+template <class T>
+class GivenValue {
+ public:
+  using Given = Lifted<T>;
+  GivenValue(Core&, Running<T>& part) : value_(part.take()) {}
+  [[nodiscard]] Given hand_over() { return std::move(value_); }
+
+ private:
+  Given value_;
+};
+
+/// The same, for an outcome of any kind. Dropped before it is handed over, nobody was told of it: what a task
+/// could not undo fails the execution.
+template <class T>
+class GivenOutcome {
+ public:
+  using Given = Result<T>;
+  GivenOutcome(Core& core, Running<T>& part)
+      : untold_(part.part().state->task ? &core : nullptr), outcome_(part.outcome()) {}
+  GivenOutcome(GivenOutcome&& other) noexcept
+      : untold_(std::exchange(other.untold_, nullptr)), outcome_(std::move(other.outcome_)) {}
+  GivenOutcome& operator=(GivenOutcome&&) = delete;
+  ~GivenOutcome() {
+    if (untold_ != nullptr && !outcome_) untold_->never_told(outcome_.error());
+  }
+  [[nodiscard]] Given hand_over() {
+    untold_ = nullptr;
+    return std::move(outcome_);
+  }
+
+ private:
+  Core* untold_;  // of a task's outcome, until it is handed over
+  Given outcome_;
+};
+
+/// Waits until all parts have ended, and gives what each of them gave. `until` says whether one that fails
+/// ends the wait.
+template <class Kept, class Source>
+Task<std::vector<typename Kept::Given>> work_through(Source source, FanOut limit, JoinUntil until) {
   using T = typename Source::Part::value_type;
   Core& core = co_await CurrentCore();
   Window<T> window(limit);
-  std::vector<std::optional<Given>> given;
+  std::vector<std::optional<Kept>> given;
   while (!source.empty() || !window.empty()) {
     while (!source.empty() && window.has_room()) window.start(core, source.take());
     given.resize(window.started());
@@ -123,25 +159,23 @@ Task<std::vector<Given>> work_through(Source source, FanOut limit, JoinUntil unt
       DroppedRest rest(core, join);
       co_await rest;
     }
-    window.take(*ended, [&](std::size_t place, Running<T>& part) { given[place].emplace(take(part)); });
+    window.take(*ended, [&](std::size_t place, Running<T>& part) { given[place].emplace(core, part); });
   }
-  std::vector<Given> all;
+  std::vector<typename Kept::Given> all;
   all.reserve(given.size());
-  for (auto& one : given) all.push_back(std::move(*one));
+  for (auto& one : given) all.push_back(one->hand_over());
   co_return all;
 }
 
 template <class Source>
 auto when_all_of(Source source, FanOut limit) {
   using T = typename Source::Part::value_type;
-  return work_through<Lifted<T>>(std::move(source), limit, JoinUntil::any,
-                                 [](Running<T>& part) { return part.take(); });
+  return work_through<GivenValue<T>>(std::move(source), limit, JoinUntil::any);
 }
 template <class Source>
 auto settle_all_of(Source source, FanOut limit) {
   using T = typename Source::Part::value_type;
-  return work_through<Result<T>>(std::move(source), limit, JoinUntil::next,
-                                 [](Running<T>& part) { return part.outcome(); });
+  return work_through<GivenOutcome<T>>(std::move(source), limit, JoinUntil::next);
 }
 
 template <class Items, class Function>

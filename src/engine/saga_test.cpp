@@ -367,6 +367,52 @@ TEST(DroppedSaga, IsUndoneWhenAnExceptionLeavesItsScope) {
   EXPECT_EQ(failure_of_end(trips).type, "passport_failed");
 }
 
+// ---- outcomes that nobody reads -----------------------------------------------------------------
+
+template <class... Limit>
+Task<int> settles(Context& ctx, Limit... limit) {
+  std::vector<Task<std::string>> parts;
+  parts.push_back(run_saga(ctx, book, ""));
+  parts.push_back(run_saga(ctx, book, "/oslo"));
+  const auto outcomes = co_await when_all_settled(std::move(parts), limit...);
+  co_return static_cast<int>(outcomes.size());
+}
+template <class Settles>
+Task<std::string> gives_up_settling(Context& ctx, Settles settling) {
+  const auto first = co_await race(std::move(settling), ctx.event<int>("enough"));
+  co_return first.index() == 0 ? "settled" : "given up";
+}
+Task<std::string> gives_up_a_list(Context& ctx) { return gives_up_settling(ctx, settles(ctx)); }
+Task<std::string> gives_up_a_bounded_list(Context& ctx) {
+  return gives_up_settling(ctx, settles(ctx, FanOut{.at_most = 2}));
+}
+
+TEST(DroppedSaga, FailsTheExecutionWhenItsOutcomeWasDroppedBeforeTheOthersWereThere) {
+  for (auto* const code : {gives_up_a_list, gives_up_a_bounded_list}) {
+    Trips trips(code);
+    EXPECT_EQ(trips.failed("hotel"), "cancel_hotel");
+    EXPECT_EQ(trips.failed("cancel_hotel"), "");
+    trips.driver.forget_frames();
+    EXPECT_EQ(trips.raised("enough"), "!hotel/oslo, cancel_hotel/oslo");
+    trips.done("cancel_hotel/oslo");
+    const Failure failure = failure_of_end(trips);
+    EXPECT_EQ(failure.type, "not_undone");
+    ASSERT_NE(failure.cause, nullptr);
+    EXPECT_EQ(failure.cause->type, "cancel_hotel_failed");
+  }
+}
+
+TEST(DroppedSaga, IsHeardWhenAllOutcomesAreThere) {
+  for (auto* const code : {gives_up_a_list, gives_up_a_bounded_list}) {
+    Trips trips(code);
+    trips.failed("hotel");
+    trips.failed("cancel_hotel");
+    trips.done("hotel/oslo");
+    trips.done("car/oslo");
+    EXPECT_EQ(result_of<std::string>(trips.driver.last), "settled");
+  }
+}
+
 // ---- the next execution -------------------------------------------------------------------------
 
 Task<> goes_on(Context& ctx) {

@@ -137,8 +137,11 @@ bool Core::end_undoing() {
 void Core::forget_undoings() noexcept { undoings_.reset(); }
 
 void Core::never_told(const std::exception_ptr& error) noexcept {
+  if (!teardown_ && undoings_) never_told(failure_of(error));
+}
+
+void Core::never_told(const Failure& failure) noexcept {
   if (teardown_ || !undoings_ || undoings_->unheard) return;
-  const Failure failure = failure_of(error);
   for (const Failure* cause = &failure; cause != nullptr; cause = cause->cause.get()) {
     if (cause->type == kNotUndone) undoings_->unheard = *cause;
   }

@@ -183,6 +183,7 @@ class Core {
   void saga_closes() noexcept { --sagas_; }
   /// A task ended with this, and nobody was given it. What it could not undo fails the execution.
   void never_told(const std::exception_ptr& error) noexcept;
+  void never_told(const Failure& failure) noexcept;
   /// Resumes it when nothing is being undone and no saga is open: at once, or later.
   void when_undone(Waiter& waiter);
   /// Throws std::logic_error when a saga is open.
