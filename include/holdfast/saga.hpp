@@ -15,6 +15,7 @@
 
 #include <concepts>
 #include <exception>
+#include <memory>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -59,18 +60,23 @@ class Saga {
   void undo_with(const Name& name, detail::BareBraces, In&&... in) const;
 
   /// Undoes all steps, the last one first, also when the instance is being cancelled or the frame that waits
-  /// for it is dropped. Every step is tried; if some fail, the first failure is thrown at the end. run_saga()
-  /// calls it.
+  /// for it is dropped. Every step is tried; if some fail, the first failure is thrown at the end. The saga
+  /// has its steps until this is awaited or started. run_saga() calls it.
   Task<void> compensate();
 
-  [[nodiscard]] bool empty() const noexcept { return steps_.empty(); }
+  [[nodiscard]] bool empty() const noexcept { return !steps_ || steps_->undo.empty(); }
 
  private:
+  struct Steps {
+    std::vector<Op<void>> undo{};
+    bool open = false;  // there is something to undo, and the saga lives
+  };
+  static Task<void> undo_and_wait(detail::Core& core, std::shared_ptr<Steps> steps);
   void add(Op<void> step);
 
   Context& ctx_;
   detail::Core& core_;
-  std::vector<Op<void>> steps_;
+  std::shared_ptr<Steps> steps_;  // with the tasks of compensate(); null while there never were any
 };
 
 namespace detail {

@@ -334,7 +334,10 @@ Task<std::string> undo_with(Scope s, const Node& node) {
   co_return value;
 }
 
-Task<std::string> compensate(Scope s, const Node&) {
+Task<std::string> compensate(Scope s, const Node& node) {
+  const bool empty = s.frame->saga.empty();
+  if (node.b % 2 == 1) static_cast<void>(s.frame->saga.compensate());
+  if (s.frame->saga.empty() != empty) s.env->broken("an undoing that nobody awaited took the steps");
   co_await s.frame->saga.compensate();
   co_return s.frame->saga.empty() ? "undone" : "not all undone";
 }

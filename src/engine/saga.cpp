@@ -26,30 +26,33 @@ detail::Undoing& begin_to_undo(detail::Core& core, std::vector<Op<void>> steps) 
   return core.undo(frame, frame.promise());
 }
 
-Task<void> undo_and_wait(detail::Core& core, std::vector<Op<void>> steps) {
-  const std::vector<detail::Undoing*> begun(1, &begin_to_undo(core, std::move(steps)));
-  detail::Undone undone(core, begun);
-  const Result<void> outcome = co_await undone;
-  if (!outcome) throw_failure(outcome.error());
-}
-
 }  // namespace
 
 Saga::~Saga() {
-  if (steps_.empty()) return;
+  if (empty()) return;
   core_.saga_closes();
+  steps_->open = false;
   if (detail::Dropping* const dropping = core_.dropping())
-    dropping->leaves(begin_to_undo(core_, std::move(steps_)));
+    dropping->leaves(begin_to_undo(core_, std::exchange(steps_->undo, {})));
 }
 
 void Saga::add(Op<void> step) {
-  if (steps_.empty()) core_.saga_opens();
-  steps_.push_back(std::move(step));
+  if (!steps_) steps_ = std::make_shared<Steps>();
+  if (!std::exchange(steps_->open, true)) core_.saga_opens();
+  steps_->undo.push_back(std::move(step));
 }
 
 Task<void> Saga::compensate() {
-  if (!steps_.empty()) core_.saga_closes();
-  return undo_and_wait(core_, std::exchange(steps_, {}));
+  if (!steps_) steps_ = std::make_shared<Steps>();
+  return undo_and_wait(core_, steps_);
+}
+
+Task<void> Saga::undo_and_wait(detail::Core& core, std::shared_ptr<Steps> steps) {
+  if (std::exchange(steps->open, false)) core.saga_closes();
+  const std::vector<detail::Undoing*> begun(1, &begin_to_undo(core, std::exchange(steps->undo, {})));
+  detail::Undone undone(core, begun);
+  const Result<void> outcome = co_await undone;
+  if (!outcome) throw_failure(outcome.error());
 }
 
 namespace detail {

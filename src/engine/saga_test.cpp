@@ -413,6 +413,61 @@ TEST(DroppedSaga, IsHeardWhenAllOutcomesAreThere) {
   }
 }
 
+// ---- compensate() -------------------------------------------------------------------------------
+
+Task<std::string> forgets_to_await(Context& ctx) {
+  Saga saga(ctx);
+  saga.undo_with("cancel_hotel");
+  co_await ctx.activity<void>("hotel");
+  {
+    const Task<void> undo = saga.compensate();
+  }
+  const bool kept = !saga.empty();
+  co_await saga.compensate();
+  co_return std::string(kept ? "kept" : "lost") + (saga.empty() ? ", undone" : ", not undone");
+}
+
+TEST(Saga, KeepsItsStepsUntilTheirUndoingIsAwaited) {
+  Trips trips(forgets_to_await);
+  EXPECT_EQ(trips.done("hotel"), "cancel_hotel");
+  trips.done("cancel_hotel");
+  EXPECT_EQ(result_of<std::string>(trips.driver.last), "kept, undone");
+}
+
+Task<std::string> is_dropped_with_its_undoing(Context& ctx) {
+  Saga saga(ctx);
+  saga.undo_with("cancel_hotel");
+  const Task<void> undo = saga.compensate();
+  saga.undo_with("cancel_car");
+  co_await ctx.activity<void>("car");
+  co_return "done";
+}
+Task<std::string> drops_before_undoing(Context& ctx) {
+  auto trip = is_dropped_with_its_undoing(ctx);
+  const auto first = co_await race(std::move(trip), ctx.event<int>("too_late"));
+  co_return first.index() == 0 ? "done" : "too late";
+}
+
+TEST(DroppedSaga, IsUndoneWhereItsUndoingWasNotAwaited) {
+  Trips trips(drops_before_undoing);
+  EXPECT_EQ(trips.raised("too_late"), "!car, cancel_car");
+  EXPECT_EQ(trips.done("cancel_car"), "cancel_hotel");
+  trips.done("cancel_hotel");
+  EXPECT_EQ(result_of<std::string>(trips.driver.last), "too late");
+}
+
+Task<void> undo_of_one_that_is_gone(Context& ctx) {
+  Saga saga(ctx);
+  saga.undo_with("cancel_hotel");
+  return saga.compensate();
+}
+
+TEST(Saga, IsUndoneAfterItsEndByATaskFromBefore) {
+  Trips trips(undo_of_one_that_is_gone);
+  trips.done("cancel_hotel");
+  EXPECT_TRUE(trips.ended());
+}
+
 // ---- the next execution -------------------------------------------------------------------------
 
 Task<> goes_on(Context& ctx) {
