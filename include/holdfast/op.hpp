@@ -48,6 +48,18 @@ struct OutcomeReader<void> {
 };
 
 template <class T>
+void read_into(OpState& state, void* result) {
+  static_cast<std::optional<Result<T>>*>(result)->emplace(OutcomeReader<T>::read(state));
+}
+/// The value of an operation that was described as an Op<T>.
+template <class T>
+Result<T> read_value_of(OpState& state) {
+  std::optional<Result<T>> value;
+  state.read(state, &value);
+  return *std::move(value);
+}
+
+template <class T>
 Result<T> take_outcome(OpState& state) {
   if (state.task) {
     state.told = true;
@@ -60,7 +72,7 @@ Result<T> take_outcome(OpState& state) {
     }
   }
   if (state.failed) return Unexpected(*state.failure);
-  return OutcomeReader<T>::read(state);
+  return read_value_of<T>(state);
 }
 
 template <class T>
@@ -70,7 +82,7 @@ T take_value(OpState& state) {
     return static_cast<TaskPromise<T>&>(*state.task_promise).take();
   }
   if (state.failed) throw_failure(*state.failure);
-  return OutcomeReader<T>::read(state).value();
+  return read_value_of<T>(state).value();
 }
 
 /// The outcome of a wait.
@@ -120,7 +132,9 @@ class OpAwaiter {
   bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> frame) {
-    return core_.start_and_wait(described_, wait_, frame, frame.promise());
+    const bool suspends = core_.start_and_wait(described_, wait_, frame, frame.promise());
+    if (wait_.state != nullptr) wait_.state->read = &read_into<T>;
+    return suspends;
   }
   auto await_resume() { return outcome_of<T, kAs>(wait_, core_); }
 
@@ -183,6 +197,8 @@ class [[nodiscard("an Op does nothing until it is awaited or started")]] Op {
   Future<T> start_to_wait() &&;
 
  private:
+  Future<T> start_for(detail::StartedFor purpose);
+
   detail::Core* core_;
   detail::Described described_;
 };
@@ -240,12 +256,18 @@ class [[nodiscard("dropping a Future cancels it; detach() lets it run")]] Future
 };
 
 template <class T>
+Future<T> Op<T>::start_for(detail::StartedFor purpose) {
+  detail::OpState* const state = core_->start(std::move(described_), purpose);
+  state->read = &detail::read_into<T>;
+  return Future<T>(state);
+}
+template <class T>
 Future<T> Op<T>::start() && {
-  return Future<T>(core_->start(std::move(described_), detail::StartedFor::itself));
+  return start_for(detail::StartedFor::itself);
 }
 template <class T>
 Future<T> Op<T>::start_to_wait() && {
-  return Future<T>(core_->start(std::move(described_), detail::StartedFor::a_wait));
+  return start_for(detail::StartedFor::a_wait);
 }
 
 }  // namespace holdfast

@@ -543,6 +543,29 @@ Task<std::string> borrows(Context& ctx) {
   }
 }
 
+TEST(Combinators, TakeCombinatorsWhoseValuesHaveNoCodec) {
+  const auto code = [](Context& ctx) -> Task<std::string> {
+    const auto winner =
+        co_await race(when_all_settled(ctx.activity<int>("a"), ctx.activity<int>("b")), ctx.sleep(1s));
+    std::vector<Op<int>> list;
+    list.push_back(ctx.activity<int>("c"));
+    const auto in_time = co_await with_timeout(when_all_settled(std::move(list)), 1s);
+    const auto started = ctx.start(when_all_settled(ctx.activity<int>("d")));
+    const std::tuple<Result<int>> last = co_await started;
+    std::string text = std::get<1>(std::get<0>(winner)) ? "b" : "no b";
+    text += in_time && in_time->at(0) ? ", c" : ", no c";
+    co_return text + (std::get<0>(last) ? ", d" : ", no d");
+  };
+  Driver driver(+code);
+  const Outcome first = driver.start();
+  driver.step(driver.completes(first.actions.at(0).id, 1));
+  const Outcome second = driver.step(driver.fails(first.actions.at(1).id));
+  const Outcome third = driver.step(driver.completes(second.actions.at(0).id, 1));
+  driver.forget_frames();
+  const Outcome end = driver.step(driver.completes(third.actions.at(0).id, 1));
+  EXPECT_EQ(result_of<std::string>(end), "no b, c, d");
+}
+
 TEST(Combinators, ARaceBorrowsAnLvalueFuture) {
   Driver driver(borrows);
   driver.start();

@@ -88,6 +88,9 @@ struct OpState {
   LinkList<Waiter> waiters;
   struct Channel* channel = nullptr;       // where it waits for a message, of events and mailboxes
   WhyUnreadable why_unreadable = nullptr;  // then
+  /// Of an operation: makes the std::optional<Result<T>> at `result` of its value. Set by the Op<T>, so that
+  /// a task's value needs no codec.
+  void (*read)(OpState& state, void* result) = nullptr;
 
   [[nodiscard]] bool ready() const noexcept { return completed_at != 0; }
 };
