@@ -25,7 +25,8 @@ namespace holdfast {
 
 /// The activities that undo the steps of one run. It lives in the frame of the orchestration. When that frame
 /// is dropped, since it lost a race or took too long, they run all the same: race, with_timeout and when_all
-/// wait for them, and so does the end of the execution.
+/// wait for them, and so does the end of the execution. A frame that ends by itself undoes nothing, also when
+/// an exception or Cancelled leaves it: use run_saga(), which calls compensate() then.
 class Saga {
  public:
   explicit Saga(Context& ctx) noexcept : ctx_(ctx), core_(ctx.core_) {}
