@@ -14,6 +14,7 @@
 #include <holdfast/context.hpp>
 
 #include <concepts>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <string_view>
@@ -29,7 +30,7 @@ namespace holdfast {
 /// an exception or Cancelled leaves it: use run_saga(), which calls compensate() then.
 class Saga {
  public:
-  explicit Saga(Context& ctx) noexcept : ctx_(ctx), core_(ctx.core_) {}
+  explicit Saga(Context& ctx);
   ~Saga();
   Saga(const Saga&) = delete;
   Saga& operator=(const Saga&) = delete;
@@ -72,11 +73,12 @@ class Saga {
     std::vector<Op<void>> undo{};
     bool open = false;  // there is something to undo, and the saga lives
   };
-  static Task<void> undo_and_wait(detail::Core& core, std::shared_ptr<Steps> steps);
+  static Task<void> undo_and_wait(detail::Core& core, std::uint32_t number, std::shared_ptr<Steps> steps);
   void add(Op<void> step);
 
   Context& ctx_;
   detail::Core& core_;
+  std::uint32_t number_;
   std::shared_ptr<Steps> steps_;  // with the tasks of compensate(); null while there never were any
 };
 

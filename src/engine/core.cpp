@@ -43,6 +43,7 @@ bool await_task(std::coroutine_handle<> task, PromiseBase& promise, FrameWaiter&
   if (promise.core != nullptr) throw std::logic_error("holdfast: a Task can be awaited or started only once");
   Core& core = *parent.core;
   promise.depth = core.next_depth(parent);
+  promise.saga = parent.saga;
   promise.core = &core;
   promise.shielded |= parent.shielded;
   core.set_shield(promise.shielded);
@@ -160,7 +161,10 @@ bool Core::start_and_wait(Described& described, Wait& wait, std::coroutine_handl
 OpState* Core::start(std::coroutine_handle<> task, PromiseBase& promise) {
   if (promise.core != nullptr) throw std::logic_error("holdfast: a Task can be awaited or started only once");
   refuse_in_effect("a task was started");
-  if (const PromiseBase* const parent = running()) promise.depth = next_depth(*parent);
+  if (const PromiseBase* const parent = running()) {
+    promise.depth = next_depth(*parent);
+    promise.saga = parent->saga;
+  }
   auto* const state = new OpState;
   state->core = this;
   state->task = task;
@@ -190,9 +194,7 @@ bool Core::runs_inside(const OpState& task) const noexcept {
   return false;
 }
 
-const PromiseBase* Core::running() const noexcept {
-  return resumed_ != nullptr ? &resumed_->promise() : nullptr;
-}
+PromiseBase* Core::running() const noexcept { return resumed_ != nullptr ? &resumed_->promise() : nullptr; }
 
 std::uint32_t Core::next_depth(const PromiseBase& parent) const {
   if (parent.depth < kMaxDepth) return parent.depth + 1;

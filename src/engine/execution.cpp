@@ -417,6 +417,7 @@ bool Execution::free_finished_tasks() {
 // is still time to undo it.
 bool Execution::drop_left_tasks() {
   if (!root_.frame || !root_.frame.done() || detached_tasks_.empty()) return false;
+  const detail::Dropping dropping(*this);
   for (OpState* task : std::exchange(detached_tasks_, {})) release(task);
   return true;
 }

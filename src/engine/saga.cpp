@@ -21,19 +21,17 @@ Task<void> undo_all(std::vector<Op<void>> steps) {
   if (first) throw_failure(std::move(*first));
 }
 
-detail::Undoing& begin_to_undo(detail::Core& core, std::vector<Op<void>> steps) {
-  const auto frame = undo_all(std::move(steps)).release();
-  return core.undo(frame, frame.promise());
-}
-
 }  // namespace
+
+Saga::Saga(Context& ctx) : ctx_(ctx), core_(ctx.core_), number_(core_.new_saga()) {}
 
 Saga::~Saga() {
   if (empty()) return;
   core_.saga_closes();
   steps_->open = false;
-  if (detail::Dropping* const dropping = core_.dropping())
-    dropping->leaves(begin_to_undo(core_, std::exchange(steps_->undo, {})));
+  if (core_.dropping() == nullptr) return;
+  const auto frame = undo_all(std::exchange(steps_->undo, {})).release();
+  core_.undo_dropped(number_, frame, frame.promise());
 }
 
 void Saga::add(Op<void> step) {
@@ -44,12 +42,13 @@ void Saga::add(Op<void> step) {
 
 Task<void> Saga::compensate() {
   if (!steps_) steps_ = std::make_shared<Steps>();
-  return undo_and_wait(core_, steps_);
+  return undo_and_wait(core_, number_, steps_);
 }
 
-Task<void> Saga::undo_and_wait(detail::Core& core, std::shared_ptr<Steps> steps) {
+Task<void> Saga::undo_and_wait(detail::Core& core, std::uint32_t number, std::shared_ptr<Steps> steps) {
   if (std::exchange(steps->open, false)) core.saga_closes();
-  const std::vector<detail::Undoing*> begun(1, &begin_to_undo(core, std::exchange(steps->undo, {})));
+  const auto frame = undo_all(std::exchange(steps->undo, {})).release();
+  const std::vector<detail::Undoing*> begun(1, &core.undo(number, frame, frame.promise()));
   detail::Undone undone(core, begun);
   const Result<void> outcome = co_await undone;
   if (!outcome) throw_failure(outcome.error());

@@ -254,6 +254,112 @@ TEST(DroppedSaga, OneBesideAnotherIsUndoneAtTheSameTime) {
   EXPECT_EQ(result_of<std::string>(trips.driver.last), "none");
 }
 
+// ---- sagas inside of sagas ----------------------------------------------------------------------
+
+Task<int> charges(Context& ctx, Saga& saga, std::string which) {
+  saga.undo_with("refund" + which);
+  co_await ctx.activity<void>("charge" + which);
+  saga.undo_with("withdraw" + which);
+  co_await ctx.activity<void>("send" + which);
+  co_return 1;
+}
+Task<int> passes_on(Context& ctx) { co_return co_await run_saga(ctx, charges, ""); }
+Task<int> opens(Context& ctx, Saga& saga) {
+  saga.undo_with("close");
+  co_await ctx.activity<void>("open");
+  co_return co_await passes_on(ctx);
+}
+Task<int> opens_and_waits_in_a_race(Context& ctx, Saga& saga) {
+  saga.undo_with("close");
+  co_await ctx.activity<void>("open");
+  const auto first = co_await race(ctx.event<int>("never"), passes_on(ctx));
+  co_return static_cast<int>(first.index());
+}
+Task<int> opens_and_starts(Context& ctx, Saga& saga) {
+  const auto charging = ctx.start(passes_on(ctx));
+  saga.undo_with("close");
+  co_await ctx.activity<void>("open");
+  co_return co_await charging;
+}
+template <Task<int> (*kSteps)(Context&, Saga&)>
+Task<std::string> gives_up(Context& ctx) {
+  const auto first = co_await race(run_saga(ctx, kSteps), ctx.event<int>("too_late"));
+  co_return first.index() == 0 ? "in time" : "too late";
+}
+
+TEST(DroppedSaga, InsideOfAnotherIsUndoneBeforeIt) {
+  for (auto* const code :
+       {gives_up<opens>, gives_up<opens_and_waits_in_a_race>, gives_up<opens_and_starts>}) {
+    Trips trips(code);
+    trips.done("open");
+    EXPECT_EQ(trips.done("charge"), "send");
+    EXPECT_EQ(trips.raised("too_late"), "!send, withdraw");
+    EXPECT_EQ(trips.done("withdraw"), "refund");
+    trips.driver.forget_frames();
+    EXPECT_EQ(trips.done("refund"), "close");
+    EXPECT_FALSE(trips.ended());
+    trips.done("close");
+    EXPECT_EQ(result_of<std::string>(trips.driver.last), "too late");
+  }
+}
+
+TEST(DroppedSaga, InsideOfAnotherIsUndoneBeforeItWhenItHasFailedAlready) {
+  Trips trips(gives_up<opens>);
+  trips.done("open");
+  EXPECT_EQ(trips.failed("charge"), "refund");
+  EXPECT_EQ(trips.raised("too_late"), "");
+  EXPECT_EQ(trips.done("refund"), "close");
+  trips.done("close");
+  EXPECT_EQ(result_of<std::string>(trips.driver.last), "too late");
+}
+
+TEST(DroppedSaga, AroundOneThatCouldNotBeUndoneIsUndoneAllTheSame) {
+  Trips trips(gives_up<opens>);
+  trips.done("open");
+  trips.raised("too_late");
+  EXPECT_EQ(trips.failed("refund"), "close");
+  trips.done("close");
+  EXPECT_EQ(failure_of_end(trips).type, "not_undone");
+}
+
+Task<int> opens_for_two(Context& ctx, Saga& saga) {
+  saga.undo_with("close");
+  co_await ctx.activity<void>("open");
+  co_await when_all(run_saga(ctx, charges, "/a"), run_saga(ctx, charges, "/b"));
+  co_return 1;
+}
+
+TEST(DroppedSaga, AroundSeveralIsUndoneAfterAllOfThem) {
+  Trips trips(gives_up<opens_for_two>);
+  trips.done("open");
+  EXPECT_EQ(trips.raised("too_late"), "!charge/a, !charge/b, refund/a, refund/b");
+  EXPECT_EQ(trips.done("refund/b"), "");
+  EXPECT_EQ(trips.done("refund/a"), "close");
+  trips.done("close");
+  EXPECT_TRUE(trips.ended());
+}
+
+Task<int> has_two(Context& ctx) {
+  Saga first(ctx);
+  Saga second(ctx);
+  first.undo_with("undo_first");
+  second.undo_with("undo_second");
+  co_await ctx.activity<void>("work");
+  co_return 1;
+}
+Task<std::string> gives_up_two(Context& ctx) {
+  const auto first = co_await race(has_two(ctx), ctx.event<int>("too_late"));
+  co_return first.index() == 0 ? "in time" : "too late";
+}
+
+TEST(DroppedSaga, TheLaterOneOfAFrameIsUndoneFirst) {
+  Trips trips(gives_up_two);
+  EXPECT_EQ(trips.raised("too_late"), "!work, undo_second");
+  EXPECT_EQ(trips.done("undo_second"), "undo_first");
+  trips.done("undo_first");
+  EXPECT_TRUE(trips.ended());
+}
+
 // ---- dropped with a Future ----------------------------------------------------------------------
 
 Task<std::string> drops(Context& ctx) {

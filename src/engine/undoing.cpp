@@ -35,7 +35,11 @@ Dropping::Dropping(Core& core) noexcept
 
 Dropping::~Dropping() {
   core_.dropping_ = outer_;
-  if (outer_ != nullptr) outer_->left_.insert(outer_->left_.end(), left_.begin(), left_.end());
+  if (outer_ != nullptr) {
+    outer_->left_.insert(outer_->left_.end(), left_.begin(), left_.end());
+  } else if (!left_.empty()) {
+    core_.begin_dropped();
+  }
 }
 
 void Core::drop_frame(OpState& task) noexcept {
@@ -98,9 +102,59 @@ struct Core::Undoings {
 Core::Core() = default;
 Core::~Core() = default;
 
-Undoing& Core::undo(std::coroutine_handle<> steps, PromiseBase& promise) {
+std::uint32_t Core::new_saga() {
+  PromiseBase* const frame = running();
+  around_.push_back(frame != nullptr ? frame->saga : 0);
+  const auto number = static_cast<std::uint32_t>(around_.size());
+  if (frame != nullptr) frame->saga = number;
+  return number;
+}
+
+bool Core::is_inside(std::uint32_t saga, std::uint32_t outer) const noexcept {
+  while (saga > outer) saga = around_[saga - 1];  // what is around a saga began before it
+  return saga == outer;
+}
+
+Undoing& Core::undo(std::uint32_t saga, std::coroutine_handle<> steps, PromiseBase& promise) {
+  Undoing& undoing = add_undoing(saga, steps, promise);
+  make_ready(undoing.beginning);
+  return undoing;
+}
+
+void Core::undo_dropped(std::uint32_t saga, std::coroutine_handle<> steps, PromiseBase& promise) {
+  Undoing& undoing = add_undoing(saga, steps, promise);
+  undoing.dropped = true;
+  dropping_->leaves(undoing);
+}
+
+// By their numbers, and not in the order in which destructors found them.
+void Core::begin_dropped() {
+  std::vector<Undoing*> dropped;
+  for (Undoing& undoing : undoings_->list) {
+    if (std::exchange(undoing.dropped, false)) dropped.push_back(&undoing);
+  }
+  std::sort(dropped.begin(), dropped.end(),
+            [](const Undoing* a, const Undoing* b) { return a->saga < b->saga; });
+  for (Undoing* const outer : dropped) {
+    for (Undoing& other : undoings_->list) {
+      if (&other == outer || other.state.ready() || !is_inside(other.saga, outer->saga)) continue;
+      Undoing::Inner& inner = outer->inner.emplace_back();
+      inner.outer = outer;
+      inner.resume = [](Waiter& self) {
+        Undoing& waits = *static_cast<Undoing::Inner&>(self).outer;
+        waits.inner.remove_if([&self](const Undoing::Inner& one) { return &one == &self; });
+        if (waits.inner.empty()) waits.state.core->make_ready(waits.beginning);
+      };
+      other.state.waiters.push_back(inner);
+    }
+    if (outer->inner.empty()) make_ready(outer->beginning);
+  }
+}
+
+Undoing& Core::add_undoing(std::uint32_t saga, std::coroutine_handle<> steps, PromiseBase& promise) {
   if (!undoings_) undoings_ = std::make_unique<Undoings>();
   Undoing& undoing = undoings_->list.emplace_back();
+  undoing.saga = saga;
   undoing.state.core = this;
   undoing.state.task = steps;
   undoing.state.task_promise = &promise;
@@ -108,7 +162,6 @@ Undoing& Core::undo(std::coroutine_handle<> steps, PromiseBase& promise) {
   promise.owner = &undoing.state;
   promise.shielded = true;
   undoing.beginning.suspend(steps, promise);
-  make_ready(undoing.beginning);
   return undoing;
 }
 

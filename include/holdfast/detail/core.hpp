@@ -21,6 +21,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace holdfast::detail {
 
@@ -41,6 +42,7 @@ struct PromiseBase {
   OpState* owner = nullptr;           // the state of the Future, when the task was started as one
   struct Waiter* awaiting = nullptr;  // the frame that awaits this one, a FrameWaiter
   std::uint32_t depth = 0;            // how many frames await each other up to this one
+  std::uint32_t saga = 0;             // the last one of this frame, or else inherited; 0: none
   std::exception_ptr error;
 };
 
@@ -177,8 +179,13 @@ class Core {
 
   // ---- sagas ------------------------------------------------------------------------------------
 
+  /// The number of a saga that begins in the frame which runs now, from 1. It is inside of the one that this
+  /// frame began or inherited before.
+  std::uint32_t new_saga();
   /// Undoes a saga in a task of the execution's own, which takes over the frame and runs in its turn.
-  Undoing& undo(std::coroutine_handle<> steps, PromiseBase& promise);
+  Undoing& undo(std::uint32_t saga, std::coroutine_handle<> steps, PromiseBase& promise);
+  /// The same when the sagas inside of it that are being undone, or dropped together with it, have been.
+  void undo_dropped(std::uint32_t saga, std::coroutine_handle<> steps, PromiseBase& promise);
   /// Whoever is dropping frames now; null while none are, or they are torn down.
   [[nodiscard]] Dropping* dropping() const noexcept { return dropping_; }
   /// A saga has steps that would have to be undone, or no longer has.
@@ -229,7 +236,7 @@ class Core {
   /// the stack: frames begin, and are destroyed, inside of each other.
   [[nodiscard]] std::uint32_t next_depth(const PromiseBase& parent) const;
   /// Of the frame that runs now; null outside of code.
-  [[nodiscard]] const PromiseBase* running() const noexcept;
+  [[nodiscard]] PromiseBase* running() const noexcept;
   /// Whether the code that runs now is inside a shield.
   [[nodiscard]] bool shield() const noexcept { return shield_; }
   void set_shield(bool on) noexcept { shield_ = on; }
@@ -270,11 +277,16 @@ class Core {
   friend class Dropping;
   friend class Resumed;
   struct Undoings;
+  Undoing& add_undoing(std::uint32_t saga, std::coroutine_handle<> steps, PromiseBase& promise);
+  [[nodiscard]] bool is_inside(std::uint32_t saga, std::uint32_t outer) const noexcept;
+  /// Begins to undo what was dropped, or lets it wait for what is inside of it.
+  void begin_dropped();
   LinkList<Waiter> ready_;
   const Resumed* resumed_ = nullptr;
   Dropping* dropping_ = nullptr;
   std::unique_ptr<Undoings> undoings_;  // null while there are none
   std::uint32_t sagas_ = 0;             // that are open
+  std::vector<std::uint32_t> around_;   // by the number of a saga less 1: the one that it is inside of
   bool stopped_ = false;
   bool given_up_ = false;
   bool shield_ = false;
@@ -287,20 +299,19 @@ inline constexpr std::uint32_t kMaxDepth = 2000;
 /// A frame while it runs, on the stack of who resumes it.
 class Resumed {
  public:
-  Resumed(Core& core, const PromiseBase& promise) noexcept
-      : core_(core), promise_(promise), outer_(core.resumed_) {
+  Resumed(Core& core, PromiseBase& promise) noexcept : core_(core), promise_(promise), outer_(core.resumed_) {
     core.resumed_ = this;
   }
   ~Resumed() { core_.resumed_ = outer_; }
   Resumed(const Resumed&) = delete;
   Resumed& operator=(const Resumed&) = delete;
 
-  [[nodiscard]] const PromiseBase& promise() const noexcept { return promise_; }
+  [[nodiscard]] PromiseBase& promise() const noexcept { return promise_; }
   [[nodiscard]] const Resumed* outer() const noexcept { return outer_; }
 
  private:
   Core& core_;
-  const PromiseBase& promise_;
+  PromiseBase& promise_;
   const Resumed* outer_;
 };
 

@@ -10,6 +10,8 @@
 
 #include <coroutine>
 #include <cstddef>
+#include <cstdint>
+#include <list>
 #include <memory>
 #include <vector>
 
@@ -29,9 +31,17 @@ struct Undoing {
     if (state.task) state.task.destroy();
   }
 
-  OpState state;          // of the task
-  FrameWaiter beginning;  // the task's, until it runs
-  bool told = false;      // somebody was given its outcome
+  /// One that is inside of this one, and is undone before it.
+  struct Inner : Waiter {
+    Undoing* outer = nullptr;
+  };
+
+  std::uint32_t saga = 0;  // its number
+  OpState state;           // of the task
+  FrameWaiter beginning;   // the task's, until it runs
+  bool dropped = false;    // and not begun
+  std::list<Inner> inner;  // that are to end first
+  bool told = false;       // somebody was given its outcome
 };
 
 /// While frames are dropped, on the stack of who does it: the sagas that are undone because of it. Frames
