@@ -41,6 +41,15 @@ class Hand final : public Executor {
   [[nodiscard]] std::size_t posted() const { return posted_.size(); }
   void run_posted() { run(posted_); }
   void tell() { run(words_); }
+  /// Forgets what was posted, as if its threads had ended: while those are here whom it refers to.
+  void drop() {
+    for (auto* list : {&posted_, &words_}) {
+      while (!list->empty()) {
+        const std::function<void()> dropped = std::move(list->front());
+        list->pop_front();
+      }
+    }
+  }
 
  private:
   static void run(std::deque<std::function<void()>>& list) {
@@ -88,6 +97,9 @@ class WorkerTest : public ::testing::Test {
                  std::move(registry), hand, test.random, [](Step) {}) {
       EXPECT_TRUE(worker.join().has_value());
     }
+    ~Process() { hand.drop(); }
+    Process(const Process&) = delete;
+    Process& operator=(const Process&) = delete;
     void run(std::initializer_list<Step> steps) {
       for (const Step step : steps) worker.run(step);
     }
