@@ -241,7 +241,6 @@ void WorkingSet::session(std::string_view id) {
       set_aside(session.opener, "policy of session '" + name + "'", "can't be decoded", about.codes.policy);
     }
     if (about.codes.saved_size) session.saved = rules::SavedState{.size = *about.codes.saved_size};
-    about.saved_version = session.saved_version;
     session_columns(std::as_const(session), std::as_const(about.codes), about.image);
     if (session.worker != WorkerKey{}) {
       if (!session.ended) space_.owned[session.worker].insert(name);

@@ -46,12 +46,11 @@ std::string WorkingSet::name_of(InstanceKey key) {
   return row.next() ? std::string(row->text(0)) : std::string();
 }
 
-Instance* WorkingSet::take_instance(Cursor row) {
-  if (!row.next()) return nullptr;
+void WorkingSet::take_instance(Cursor row) {
+  if (!row.next()) return;
   RowReader reader(row);
   const auto key = reader.next<InstanceKey>();
-  if (Instance* const here = space_.instances.fill(key)) return here;
-  if (space_.instances.is_gone(key)) return nullptr;  // it was removed a moment ago
+  if (space_.instances.is_gone(key)) return;  // it was removed a moment ago
 
   Instance instance;
   store::InstanceView& view = instance.view;
@@ -107,9 +106,7 @@ Instance* WorkingSet::take_instance(Cursor row) {
 
   known_.insert_or_assign(key.value, std::move(about));
   space_.keys.insert_or_assign(view.instance, key);
-  Instance& brought = space_.instances.bring(key, std::move(instance));
-  settle_and_place(tx(), brought);
-  return &brought;
+  settle_and_place(tx(), space_.instances.bring(key, std::move(instance)));
 }
 
 // What an instance waits for follows from its history. So its next turn says it anew: the instance is handed

@@ -51,7 +51,6 @@ struct KnownSession {
   std::int64_t number = 0;
   SessionCodes codes{};
   Image image{};
-  std::uint64_t saved_version = 0;
   std::optional<std::string> saved{};  ///< once it was read
 };
 /// As it stands in `queued` or `running`.

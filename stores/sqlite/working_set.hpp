@@ -102,8 +102,6 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void bring_all_of(rules::Instance& instance);
   /// What it shows of itself.
   void bring_custom_status(rules::Instance& instance);
-  /// An instance of a statement that has all columns of its row, from the space if it is there.
-  rules::Instance* take_instance(Cursor row);
   /// History was removed: the stamp in its last segment may be gone.
   void history_has_changed(rules::Instance& instance);
 
@@ -120,9 +118,9 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   [[nodiscard]] KnownInstance* known(InstanceKey key);
 
   // bring_instances.cpp
+  void take_instance(Cursor row);
   void set_aside_waits(rules::Instance& instance, const std::string& bytes);
   void read_messages(rules::Instance& instance, Cursor row);
-  void read_start(rules::Instance& instance, const KnownInstance& about);
   void consume(rules::Instance& instance, MessageId id);
   void settle_start(rules::Instance& instance, const store::TurnCommit& commit);
   [[nodiscard]] bool has_rows_of(const rules::Instance& instance, const KnownInstance& about,
