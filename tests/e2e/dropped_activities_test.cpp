@@ -106,7 +106,7 @@ HOLDFAST_ON_EACH_STORE(DroppedActivities);
 TEST_P(DroppedActivities, OneThatEndsWhileItsDropIsCommittedIsForgotten) {
   std::atomic<bool> let_go{false};
   Runtime* runtime = nullptr;
-  Meanwhile meanwhile(point("memory.commit_turns", "sqlite.insert_cancel", "postgres.upsert_cancels"), [&] {
+  Meanwhile meanwhile(point("memory.commit_turns", "sqlite.write_cancel", "postgres.upsert_cancels"), [&] {
     let_go = true;
     EXPECT_TRUE(eventually([&] { return completed(*runtime) == 2; }));
   });

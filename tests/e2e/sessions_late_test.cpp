@@ -135,7 +135,7 @@ class Fails final : public FaultPlan {
 // They are tried again for as long as the lease lasts.
 TEST_P(SessionsLate, RenewalsThatFailForAMomentLoseNothing) {
   const auto turns = turns_only();
-  Fails fails(point("memory.renew_sessions", "sqlite.extend_session", "postgres.upsert_sessions"));
+  Fails fails(point("memory.renew_sessions", "sqlite.update_session", "postgres.upsert_sessions"));
   RuntimeOptions options = named("a", quick(log));
   options.session_lease = 3s;
   Runtime a(store(&fails), options);
@@ -157,7 +157,7 @@ TEST_P(SessionsLate, RenewalsThatFailForAMomentLoseNothing) {
 
 TEST_P(SessionsLate, RenewalsThatFailForLongerThanTheLeaseCostAGenerationAndNothingElse) {
   const auto turns = turns_only();
-  Fails fails(point("memory.renew_sessions", "sqlite.extend_session", "postgres.upsert_sessions"));
+  Fails fails(point("memory.renew_sessions", "sqlite.update_session", "postgres.upsert_sessions"));
   RuntimeOptions options = named("a", quick(log));
   options.session_lease = 300ms;
   Runtime a(store(&fails), options);
