@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace holdfast::simulator {
@@ -106,8 +107,77 @@ class FaultyStore final : public store::StoreForwarder<FaultyStore> {
   std::set<LockToken> unanswered_;  // of fetches
 };
 
-}  // namespace holdfast::simulator
+template <class T>
+std::string outcome(const StoreResult<T>& answer) {
+  return answer ? "done" : std::string(to_string(answer.error().kind));
+}
 
-namespace holdfast {
-extern template class store::StoreForwarder<simulator::FaultyStore>;
-}  // namespace holdfast
+template <class Call, class Seen>
+auto FaultyStore::one(std::string_view name, Call call, Seen seen) -> decltype(call()) {
+  ++calls_;
+  guard_.around(*this);
+  const Fault fault = cut_off_ ? Fault::fail_before : guard_.choose(*this);
+  if (fault == Fault::fail_before) {
+    guard_.tell(*this, name, "not reached");
+    return Unexpected(unavailable(name, "nothing happened"));
+  }
+  auto answer = call();
+  seen(answer);
+  if (guard_.tells())
+    guard_.tell(*this, name, outcome(answer) + (fault == Fault::none ? "" : ", and the answer is lost"));
+  guard_.around(*this);
+  if (fault == Fault::lose_answer || cut_off_) return Unexpected(unavailable(name, "the answer was lost"));
+  return answer;
+}
+
+template <class Item, class Call, class Seen>
+auto FaultyStore::each(std::string_view name, std::span<const Item> items, Call call, Seen seen)
+    -> decltype(call(items)) {
+  using Answers = decltype(call(items));
+  using Answer = typename Answers::value_type;
+  ++calls_;
+  guard_.around(*this);
+  const Fault fault = cut_off_ ? Fault::fail_before : guard_.choose(*this);
+  if (fault == Fault::fail_before) {
+    guard_.tell(*this, name, "not reached");
+    return Answers(items.size(), Answer(Unexpected(unavailable(name, "nothing happened"))));
+  }
+  Answers answers = call_with_some(name, items, call);
+  for (std::size_t i = 0; i < items.size(); ++i) seen(i, answers[i]);
+  if (guard_.tells() && !items.empty()) {
+    std::string all;
+    for (const Answer& answer : answers) all += (all.empty() ? "" : ", ") + outcome(answer);
+    guard_.tell(*this, name, all + (fault == Fault::none ? "" : ", and the answer is lost"));
+  }
+  guard_.around(*this);
+  if (fault == Fault::lose_answer || cut_off_)
+    return Answers(items.size(), Answer(Unexpected(unavailable(name, "the answer was lost"))));
+  return answers;
+}
+
+// Some items can't be done though the others are: another has locked their rows.
+template <class Item, class Call>
+auto FaultyStore::call_with_some(std::string_view name, std::span<const Item> items, Call& call)
+    -> decltype(call(items)) {
+  using Answers = decltype(call(items));
+  using Answer = typename Answers::value_type;
+  std::vector<Item> reached;
+  std::vector<bool> refused(items.size());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    refused[i] = guard_.refuses_item();
+    if (!refused[i]) reached.push_back(items[i]);
+  }
+  if (reached.size() == items.size()) return call(items);
+  Answers some = call(std::span<const Item>(reached));
+  Answers all;
+  auto next = some.begin();
+  for (const bool one : refused)
+    all.push_back(
+        one ? Answer(Unexpected(StoreError{
+                  .kind = StoreError::Kind::busy,
+                  .message = std::string(name) + ": somebody else has locked what this item needs"}))
+            : std::move(*next++));
+  return all;
+}
+
+}  // namespace holdfast::simulator
