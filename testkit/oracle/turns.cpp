@@ -93,7 +93,7 @@ Duration Oracle::next_turn_due() const {
   Duration due = never;
   for (const Instance& instance : rows().instances) {
     for (const store::NewTimer& timer : instance.timers) {
-      if (timer.due != CalendarTime::max()) due = std::min(due, Duration(timer.due - today()));
+      if (timer.due != CalendarTime::max()) due = std::min(due, timer.due - today());
     }
     for (const Delayed& delayed : instance.delayed) due = std::min(due, left(delayed.due));
     if (instance.locked_by && !lock_is_over(instance)) due = std::min(due, left(instance.lease_until));

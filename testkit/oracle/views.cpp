@@ -192,7 +192,7 @@ StoreResult<std::vector<store::QueueDepth>> Oracle::queue_depths() {
       ++depth.delayed;
     } else {
       ++depth.ready;
-      depth.oldest_wait = std::max(depth.oldest_wait, Duration(now() - waits_since(activity)));
+      depth.oldest_wait = std::max(depth.oldest_wait, now() - waits_since(activity));
     }
   }
   std::vector<store::QueueDepth> all;
