@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -49,10 +50,11 @@ class Table {
     if (found != rows_.end()) note(found->first);
     return found;
   }
-  /// It is there.
+  /// It is there: std::out_of_range otherwise, as of a map.
   template <class K>
   [[nodiscard]] Row& at(const K& key) {
     const auto found = locate(key);
+    if (found == rows_.end()) throw std::out_of_range("the rules ask for a row that is not in the space");
     note(found->first);
     return found->second;
   }
