@@ -78,13 +78,15 @@ Activity* schedule(Transaction& tx, Instance& instance, const NewActivity& wante
     if (activity.queue.empty()) activity.queue = policy.queue;
   }
   const ActivityId id = activity.id;
-  Activity& row = tx.space.activities.insert_or_assign(id, std::move(activity));
-  place(tx, row);
-  return &row;
+  return &tx.space.activities.insert_or_assign(id, std::move(activity));
 }
 
 LockedActivity lock(Transaction& tx, Activity& activity, WorkerKey worker, LockToken token, Duration lease) {
   unplace(tx, activity);
+  return take(tx, activity, worker, token, lease);
+}
+
+LockedActivity take(Transaction& tx, Activity& activity, WorkerKey worker, LockToken token, Duration lease) {
   const BootTime until = after(tx.now, lease);
   activity.lock = {.worker = worker, .token = token, .until = until, .live = until > tx.now};
   ++activity.delivery;

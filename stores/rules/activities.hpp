@@ -7,10 +7,13 @@
 
 namespace holdfast::rules {
 
-/// Queues what a turn has scheduled. Null when its session has ended: its instance was told, and that is all.
+/// The row of what a turn has scheduled, which the caller takes for a worker or places. Null when its session
+/// has ended: its instance was told, and that is all.
 Activity* schedule(Transaction& tx, Instance& instance, const NewActivity& wanted);
 
-/// Locks it for a worker. Its session, if it has one, is the worker's.
+/// Locks one that is not placed for a worker. Its session, if it has one, is the worker's.
+LockedActivity take(Transaction& tx, Activity& activity, WorkerKey worker, LockToken token, Duration lease);
+/// The same with one that waits.
 LockedActivity lock(Transaction& tx, Activity& activity, WorkerKey worker, LockToken token, Duration lease);
 
 /// The row that `token` locks, or why there is none.

@@ -8,7 +8,7 @@
 namespace holdfast::rules {
 
 std::optional<StoreError> refusal(const Transaction& tx, WorkerKey worker, Call call) {
-  const Worker* const found = find_worker(tx, worker);
+  const Worker* const found = look_at(tx, worker);
   if (found == nullptr) {
     return StoreError{.kind = StoreError::Kind::not_found,
                       .message = "worker " + to_string(worker) + " is not registered: join again"};
@@ -90,7 +90,7 @@ bool passes_higher_priority(const Transaction& tx, WorkerKey worker, const Abili
 bool may_hand_off(const Transaction& tx, WorkerKey worker, const Abilities& abilities,
                   const Activity& activity) {
   // As with a fetch: who drains gets nothing but what its sessions bring.
-  const bool owned_only = find_worker(tx, worker)->draining;
+  const bool owned_only = look_at(tx, worker)->draining;
   if (owned_only && !activity.session) return false;
   return admit(tx, worker, abilities, activity) == Admission::yes && !passes_its_session(tx, activity) &&
          !passes_higher_priority(tx, worker, abilities, owned_only, activity);

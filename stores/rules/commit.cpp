@@ -29,7 +29,7 @@ class Turn {
     instance_.ready_since.reset();
     instance_.lock.live = true;
     tx_.rows.commits(instance_, commit_);
-    record();
+    if (!commit_.segment.empty()) tx_.rows.record(instance_, commit_);
     consume();
     complete();
     cancel();
@@ -51,11 +51,6 @@ class Turn {
     return {instance_.view.key, instance_.view.execution, event};
   }
 
-  void record() {
-    if (commit_.segment.empty()) return;
-    instance_.history[instance_.view.execution].insert_or_assign(commit_.first_event, commit_.segment);
-  }
-
   void consume() {
     for (const MessageId id : commit_.consumed) instance_.messages.erase(id);
     for (const MessageId id : commit_.set_aside) {
@@ -69,6 +64,7 @@ class Turn {
   void complete() {
     // All rows first: an activity that aborts its session must not take those away that ended with it.
     std::vector<SessionResults> results;
+    results.reserve(commit_.completed.size());
     for (const LocalCompletion& completion : commit_.completed) {
       Activity* const row = find_activity(tx_, activity(completion.event));
       if (row == nullptr) continue;  // named twice
@@ -98,13 +94,15 @@ class Turn {
 
   void schedule_activities() {
     const bool goes_on = std::holds_alternative<std::monostate>(commit_.end);
+    committed_.handed_off.reserve(commit_.activities.size());
     for (const NewActivity& wanted : commit_.activities) {
       auto& handed_off = committed_.handed_off.emplace_back();
       Activity* const row = schedule(tx_, instance_, wanted);
       if (row == nullptr) continue;
       if (wanted.hand_off && goes_on && may_hand_off(*row)) {
-        handed_off = lock(tx_, *row, request_.worker, commit_.activity_token, request_.activity_lease);
+        handed_off = take(tx_, *row, request_.worker, commit_.activity_token, request_.activity_lease);
       } else {
+        place(tx_, *row);
         tx_.news.work |= kActivities;
       }
     }

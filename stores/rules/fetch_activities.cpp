@@ -20,7 +20,7 @@ class Fetch {
         request_(request),
         abilities_(*request.abilities),
         elsewhere_(elsewhere),
-        owned_only_(request.owned_only || find_worker(tx, request.worker)->draining) {}
+        owned_only_(request.owned_only || look_at(tx, request.worker)->draining) {}
 
   FetchedActivities run() {
     for (auto next = tx_.space.waiting.begin(); next != tx_.space.waiting.end();) {
@@ -57,8 +57,8 @@ class Fetch {
   void take(Activity& activity, bool by_claim) {
     Claim claimed;
     if (by_claim) {
-      claimed = claim(tx_, *find_session(tx_, *activity.session), *find_worker(tx_, request_.worker),
-                      abilities_, SessionReason::work);
+      claimed = claim(tx_, *find_session(tx_, *activity.session), *look_at(tx_, request_.worker), abilities_,
+                      SessionReason::work);
       ++claims_;
     }
     LockedActivity locked = lock(tx_, activity, request_.worker, request_.token, request_.lease);

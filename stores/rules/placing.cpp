@@ -49,7 +49,7 @@ void place(Transaction& tx, const Activity& activity) {
   }
   if (session != nullptr) session->queued.insert(activity.id);
   if (activity.ready_since <= tx.now) {
-    tx.space.waiting.insert(ready_item(activity));
+    tx.space.waiting.emplace(ready_item(activity));
   } else {
     tx.space.backing_off.emplace(activity.ready_since, activity.id);
   }
@@ -66,8 +66,8 @@ void unplace(Transaction& tx, const Activity& activity) {
     tx.space.deadlines.erase({deadline, activity.id});
   }
   if (session != nullptr) session->queued.erase(activity.id);
-  if (tx.space.waiting.erase(ready_item(activity)) > 0) return;
-  if (tx.space.backing_off.erase({activity.ready_since, activity.id}) > 0 || !activity.session) return;
+  if (tx.space.waiting.erase(ready_item(activity))) return;
+  if (tx.space.backing_off.erase({activity.ready_since, activity.id}) || !activity.session) return;
   if (const auto waiting = tx.space.without_session.find(*activity.session);
       waiting != tx.space.without_session.end()) {
     waiting->second.erase(activity.id);

@@ -155,7 +155,7 @@ Unexpected<StoreError> no_session(std::string_view id) {
 StoreResult<Acquired> acquire_session(Transaction& tx, WorkerKey worker, const Abilities& abilities,
                                       std::string_view id, const SessionPolicy& policy) {
   if (auto refused = refusal(tx, worker, Call::takes_work)) return Unexpected(*refused);
-  const Worker& row = *find_worker(tx, worker);
+  const Worker& row = *look_at(tx, worker);
   Session* const session = session_now(tx, id);
   if (session == nullptr) return acquire_new(tx, row, abilities, id, policy);
   return acquire_again(tx, row, abilities, *session);
@@ -173,7 +173,7 @@ StoreResult<void> renew_session(Transaction& tx, WorkerKey worker, const Session
 
 StoreResult<void> release_session(Transaction& tx, WorkerKey worker, const SessionRelease& item) {
   if (auto refused = refusal(tx, worker, Call::keeps_what_it_has)) return Unexpected(*refused);
-  return release_one(tx, *find_worker(tx, worker), item);
+  return release_one(tx, *look_at(tx, worker), item);
 }
 
 StoreResult<bool> close_session(Transaction& tx, std::string_view id, SessionReason reason) {

@@ -45,6 +45,10 @@ class Source {
 
   /// A turn of it is about to be applied. Messages that it consumes need not be in the space.
   virtual void commits(Instance&, const TurnCommit&) {}
+  /// The segment of history that the turn brings. A store that keeps histories elsewhere puts it there.
+  virtual void record(Instance& instance, const TurnCommit& commit) {
+    instance.history[instance.view.execution].insert_or_assign(commit.first_event, commit.segment);
+  }
   /// Which of its messages the instance is about to drop, those included that are not in the space.
   enum class Dropped : std::uint8_t {
     all_but_starts,  ///< delayed ones too

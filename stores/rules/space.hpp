@@ -2,6 +2,7 @@
 // all rows of the namespace in it; others those that a transaction is about.
 #pragma once
 
+#include "index.hpp"
 #include "rows.hpp"
 #include "table.hpp"
 
@@ -27,7 +28,7 @@ struct ReadyItem {
 template <class Row>
 using ByName = std::map<std::string, Row, std::less<>>;
 template <class Time, class Id>
-using ByTime = std::set<std::pair<Time, Id>>;
+using ByTime = Index<std::pair<Time, Id>>;
 
 /// One namespace.
 struct Space {
@@ -40,7 +41,7 @@ struct Space {
 
   Table<ActivityId, Activity> activities{};
   // An activity is in one of these.
-  std::set<ReadyItem> waiting{};  ///< for a worker
+  Index<ReadyItem> waiting{};  ///< for a worker
   ByTime<BootTime, ActivityId> backing_off{};
   ByName<std::set<ActivityId>> without_session{};  ///< wait for a session of this name
   ByTime<BootTime, ActivityId> activity_locks{};   ///< live ones

@@ -131,7 +131,7 @@ class Sweep {
   }
 
   /// Asks the store: a worker may have joined and claimed something since this sweep looked at all of them.
-  [[nodiscard]] bool is_registered(WorkerKey worker) const { return find_worker(tx_, worker) != nullptr; }
+  [[nodiscard]] bool is_registered(WorkerKey worker) const { return look_at(tx_, worker) != nullptr; }
 
   [[nodiscard]] bool is_lapsed(const std::string& id) const {
     const Session* const session = find_session(tx_, id);
@@ -194,7 +194,7 @@ class Sweep {
       return true;
     });
     std::erase_if(lapses_.workers, [&](const auto& entry) {
-      const Worker* const worker = find_worker(tx_, entry.first);
+      const Worker* const worker = look_at(tx_, entry.first);
       return worker == nullptr || worker->seen != entry.second.heard;
     });
   }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,7 +22,16 @@ class RulesTable : public ::testing::Test {
     table_.take_notes();
     table_.end_notes();
   }
-  Keys noted() { return table_.take_notes().noted; }
+  Keys noted() { return keys_of(table_.take_notes(), is_any); }
+  static Keys keys_of(std::span<const Names::Note> notes, bool (*which)(const Names::Note&)) {
+    Keys keys;
+    for (const Names::Note& note : notes) {
+      if (which(note)) keys.push_back(*note.key);
+    }
+    return keys;
+  }
+  static bool is_made(const Names::Note& note) { return note.is_made; }
+  static bool is_any(const Names::Note& /*note*/) { return true; }
   Names table_{};
 };
 
@@ -33,9 +43,9 @@ TEST_F(RulesTable, NotesWhatIsAskedForToBeChanged) {
   table_.at(2) = "zwei";
   table_.at(1) = "eins";
   table_.at(2) += "!";
-  const auto [noted, made] = table_.take_notes();
-  EXPECT_EQ(noted, (Keys{1, 2}));
-  EXPECT_TRUE(made.empty());
+  const auto notes = table_.take_notes();
+  EXPECT_EQ(keys_of(notes, is_any), (Keys{1, 2}));
+  EXPECT_TRUE(keys_of(notes, is_made).empty());
   EXPECT_FALSE(table_.has_notes());
 }
 
@@ -43,9 +53,9 @@ TEST_F(RulesTable, TellsWhatWasMadeFromWhatWasBrought) {
   table_.bring(3, "three");
   table_.insert_or_assign(2, "another");
   table_[4] = "four";
-  const auto [noted, made] = table_.take_notes();
-  EXPECT_EQ(noted, (Keys{2, 3, 4}));
-  EXPECT_EQ(made, (Keys{2, 4}));
+  const auto notes = table_.take_notes();
+  EXPECT_EQ(keys_of(notes, is_any), (Keys{2, 3, 4}));
+  EXPECT_EQ(keys_of(notes, is_made), (Keys{2, 4}));
 }
 
 // Who inserts a row may name it by the key that stands in it.
@@ -74,11 +84,64 @@ TEST_F(RulesTable, KnowsWhatIsGoneUntilTheDatabaseDoes) {
   EXPECT_FALSE(table_.is_gone(1));
   table_.erase_if([](const auto& entry) { return entry.first == 2; });
   EXPECT_TRUE(table_.is_gone(2));
+  EXPECT_EQ(noted(), (Keys{1, 2}));
   table_.end_notes();
   EXPECT_FALSE(table_.is_gone(2));
 }
 
+TEST_F(RulesTable, TellsOfARowThatCameBackAndNotOfTheOneBefore) {
+  table_.at(1) = "eins";
+  table_.erase(1);
+  table_.emplace(1, "again");
+  table_.erase(1);
+  table_.emplace(1, "and again");
+  table_.erase(2);
+  const auto notes = table_.take_notes();
+  ASSERT_EQ(notes.size(), 2U);
+  EXPECT_EQ(*notes[0].key, 1);
+  ASSERT_NE(notes[0].row, nullptr);
+  EXPECT_EQ(*notes[0].row, "and again");
+  EXPECT_TRUE(notes[0].is_made);
+  EXPECT_EQ(*notes[1].key, 2);
+  EXPECT_EQ(notes[1].row, nullptr);
+}
+
+// Whoever writes what was noted may remove more: the database hears of that next time.
+TEST_F(RulesTable, KeepsWhatGoesWhileNotesAreWritten) {
+  table_.erase(1);
+  EXPECT_EQ(noted(), Keys{1});
+  table_.erase(2);
+  table_.end_notes();
+  EXPECT_FALSE(table_.is_gone(1));
+  EXPECT_TRUE(table_.is_gone(2));
+  EXPECT_EQ(noted(), Keys{2});
+}
+
+TEST_F(RulesTable, KnowsWhatIsGoneOfMany) {
+  for (int i = 0; i < 500; ++i) table_[i * 7 % 500] = "row";
+  for (int i = 0; i < 500; i += 2) {
+    table_.erase(i);
+    EXPECT_TRUE(table_.is_gone(i / 4 * 2)) << i;
+    EXPECT_FALSE(table_.is_gone(i + 1)) << i;
+  }
+  EXPECT_EQ(noted().size(), 500U);
+}
+
+TEST_F(RulesTable, MakesARowAnewWhereAnotherHasLeft) {
+  table_.at(1) = std::string(1000, 'x');
+  table_.erase(1);
+  table_.take_notes();
+  table_.end_notes();
+  EXPECT_EQ(table_[7], "");
+  table_.emplace(8, "eight");
+  const auto notes = table_.take_notes();
+  EXPECT_EQ(keys_of(notes, is_made), (Keys{7, 8}));
+}
+
 TEST_F(RulesTable, LetsRowsGoWithoutANote) {
+  table_.at(2) = "zwei";
+  table_.let_go(2);
+  EXPECT_TRUE(noted().empty());
   table_.let_go(1);
   EXPECT_FALSE(table_.contains(1));
   EXPECT_FALSE(table_.is_gone(1));
@@ -91,9 +154,8 @@ TEST_F(RulesTable, FindsNoRowOfAnotherTable) {
   table_.erase(1);
   EXPECT_EQ(table_.find(1), table_.end());
   EXPECT_EQ(table_.find(2)->second, "two");
-  Names copy = table_;
-  copy.at(2) = "zwei";
-  EXPECT_EQ(*table_.peek(2), "two");
+  Names other = std::move(table_);
+  EXPECT_EQ(*other.peek(2), "two");
   table_ = Names{};
   EXPECT_EQ(table_.peek(2), nullptr);
 }

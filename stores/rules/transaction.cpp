@@ -117,6 +117,10 @@ const Activity* look_at(const Transaction& tx, const ActivityId& id) {
   tx.rows.activity(id);
   return tx.space.activities.peek(id);
 }
+const Worker* look_at(const Transaction& tx, WorkerKey key) {
+  tx.rows.worker(key);
+  return tx.space.workers.peek(key);
+}
 std::optional<std::string> find_value(const Transaction& tx, Instance& instance, const std::string& key) {
   tx.rows.value(instance, key);
   const std::string* const value = find_in(instance.values, key);
@@ -124,7 +128,7 @@ std::optional<std::string> find_value(const Transaction& tx, Instance& instance,
 }
 
 std::string node_of(const Transaction& tx, WorkerKey worker) {
-  const Worker* const found = find_worker(tx, worker);
+  const Worker* const found = look_at(tx, worker);
   return found == nullptr ? std::string() : found->info.node;
 }
 

@@ -45,6 +45,7 @@ Cancel* find_cancel(const Transaction& tx, const ActivityId& id, LockToken token
 Request* find_request(const Transaction& tx, RequestId id);
 const Instance* look_at(const Transaction& tx, InstanceKey key);
 const Activity* look_at(const Transaction& tx, const ActivityId& id);
+const Worker* look_at(const Transaction& tx, WorkerKey key);
 std::optional<std::string> find_value(const Transaction& tx, Instance& instance, const std::string& key);
 
 /// The name of a worker's node; empty when it is not registered.

@@ -27,7 +27,7 @@ std::uint32_t count_workers(const Transaction& tx, Predicate predicate) {
 }  // namespace
 
 bool is_gone(const Transaction& tx, WorkerKey owner) {
-  const Worker* const worker = find_worker(tx, owner);
+  const Worker* const worker = look_at(tx, owner);
   return worker == nullptr || stale_at(*worker, SweepRequest{}) <= tx.now;
 }
 

@@ -16,7 +16,7 @@ Unexpected<StoreError> not_registered(WorkerKey worker) {
 void take_from_older(Transaction& tx, const Worker& joined) {
   for (const auto& [id, session] : tx.space.sessions) {
     if (session.ended || session.worker == WorkerKey{} || session.owner != joined.info.node) continue;
-    const Worker* const owner = find_worker(tx, session.worker);
+    const Worker* const owner = look_at(tx, session.worker);
     if (owner != nullptr && owner->draining) continue;
     owner_restarted(tx, tx.space.sessions.at(id), joined);
   }
@@ -46,7 +46,7 @@ StoreResult<void> refresh(Transaction& tx, WorkerKey worker, bool draining) {
 }
 
 StoreResult<void> leave(Transaction& tx, WorkerKey worker) {
-  if (find_worker(tx, worker) == nullptr) return not_registered(worker);
+  if (look_at(tx, worker) == nullptr) return not_registered(worker);
   tx.space.workers.erase(worker);
   return {};
 }

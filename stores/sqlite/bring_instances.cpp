@@ -242,6 +242,14 @@ void WorkingSet::commits(Instance& instance, const store::TurnCommit& commit) {
   if (commit.custom_status) link_.run(sql().set_custom_status, key, Blob{*commit.custom_status});
 }
 
+// The stamp of a commit stands in its segment: most commits don't write the instance's row.
+void WorkingSet::record(Instance& instance, const store::TurnCommit& commit) {
+  const InstanceKey key = instance.view.key;
+  link_.run(sql().insert_segment, key, instance.view.execution, commit.first_event, commit.stamp,
+            Blob{commit.segment});
+  known_[key.value].last_segment = commit.stamp;
+}
+
 bool WorkingSet::has_rows_of(const Instance& instance, const KnownInstance& about,
                              const std::function<bool(MessageKind)>& kinds) const {
   if (about.all_after != MessageId{}) return true;  // nobody knows

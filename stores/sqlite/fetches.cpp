@@ -117,7 +117,7 @@ StoreResult<FetchedActivities> fetch_activities(WorkingSet& set, const ActivityR
       set.activity(id);
     }
   }
-  const bool draining = rules::find_worker(tx, request.worker)->draining;
+  const bool draining = rules::look_at(tx, request.worker)->draining;
   const BootTime next = bring_candidates(set, {.worker = request.worker,
                                                .abilities = *request.abilities,
                                                .max = request.max,
@@ -139,7 +139,7 @@ std::uint64_t wake_parked(WorkingSet& set, const store::Code& code) {
 
 // A session is displaced for the first that waits for its place.
 StoreResult<void> release_session(WorkingSet& set, WorkerKey worker, const store::SessionRelease& item) {
-  const rules::Worker* const owner = rules::find_worker(set.tx(), worker);
+  const rules::Worker* const owner = rules::look_at(set.tx(), worker);
   if (owner != nullptr && item.reason == store::SessionReason::displaced) {
     set.write_back();
     bring_candidates(set, {.worker = worker, .abilities = owner->info.abilities});

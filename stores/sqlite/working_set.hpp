@@ -68,6 +68,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void sessions_of(rules::Instance& instance) override;
   void early(std::string_view id) override;
   void commits(rules::Instance& instance, const store::TurnCommit& commit) override;
+  void record(rules::Instance& instance, const store::TurnCommit& commit) override;
   void drops(rules::Instance& instance, Dropped dropped) override;
   void activity(const store::ActivityId& id) override;
   void waiting_above(int priority, WorkerKey worker, const store::Abilities& abilities) override;
@@ -142,11 +143,10 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
 
   // write_back.cpp
   void write_instances();
-  void write_instance(InstanceKey key);
+  void write_instance(rules::Instance& instance);
   void remove_instance(InstanceKey key);
   [[nodiscard]] InstanceRow row_of(const rules::Instance& instance, const KnownInstance& about);
   void insert_instance(const rules::Instance& instance, KnownInstance& about, const InstanceRow& row);
-  void write_history(rules::Instance& instance, KnownInstance& about);
   void write_lock(const rules::Instance& instance, KnownInstance& about);
   void delete_places();
   void write_place(const rules::Instance& instance, KnownInstance& about, std::int64_t route);
@@ -154,9 +154,8 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void write_belongings(const rules::Instance& instance, KnownInstance& about);
   void insert_message(InstanceKey key, const store::Message& message);
   void write_activities();
-  /// `made`: which of all were replaced as a whole.
-  void write_activities_of(InstanceKey key, std::span<const store::ActivityId> ids,
-                           std::span<const store::ActivityId> made);
+  using ActivityNote = rules::Table<store::ActivityId, rules::Activity>::Note;
+  void write_activities_of(InstanceKey key, std::span<const ActivityNote> notes);
   void write_activity(const store::ActivityId& id, const rules::Activity& activity);
   [[nodiscard]] bool may_have_unknown_pack(InstanceKey key);
   void write_pack(InstanceKey key, Pack pack);

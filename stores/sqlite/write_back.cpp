@@ -44,19 +44,19 @@ void WorkingSet::write_back() {
 // Those that are gone come first: a new one may have the same id.
 void WorkingSet::write_instances() {
   if (!space_.instances.has_notes()) return;
-  const std::vector<InstanceKey>& keys = space_.instances.take_notes().noted;
-  for (const InstanceKey key : keys) {
-    if (!space_.instances.contains(key)) remove_instance(key);
+  const auto notes = space_.instances.take_notes();
+  for (const auto& note : notes) {
+    if (note.row == nullptr) remove_instance(*note.key);
   }
-  for (const InstanceKey key : keys) {
-    if (space_.instances.contains(key)) write_instance(key);
+  for (const auto& note : notes) {
+    if (note.row != nullptr) write_instance(*note.row);
+    used_instances_.push_back(*note.key);
   }
   delete_places();
   if (numbers_) {
     messages_written_ = numbers_->counters.messages;
     delayed_written_ = numbers_->counters.delayed;
   }
-  used_instances_.insert(used_instances_.end(), keys.begin(), keys.end());
   space_.instances.end_notes();
 }
 
@@ -82,10 +82,9 @@ void WorkingSet::remove_instance(InstanceKey key) {
   known_.erase(found);
 }
 
-void WorkingSet::write_instance(InstanceKey key) {
-  Instance& instance = *space_.instances.fill(key);
+void WorkingSet::write_instance(Instance& instance) {
+  const InstanceKey key = instance.view.key;
   KnownInstance& about = known_[key.value];
-  if (!instance.history.empty()) write_history(instance, about);
   InstanceRow row = row_of(instance, about);
   if (!about.in_table) {
     insert_instance(instance, about, row);
@@ -157,17 +156,6 @@ void WorkingSet::insert_instance(const Instance& instance, KnownInstance& about,
   about.in_table = about.timers_known = about.delayed_known = true;
   about.activities_known = about.sessions_known = true;
   about.all_after = MessageId{};
-}
-
-// The stamp of a commit stands in its segment: most commits don't write the instance's row.
-void WorkingSet::write_history(Instance& instance, KnownInstance& about) {
-  for (const auto& [execution, segments] : instance.history) {
-    for (const auto& [event, bytes] : segments) {
-      link_.run(sql().insert_segment, instance.view.key, execution, event, instance.stamp, Blob{bytes});
-    }
-  }
-  instance.history.clear();
-  about.last_segment = instance.stamp;
 }
 
 // How often it was handed out counts until the next commit, which need not write it.
@@ -299,30 +287,25 @@ void WorkingSet::write_belongings(const Instance& instance, KnownInstance& about
 
 void WorkingSet::write_activities() {
   if (!space_.activities.has_notes()) return;
-  const auto [ids, made] = space_.activities.take_notes();
-  for (const ActivityId& id : made) {
-    // One that takes the place of another has nothing of its row.
-    if (const auto own = own_rows_.find(id); own != own_rows_.end()) own->second.image = Image{};
-  }
-  for (auto begin = ids.begin(); begin != ids.end();) {
-    const InstanceKey key = begin->instance;
-    const auto end = std::find_if(begin, ids.end(), [&](const ActivityId& id) { return id.instance != key; });
-    write_activities_of(key, std::span(begin, end), made);
+  const auto notes = space_.activities.take_notes();
+  for (auto begin = notes.begin(); begin != notes.end();) {
+    const InstanceKey key = begin->key->instance;
+    const auto end =
+        std::find_if(begin, notes.end(), [&](const ActivityNote& note) { return note.key->instance != key; });
+    write_activities_of(key, std::span(begin, end));
     begin = end;
   }
-  used_activities_.insert(used_activities_.end(), ids.begin(), ids.end());
+  for (const ActivityNote& note : notes) used_activities_.push_back(*note.key);
   space_.activities.end_notes();
 }
 
 // Those that the last pack of the instance has and that are as it says need not be written. When it has none
 // left, new ones that are alike make the next.
-void WorkingSet::write_activities_of(InstanceKey key, std::span<const ActivityId> ids,
-                                     std::span<const ActivityId> made) {
+void WorkingSet::write_activities_of(InstanceKey key, std::span<const ActivityNote> notes) {
   if (may_have_unknown_pack(key)) {
     // One that is new must not take its place.
-    const bool any_new = std::ranges::any_of(ids, [&](const ActivityId& id) {
-      const Activity* const activity = space_.activities.peek(id);
-      return activity != nullptr && !own_rows_.contains(id) && Pack::is_plain(*activity);
+    const bool any_new = std::ranges::any_of(notes, [&](const ActivityNote& note) {
+      return note.row != nullptr && !own_rows_.contains(*note.key) && Pack::is_plain(*note.row);
     });
     if (any_new) read_packs(link_.rows(sql().pack, key, ns()));
   }
@@ -330,19 +313,22 @@ void WorkingSet::write_activities_of(InstanceKey key, std::span<const ActivityId
   const Pack* const pack = found == packs_.end() ? nullptr : &found->second;
   std::vector<EventId> left;  // the pack
   std::vector<const Activity*> plain;
-  for (const ActivityId& id : ids) {
-    const Activity* const activity = space_.activities.peek(id);
-    const bool packed = pack != nullptr && pack->contains(id);
-    const bool stays = activity != nullptr && !std::ranges::binary_search(made, id);
-    if (packed && stays && pack->describes(*activity)) continue;
-    if (packed) left.push_back(id.event);
+  for (const auto& [id, activity, is_made] : notes) {
+    const bool packed = pack != nullptr && pack->contains(*id);
+    if (packed && activity != nullptr && !is_made && pack->describes(*activity)) continue;
+    if (packed) left.push_back(id->event);
     if (activity == nullptr) {
-      delete_activity(id);
-    } else if (!packed && !own_rows_.contains(id) && Pack::is_plain(*activity)) {
-      plain.push_back(activity);
-    } else {
-      write_activity(id, *activity);
+      delete_activity(*id);
+      continue;
     }
+    const auto own = own_rows_.find(*id);
+    if (!packed && own == own_rows_.end() && Pack::is_plain(*activity)) {
+      plain.push_back(activity);
+      continue;
+    }
+    // One that takes the place of another has nothing of its row.
+    if (is_made && own != own_rows_.end()) own->second.image = Image{};
+    write_activity(*id, *activity);
   }
   if (pack != nullptr && left.size() < pack->events().size()) {
     if (!left.empty()) {
@@ -433,17 +419,17 @@ void WorkingSet::write_activity(const ActivityId& id, const Activity& activity) 
 
 void WorkingSet::write_sessions() {
   if (!space_.sessions.has_notes()) return;
-  const std::vector<std::string>& ids = space_.sessions.take_notes().noted;
-  for (const std::string& id : ids) {
-    if (const Session* const session = space_.sessions.peek(id)) {
-      write_session(id, *session);
+  for (const auto& note : space_.sessions.take_notes()) {
+    const std::string& id = *note.key;
+    used_sessions_.push_back(id);
+    if (note.row != nullptr) {
+      write_session(id, *note.row);
     } else if (const auto about = known_sessions_.find(id); about != known_sessions_.end()) {
       link_.run(sql().delete_session, about->second.number);
       if (about->second.codes.saved_size) link_.run(sql().unsave, about->second.number);
       known_sessions_.erase(about);
     }
   }
-  used_sessions_.insert(used_sessions_.end(), ids.begin(), ids.end());
   space_.sessions.end_notes();
 }
 
@@ -493,9 +479,10 @@ void WorkingSet::write_saved(const Session& session, KnownSession& about) {
 // ---- the rest ------------------------------------------------------------------------------------
 
 void WorkingSet::write_cancels() {
-  for (const auto& place : space_.cancels.take_notes().noted) {
+  for (const auto& note : space_.cancels.take_notes()) {
+    const auto& place = *note.key;
     const auto& [id, token] = place;
-    const rules::Cancel* const cancel = space_.cancels.peek(place);
+    const rules::Cancel* const cancel = note.row;
     if (cancel == nullptr) {
       link_.run(sql().delete_cancel, id.instance, id.execution, id.event, token);
       cancels_in_table_.erase(place);
@@ -516,9 +503,10 @@ void WorkingSet::write_cancels() {
 }
 
 void WorkingSet::write_workers() {
-  for (const WorkerKey key : space_.workers.take_notes().noted) {
+  for (const auto& note : space_.workers.take_notes()) {
+    const WorkerKey key = *note.key;
     const auto about = known_workers_.find(key);
-    const rules::Worker* const worker = space_.workers.peek(key);
+    const rules::Worker* const worker = note.row;
     if (worker == nullptr) {
       link_.run(sql().delete_worker, key);
       known_workers_.erase(key);
@@ -547,8 +535,9 @@ void WorkingSet::write_workers() {
 }
 
 void WorkingSet::write_early() {
-  for (const std::string& instance : space_.early.take_notes().noted) {
-    const std::vector<rules::Early>* const now = space_.early.peek(instance);
+  for (const auto& note : space_.early.take_notes()) {
+    const std::string instance = *note.key;  // its row may leave
+    const std::vector<rules::Early>* const now = note.row;
     const bool was_read = early_in_table_.contains(instance);
     std::size_t& written = early_in_table_[instance];
     const std::size_t count = now == nullptr ? 0 : now->size();
@@ -577,12 +566,12 @@ void WorkingSet::write_early() {
 }
 
 void WorkingSet::write_requests() {
-  for (const RequestId id : space_.requests.take_notes().noted) {
-    const rules::Request* const request = space_.requests.peek(id);
+  for (const auto& note : space_.requests.take_notes()) {
+    const rules::Request* const request = note.row;
     if (request == nullptr) {
-      link_.run(sql().forget_request, ns(), id);
+      link_.run(sql().forget_request, ns(), *note.key);
     } else {
-      link_.run(sql().remember_request, ns(), id, parameter(request->at), request->answer);
+      link_.run(sql().remember_request, ns(), *note.key, parameter(request->at), request->answer);
       anything_requested_ = true;
     }
   }

@@ -3,15 +3,16 @@
 #
 #   run.sh <source dir> <compiler> <work dir> [way]...
 #
-# Ways: library find_package pkg_config moved_prefix shared fetch_content docs; all of them when none is named. The first
-# builds the library, for those behind it to install. Each of these works in a folder of its own below the work folder, which
-# is left behind only when it fails.
+# Ways: fetch_content find_package pkg_config moved_prefix shared docs; all of them when none is named. The first builds the
+# library as a part of its program, and those behind it install what it has built. Each of these works in a folder of its own
+# below the work folder, which is left behind only when it fails.
 set -euo pipefail
 
 [ $# -ge 3 ] || { sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0" >&2; exit 2; }
 source=$(realpath "$1") compiler=$2 work=$(mkdir -p "$3" && realpath "$3")
 shift 3
-library=$work/built   # stays, for the ways that install it
+built=$work/built   # the program that fetches the library; stays, for the ways that install it
+library=$built/_deps/holdfast-build
 here=$source/tests/packaging
 strict='-Wall -Wextra -Werror'
 # Few big files: what is tested is how the library is put together, and each build of it takes most of the time.
@@ -32,9 +33,10 @@ configure_and_build() {
 # install_to <prefix>: the library.
 install_to() { quietly cmake --install "$library" --prefix "$1"; }
 
-# build_library [option]...
-build_library() {
-  configure_and_build "$source" "$library" -DHOLDFAST_BUILD_TESTS=OFF -DHOLDFAST_BUILD_EXAMPLES=OFF -DHOLDFAST_UNITY=ON "$few_files" "$@"
+# build_by_fetch_content [option]...: the program, and the library as a part of it, ready to be installed.
+build_by_fetch_content() {
+  configure_and_build "$here/fetch_content" "$built" -DHOLDFAST_CHECKOUT="$source" -DCMAKE_CXX_FLAGS="$strict" "$few_files" \
+    -DHOLDFAST_INSTALL=ON -DHOLDFAST_BUILD_POSTGRES=ON "$@"
 }
 
 # build_by_find_package <prefix> <app folder>: headers are not taken as system headers, so that warnings in them count.
@@ -80,7 +82,10 @@ expect_output() {
 
 # ---- the ways -----------------------------------------------------------------------------------------------
 
-way_library() { build_library -DBUILD_SHARED_LIBS=OFF; }
+way_fetch_content() {
+  build_by_fetch_content -DBUILD_SHARED_LIBS=OFF
+  check_output "$built"
+}
 
 way_find_package() {
   install_to "$folder/prefix"
@@ -94,13 +99,8 @@ way_pkg_config() {
   check_output "$folder/app"
 }
 
-way_fetch_content() {
-  configure_and_build "$here/fetch_content" "$folder/app" -DHOLDFAST_CHECKOUT="$source" -DCMAKE_CXX_FLAGS="$strict" "$few_files"
-  check_output "$folder/app"
-}
-
 way_shared() {
-  build_library -DBUILD_SHARED_LIBS=ON
+  build_by_fetch_content -DBUILD_SHARED_LIBS=ON
   install_to "$folder/prefix"
   build_by_find_package "$folder/prefix" "$folder/app"
   check_output "$folder/app"
@@ -112,7 +112,7 @@ way_moved_prefix() {
   install_to "$folder/prefix"
   mkdir "$folder/elsewhere"
   mv "$folder/prefix" "$folder/elsewhere/moved"
-  ! grep -rIl -e "$folder" -e "$library" -e "$source" "$folder/elsewhere/moved" >"$folder/log" ||
+  ! grep -rIl -e "$folder" -e "$built" -e "$source" "$folder/elsewhere/moved" >"$folder/log" ||
     die "these installed files name a folder of the machine that built them:"$'\n'"$(cat "$folder/log")"
   build_by_find_package "$folder/elsewhere/moved" "$folder/app"
   check_output "$folder/app"
@@ -129,7 +129,7 @@ way_docs() {
   done
 }
 
-[ $# -gt 0 ] || set -- library find_package pkg_config moved_prefix shared fetch_content docs
+[ $# -gt 0 ] || set -- fetch_content find_package pkg_config moved_prefix shared docs
 for way in "$@"; do
   declare -F "way_$way" >/dev/null || die "there is no way called '$way'"
   folder=$work/$way
