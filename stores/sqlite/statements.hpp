@@ -40,7 +40,7 @@ struct SqlTexts {
   };
   static constexpr auto cancel = [](auto& field) {
     rules::Cancel row;
-    cancel_columns(row, field);
+    rules::cancel_columns(row, field);
   };
   static constexpr auto session = [](auto& field) {
     rules::Session row;
@@ -49,15 +49,15 @@ struct SqlTexts {
   };
   static constexpr auto worker = [](auto& field) {
     rules::Worker row;
-    worker_columns(row, field);
+    rules::worker_columns(row, field);
   };
   static constexpr auto log = [](auto& field) {
     store::SessionLogEntry row;
-    log_columns(row, field);
+    numbered_log_columns(row, field);
   };
   static constexpr auto aside = [](auto& field) {
     store::SetAsideRow row;
-    set_aside_columns(row, field);
+    numbered_set_aside_columns(row, field);
   };
   static constexpr auto counter = [](auto& field) {
     Counters row;
