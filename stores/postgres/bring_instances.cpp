@@ -2,6 +2,7 @@
 #include "contract/rows.hpp"
 #include "rows.hpp"
 #include "statements.hpp"
+#include "stores/rules/in_sql.hpp"
 #include "working_set.hpp"
 
 #include <utility>
@@ -154,8 +155,8 @@ void WorkingSet::want_parked(InstanceKey after, std::size_t limit) {
 
 bool WorkingSet::is_dropped(const Known& about, MessageKind kind, MessageId id) const {
   if (about.consumed.contains(id)) return true;
-  if (about.drops_all_but_starts) return kind != MessageKind::start;
-  return about.drops_of_execution && kind >= MessageKind::outcome && kind <= MessageKind::session;
+  if (about.drops_all_but_starts) return rules::ends_with_instance(kind);
+  return about.drops_of_execution && rules::belongs_to_execution(kind);
 }
 
 void WorkingSet::take_messages(const Answer& answer) {

@@ -1,6 +1,7 @@
 // All SQL of the calls, by name. Rows go there as one array per column.
 #pragma once
 
+#include "conditions.hpp"
 #include "tables.hpp"
 
 namespace holdfast::postgres_store::sql {
@@ -135,9 +136,8 @@ inline constexpr Statement kInstancesByName{
     "postgres.instances_by_name", [] {
       return table::select_instances(
           "FROM instances AS i WHERE i.key = ANY(ARRAY(SELECT n.key FROM unnest($3::text[]) AS w"
-          " CROSS JOIN LATERAL (SELECT l.key FROM instances AS l WHERE l.ns = $1 AND l.name = w LIMIT 1) AS "
-          "n)"
-          " || $2::bigint[]) AND i.ns + 0 = $1 ORDER BY i.key FOR UPDATE");
+          " CROSS JOIN LATERAL (SELECT l.key FROM instances AS l WHERE l.ns = $1 AND l.name = w LIMIT 1)"
+          " AS n) || $2::bigint[]) AND i.ns + 0 = $1 ORDER BY i.key FOR UPDATE");
     }};
 inline constexpr Statement kReadInstances{
     "postgres.read_instances", [] {
@@ -148,29 +148,32 @@ inline constexpr Statement kReadInstancesByName{
       return table::select_instances(
           "FROM unnest($2::text[]) AS w JOIN instances AS i ON i.ns = $1 AND i.name = w");
     }};
-inline constexpr Statement kReadChildren{"postgres.read_children", [] {
-                                           return table::select_instances(
-                                               "FROM instances AS i WHERE i.parent = $1 AND i.status + 0 < 3"
-                                               " ORDER BY -i.key DESC LIMIT $2::integer");
-                                         }};
+inline constexpr Statement kReadChildren{
+    "postgres.read_children", [] {
+      return table::select_instances("FROM instances AS i WHERE i.parent = $1 AND " +
+                                     rules::is_open("i.status + 0") +
+                                     " ORDER BY -i.key DESC LIMIT $2::integer");
+    }};
 inline constexpr Statement kCountChildren{
-    "postgres.count_children",
-    "SELECT count(*) FROM instances AS i WHERE i.parent = $1 AND i.status + 0 < 3"};
+    "postgres.count_children", [] {
+      return "SELECT count(*) FROM instances AS i WHERE i.parent = $1 AND " + rules::is_open("i.status + 0");
+    }};
 inline constexpr Statement kReadAllInstances{
     "postgres.read_all_instances",
     [] { return table::select_instances("FROM instances AS i WHERE i.ns = $1"); }};
 inline constexpr Statement kParked{
     "postgres.parked", [] {
-      return table::select_instances(
-          "FROM instances AS i WHERE i.ns = $1 AND i.status = 2 AND -i.key < -$2::bigint"
-          " ORDER BY -i.key DESC LIMIT $3 FOR UPDATE");
+      return table::select_instances("FROM instances AS i WHERE i.ns = $1 AND i.status = " +
+                                     rules::number(store::InstanceStatus::parked) +
+                                     " AND -i.key < -$2::bigint ORDER BY -i.key DESC LIMIT $3 FOR UPDATE");
     }};
 // Lists come newest first, in an order that only the index has which they are to take: by `-key`. $2: before
 // this key, $3 to $8: other filters, $9: so many.
-#define HOLDFAST_IS_LISTED                                                      \
-  "($4::text = '' OR r.name = $4) AND ($5::text = '' OR r.version = $5)"        \
-  " AND starts_with(l.name, $6) AND ($7::bigint IS NULL OR l.created_at >= $7)" \
-  " AND ($8::bigint IS NULL OR l.created_at < $8)"
+inline std::string is_listed() {
+  return "($4::text = '' OR r.name = $4) AND ($5::text = '' OR r.version = $5)"
+         " AND starts_with(l.name, $6) AND ($7::bigint IS NULL OR l.created_at >= $7)"
+         " AND ($8::bigint IS NULL OR l.created_at < $8)";
+}
 
 /// Each status has its place in an index, so those of one are found however many others there are. $10: the
 /// parent, if it matters; 0: none.
@@ -178,10 +181,10 @@ inline constexpr Statement kListed{
     "postgres.listed", [] {
       return table::select_instances(
           "FROM (SELECT f.key FROM unnest($3::integer[]) AS s (status) CROSS JOIN LATERAL (SELECT l.key"
-          " FROM instances AS l LEFT JOIN routes AS r ON r.id = l.route WHERE l.ns = $1 AND l.status = "
-          "s.status"
-          " AND -l.key > -$2::bigint AND ($10::bigint IS NULL OR coalesce(l.parent, 0) = $10) "
-          "AND " HOLDFAST_IS_LISTED
+          " FROM instances AS l LEFT JOIN routes AS r ON r.id = l.route WHERE l.ns = $1"
+          " AND l.status = s.status AND -l.key > -$2::bigint AND ($10::bigint IS NULL OR coalesce(l.parent, "
+          "0) = $10) AND " +
+          is_listed() +
           " ORDER BY -l.key LIMIT $9) AS f ORDER BY f.key DESC LIMIT $9) AS w"
           " CROSS JOIN LATERAL (SELECT * FROM instances AS o WHERE o.key = w.key LIMIT 1) AS i");
     }};
@@ -189,11 +192,10 @@ inline constexpr Statement kListed{
 inline constexpr Statement kListedChildren{
     "postgres.listed_children", [] {
       return table::select_instances(
-          "FROM (SELECT l.key FROM instances AS l LEFT JOIN routes AS r ON r.id = l.route WHERE l.parent = "
-          "$10"
-          " AND (l.parent, -l.key) > ($10, -$2::bigint) AND l.ns + 0 = $1 AND l.status + 0 = "
-          "ANY($3::integer[])"
-          " AND " HOLDFAST_IS_LISTED
+          "FROM (SELECT l.key FROM instances AS l LEFT JOIN routes AS r ON r.id = l.route"
+          " WHERE l.parent = $10 AND (l.parent, -l.key) > ($10, -$2::bigint) AND l.ns + 0 = $1"
+          " AND l.status + 0 = ANY($3::integer[]) AND " +
+          is_listed() +
           " ORDER BY -l.key LIMIT $9) AS w CROSS JOIN LATERAL (SELECT * FROM instances AS o"
           " WHERE o.key = w.key LIMIT 1) AS i");
     }};
@@ -240,19 +242,20 @@ inline constexpr Statement kReadyInstances{
     "postgres.ready_instances", [] {
       return table::select_instances(
           "FROM unnest($2::text[], $3::text[]) AS c (name, version)"
-          " JOIN routes AS r ON r.ns = $1 AND r.name = c.name AND r.version = c.version"
-          " AND (r.build = 0 OR (r.build # (-9223372036854775808)) BETWEEN $4 AND $5)"
+          " JOIN routes AS r ON r.ns = $1 AND r.name = c.name AND r.version = c.version AND " +
+          suits_build("r", "$4", "$5") +
           " CROSS JOIN LATERAL (SELECT * FROM instances AS l WHERE l.route = r.id AND l.due_at <= $6"
           " ORDER BY l.due_at, l.key LIMIT $7 FOR UPDATE SKIP LOCKED) AS i");
     }};
 /// What kReadyInstances would find if nobody had locked anything.
 inline constexpr Statement kReadyKeys{
-    "postgres.ready_keys",
-    "SELECT i.key FROM unnest($2::text[], $3::text[]) AS c (name, version)"
-    " JOIN routes AS r ON r.ns = $1 AND r.name = c.name AND r.version = c.version"
-    " AND (r.build = 0 OR (r.build # (-9223372036854775808)) BETWEEN $4 AND $5)"
-    " CROSS JOIN LATERAL (SELECT l.key FROM instances AS l WHERE l.route = r.id AND l.due_at <= $6"
-    " ORDER BY l.due_at, l.key LIMIT $7) AS i"};
+    "postgres.ready_keys", [] {
+      return "SELECT i.key FROM unnest($2::text[], $3::text[]) AS c (name, version)"
+             " JOIN routes AS r ON r.ns = $1 AND r.name = c.name AND r.version = c.version AND " +
+             suits_build("r", "$4", "$5") +
+             " CROSS JOIN LATERAL (SELECT l.key FROM instances AS l WHERE l.route = r.id"
+             " AND l.due_at <= $6 ORDER BY l.due_at, l.key LIMIT $7) AS i";
+    }};
 inline constexpr Statement kHeldWithNews{
     "postgres.held_with_news",
     "SELECT h.key FROM unnest($1::bigint[], $2::bigint[]) AS h (key, seen) WHERE EXISTS (SELECT 1"
@@ -260,14 +263,16 @@ inline constexpr Statement kHeldWithNews{
 /// When the lock of an instance ends, other than of held ones with news, or an instance that this worker may
 /// take becomes ready.
 inline constexpr Statement kNextTurn{
-    "postgres.next_turn",
-    "SELECT min(i.due_at) FROM routes AS r CROSS JOIN LATERAL (SELECT l.due_at FROM instances AS l"
-    " WHERE l.route = r.id AND l.due_at > $6 AND NOT EXISTS (SELECT 1 FROM unnest($7::bigint[], $8::bigint[])"
-    " AS h (key, seen) JOIN messages AS m ON m.key = h.key AND m.waits IN (0, 1) AND m.id > h.seen"
-    " WHERE h.key = l.key) AND (l.locked OR ((r.build = 0 OR"
-    " (r.build # (-9223372036854775808)) BETWEEN $4 AND $5) AND EXISTS (SELECT 1"
-    " FROM unnest($2::text[], $3::text[]) AS c (name, version) WHERE r.name = c.name"
-    " AND r.version = c.version))) ORDER BY l.due_at LIMIT 1) AS i WHERE r.ns = $1"};
+    "postgres.next_turn", [] {
+      return "SELECT min(i.due_at) FROM routes AS r CROSS JOIN LATERAL (SELECT l.due_at FROM instances AS l"
+             " WHERE l.route = r.id AND l.due_at > $6 AND NOT EXISTS (SELECT 1"
+             " FROM unnest($7::bigint[], $8::bigint[]) AS h (key, seen) JOIN messages AS m ON m.key = h.key"
+             " AND m.waits IN (0, 1) AND m.id > h.seen WHERE h.key = l.key) AND (l.locked OR (" +
+             suits_build("r", "$4", "$5") +
+             " AND EXISTS (SELECT 1 FROM unnest($2::text[], $3::text[]) AS c (name, version)"
+             " WHERE r.name = c.name AND r.version = c.version))) ORDER BY l.due_at LIMIT 1) AS i"
+             " WHERE r.ns = $1";
+    }};
 /// Instances that are locked by one token.
 inline constexpr Statement kInstancesLockedBy{
     "postgres.instances_locked_by",
@@ -309,8 +314,8 @@ inline constexpr Statement kUnread{
       return table::select_messages(
           "FROM unnest($1::bigint[], $2::bigint[]) AS w (key, seen)"
           " CROSS JOIN LATERAL (SELECT * FROM messages AS l WHERE l.key = w.key AND l.waits = 0"
-          " UNION ALL SELECT * FROM messages AS l WHERE l.key = w.key AND l.waits = 1 AND l.id > w.seen) AS "
-          "m");
+          " UNION ALL SELECT * FROM messages AS l WHERE l.key = w.key AND l.waits = 1"
+          " AND l.id > w.seen) AS m");
     }};
 /// The last one for each address.
 inline constexpr Statement kLastFor{
@@ -339,8 +344,9 @@ inline constexpr Statement kAllMessages{"postgres.all_messages", [] {
                                               "FROM messages AS m JOIN instances AS i ON i.key = m.key"
                                               " WHERE i.ns = $1");
                                         }};
-inline constexpr Statement kCountUnread{"postgres.count_unread",
-                                        "SELECT count(*) FROM messages WHERE key = $1 AND kind <> 0"};
+inline constexpr Statement kCountUnread{
+    "postgres.count_unread",
+    [] { return "SELECT count(*) FROM messages WHERE key = $1 AND " + rules::is_no_start(); }};
 /// A row without a key only takes a number: its message was made, and dropped again.
 inline constexpr Statement kInsertMessages{
     "postgres.insert_messages", [] {
@@ -356,12 +362,16 @@ inline constexpr Statement kDeleteMessages{
     "DELETE FROM messages AS m USING unnest($1::bigint[], $2::bigint[]) AS d (key, id)"
     " WHERE m.key = d.key AND m.waits IN (0, 1) AND m.id = d.id"};
 inline constexpr Statement kDropAllButStarts{
-    "postgres.drop_all_but_starts", "DELETE FROM messages WHERE key = ANY($1::bigint[]) AND kind <> 0"};
+    "postgres.drop_all_but_starts",
+    [] { return "DELETE FROM messages WHERE key = ANY($1::bigint[]) AND " + rules::is_no_start(); }};
 inline constexpr Statement kDropDelayedButStarts{
-    "postgres.drop_delayed_but_starts", "DELETE FROM delayed WHERE key = ANY($1::bigint[]) AND kind <> 0"};
+    "postgres.drop_delayed_but_starts",
+    [] { return "DELETE FROM delayed WHERE key = ANY($1::bigint[]) AND " + rules::is_no_start(); }};
 inline constexpr Statement kDropOfExecution{
-    "postgres.drop_of_execution",
-    "DELETE FROM messages WHERE key = ANY($1::bigint[]) AND waits = 0 AND kind BETWEEN 1 AND 5"};
+    "postgres.drop_of_execution", [] {
+      return "DELETE FROM messages WHERE key = ANY($1::bigint[]) AND waits = 0 AND " +
+             rules::is_of_execution();
+    }};
 
 inline constexpr Statement kTimers{"postgres.timers",
                                    "SELECT key, event, due FROM timers WHERE key = ANY($1::bigint[])"};
@@ -393,9 +403,9 @@ inline constexpr Statement kDeleteDelayed{"postgres.delete_delayed",
 inline constexpr Statement kActivities{
     "postgres.activities", [] {
       return table::select_activities(
-          "FROM (SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) UNION SELECT l.key, "
-          "l.execution,"
-          " l.event FROM activities AS l WHERE l.key = ANY($5::bigint[])) AS w (key, execution, event)"
+          "FROM (SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::bigint[])"
+          " UNION SELECT l.key, l.execution, l.event FROM activities AS l WHERE l.key = ANY($5::bigint[])) "
+          "AS w (key, execution, event)"
           " JOIN activities AS a ON a.key = w.key AND a.execution = w.execution AND a.event = w.event"
           " AND a.ns + 0 = $1 ORDER BY a.key, a.execution, a.event FOR UPDATE OF a");
     }};
@@ -440,37 +450,39 @@ inline constexpr Statement kReadAllActivities{
     [] { return table::select_activities("FROM activities AS a WHERE a.ns = $1"); }};
 /// Locks that are over: from now on these wait for a worker.
 inline constexpr Statement kLetLapse{
-    "postgres.let_lapse",
-    "UPDATE activities AS a SET locked = false, ready_since = a.until, deadline = CASE"
-    " WHEN a.session_over IS NOT NULL THEN a.until"
-    " ELSE least(a.until + a.start_within, a.total_until) END"
-    " FROM (SELECT key, execution, event FROM activities WHERE ns = $1 AND locked AND until <= $2"
-    " AND session IS NULL ORDER BY until LIMIT 500 FOR UPDATE SKIP LOCKED) AS l"
-    " WHERE a.key = l.key AND a.execution = l.execution AND a.event = l.event"};
-// What a fetch may take that is in no session: $2 to $4 say what the worker can run, $5 is the time.
-#define HOLDFAST_IS_FREE(a)                                                                                  \
-  "NOT " a ".locked AND " a ".session IS NULL AND " a ".ready_since <= $5 AND (" a ".deadline IS NULL OR " a \
-  ".deadline > $5)"
-#define HOLDFAST_KINDS_OF_WORKER \
-  "k.ns = $1 AND k.name = ANY($2::text[]) AND ($3 OR k.queue = ANY($4::text[]))"
+    "postgres.let_lapse", [] {
+      return "UPDATE activities AS a SET locked = false, ready_since = a.until, deadline = " +
+             deadline_after_lock("a") +
+             " FROM (SELECT key, execution, event FROM activities WHERE ns = $1 AND locked AND until <= $2"
+             " AND session IS NULL ORDER BY until LIMIT 500 FOR UPDATE SKIP LOCKED) AS l"
+             " WHERE a.key = l.key AND a.execution = l.execution AND a.event = l.event";
+    }};
+// $2 to $4 say what a worker can run.
 
 /// At most $6, in the order of everybody. Rows are locked one by one, in the order in which they are looked
 /// at, until there are so many: the others stay free for those who come at the same time. $7 of each kind are
 /// looked at.
-inline constexpr Statement kFreeActivities{"postgres.free_activities", [] {
-                                             return table::select_activities("FROM (SELECT f.* FROM kinds AS k CROSS JOIN LATERAL (SELECT l.rank, l.ready_since, l.key, l.execution,"
-    " l.event FROM activities AS l WHERE l.kind = k.id AND " HOLDFAST_IS_FREE("l")
-    " ORDER BY l.rank, l.ready_since, l.key, l.execution, l.event LIMIT $7) AS f"
-    " WHERE " HOLDFAST_KINDS_OF_WORKER
-    " ORDER BY f.rank, f.ready_since, f.key, f.execution, f.event OFFSET 0) AS c"
-    " CROSS JOIN LATERAL (SELECT * FROM activities AS l WHERE l.key = c.key AND l.execution = c.execution"
-    " AND l.event = c.event AND " HOLDFAST_IS_FREE("l") " FOR UPDATE SKIP LOCKED) AS a LIMIT $6");
-                                           }};
+inline constexpr Statement kFreeActivities{
+    "postgres.free_activities", [] {
+      return table::select_activities(
+          "FROM (SELECT f.* FROM kinds AS k CROSS JOIN LATERAL (SELECT l.rank, l.ready_since, l.key,"
+          " l.execution, l.event FROM activities AS l WHERE l.kind = k.id AND " +
+          is_free("l", "$5") +
+          " ORDER BY l.rank, l.ready_since, l.key, l.execution, l.event LIMIT $7) AS f WHERE k.ns = $1 AND " +
+          can_run("k", "$2", "$3", "$4") +
+          " ORDER BY f.rank, f.ready_since, f.key, f.execution, f.event OFFSET 0) AS c"
+          " CROSS JOIN LATERAL (SELECT * FROM activities AS l WHERE l.key = c.key"
+          " AND l.execution = c.execution AND l.event = c.event AND " +
+          is_free("l", "$5") + " FOR UPDATE SKIP LOCKED) AS a LIMIT $6");
+    }};
 /// Whether there is more, locked by others or not.
 inline constexpr Statement kAnyFree{
-    "postgres.any_free",
-    "SELECT EXISTS (SELECT 1 FROM kinds AS k CROSS JOIN LATERAL (SELECT 1 FROM activities AS l"
-    " WHERE l.kind = k.id AND " HOLDFAST_IS_FREE("l") " LIMIT 1) AS a WHERE " HOLDFAST_KINDS_OF_WORKER ")"};
+    "postgres.any_free", [] {
+      return "SELECT EXISTS (SELECT 1 FROM kinds AS k CROSS JOIN LATERAL (SELECT 1 FROM activities AS l"
+             " WHERE l.kind = k.id AND " +
+             is_free("l", "$5") + " LIMIT 1) AS a WHERE k.ns = $1 AND " + can_run("k", "$2", "$3", "$4") +
+             ")";
+    }};
 /// What is locked by one token: free ones, and the sessions of the others.
 inline constexpr Statement kFreeLockedBy{
     "postgres.free_locked_by", [] {
@@ -483,70 +495,77 @@ inline constexpr Statement kSessionsLockedBy{
     "postgres.sessions_locked_by",
     "SELECT DISTINCT session FROM activities WHERE ns = $1 AND locked AND token = $2 AND until > $3"
     " AND session IS NOT NULL"};
-/// Whether a session is kept for another node than that of `worker`: the one that a person has named, or the
-/// one that held it, which was started again.
-#define HOLDFAST_KEPT_FROM(worker, now)                                                                      \
-  "((s.restarted OR s.wanted IS NOT NULL) AND s.worker = 0 AND s.lease_until > " now                         \
-  " AND coalesce(s.wanted, s.last_owner) <> coalesce((SELECT x.node FROM workers AS x WHERE x.key = " worker \
-  "), ''))"
 /// Sessions that the worker holds, and, unless $8, those that it may claim, in the order of their first items
 /// that it may take: whether it holds it, since when the oldest of these items waits (null: there is none),
 /// and whether there are others that it can't run. Sessions without any item are never looked at, however
 /// many there are.
 inline constexpr Statement kSessionsFor{
-    "postgres.sessions_for",
-    "WITH RECURSIVE busy (id) AS ((SELECT a.session FROM activities AS a WHERE a.ns = $1"
-    " AND a.session IS NOT NULL ORDER BY a.session LIMIT 1) UNION ALL SELECT (SELECT a.session"
-    " FROM activities AS a WHERE a.ns = $1 AND a.session > b.id ORDER BY a.session LIMIT 1)"
-    " FROM busy AS b WHERE b.id IS NOT NULL)"
-    " SELECT s.id, s.worker = $2 AND s.lease_until > $6, i.oldest, o.strange FROM busy AS b"
-    " CROSS JOIN LATERAL (SELECT l.id, l.worker, l.lease_until, l.ended, l.ttl_until, l.reclaim,"
-    " l.requirements, l.max_concurrent, l.restarted, l.last_owner, l.wanted FROM sessions AS l WHERE l.ns = $1 AND l.id = b.id OFFSET 0) AS s"
-    " LEFT JOIN LATERAL (SELECT a.rank, d.since, a.key, a.execution, a.event, min(d.since) OVER () AS oldest"
-    " FROM activities AS a JOIN kinds AS k ON k.id = a.kind AND k.name = ANY($3::text[])"
-    " AND ($4 OR k.queue = ANY($5::text[])) CROSS JOIN LATERAL (SELECT CASE WHEN a.locked THEN a.until"
-    " ELSE a.ready_since END, CASE WHEN NOT a.locked THEN a.deadline WHEN a.session_over IS NOT NULL"
-    " THEN a.until ELSE least(a.until + a.start_within, a.total_until) END) AS d (since, deadline)"
-    " WHERE a.ns = $1 AND a.session = s.id AND d.since <= $6 AND (d.deadline IS NULL OR d.deadline > $6)"
-    " AND s.requirements <@ $7::text[] AND (s.max_concurrent = 0 OR s.max_concurrent > (SELECT count(*)"
-    " FROM activities AS r WHERE r.ns = $1 AND r.session = s.id AND r.locked AND r.until + 0 > $6)"
-    " + (SELECT count(*) FROM cancels AS c WHERE c.ns = $1 AND c.session = s.id AND c.state <> 1"
-    " AND c.until > $6)) ORDER BY a.rank, d.since, a.key, a.execution, a.event LIMIT 1) AS i ON true"
-    " CROSS JOIN LATERAL (SELECT s.worker = $2 AND s.lease_until > $6 AND EXISTS (SELECT 1"
-    " FROM activities AS a WHERE a.ns = $1 AND a.session = s.id"
-    " AND (CASE WHEN a.locked THEN a.until ELSE a.ready_since END) <= $6"
-    " AND NOT EXISTS (SELECT 1 FROM kinds AS k WHERE k.id = a.kind AND k.name = ANY($3::text[])"
-    " AND ($4 OR k.queue = ANY($5::text[]))))) AS o (strange)"
-    " WHERE s.ended IS NULL AND ((s.worker = $2 AND s.lease_until > $6) OR (NOT $8 AND s.ttl_until > $6"
-    " AND (s.worker = 0 OR (s.reclaim AND s.lease_until <= $6)) AND NOT " HOLDFAST_KEPT_FROM("$2", "$6")
-    ")) AND (i.oldest IS NOT NULL OR o.strange)"
-    " ORDER BY i.rank, i.since, i.key, i.execution, i.event"};
+    "postgres.sessions_for", [] {
+      const std::string runs = can_run("k", "$3", "$4", "$5");
+      const std::string held = is_held_by("$2", "$6");
+      return "WITH RECURSIVE busy (id) AS ((SELECT a.session FROM activities AS a WHERE a.ns = $1"
+             " AND a.session IS NOT NULL ORDER BY a.session LIMIT 1) UNION ALL SELECT (SELECT a.session"
+             " FROM activities AS a WHERE a.ns = $1 AND a.session > b.id ORDER BY a.session LIMIT 1)"
+             " FROM busy AS b WHERE b.id IS NOT NULL)"
+             " SELECT s.id, " +
+             held +
+             ", i.oldest, o.strange FROM busy AS b"
+             " CROSS JOIN LATERAL (SELECT l.id, l.worker, l.lease_until, l.ended, l.ttl_until, l.reclaim,"
+             " l.requirements, l.max_concurrent, l.restarted, l.last_owner, l.wanted FROM sessions AS l"
+             " WHERE l.ns = $1 AND l.id = b.id OFFSET 0) AS s"
+             " LEFT JOIN LATERAL (SELECT a.rank, d.since, a.key, a.execution, a.event,"
+             " min(d.since) OVER () AS oldest FROM activities AS a JOIN kinds AS k ON k.id = a.kind AND " +
+             runs + " CROSS JOIN LATERAL (SELECT " + waits_since("a") + ", " + deadline("a") +
+             ") AS d (since, deadline) WHERE a.ns = $1 AND a.session = s.id AND d.since <= $6"
+             " AND (d.deadline IS NULL OR d.deadline > $6) AND s.requirements <@ $7::text[]"
+             " AND (s.max_concurrent = 0 OR s.max_concurrent > (SELECT count(*) FROM activities AS r"
+             " WHERE r.ns = $1 AND r.session = s.id AND r.locked AND r.until + 0 > $6)"
+             " + (SELECT count(*) FROM cancels AS c WHERE c.ns = $1 AND c.session = s.id AND " +
+             rules::may_still_run("c.", "$6") +
+             ")) ORDER BY a.rank, d.since, a.key, a.execution, a.event LIMIT 1) AS i ON true"
+             " CROSS JOIN LATERAL (SELECT " +
+             held + " AND EXISTS (SELECT 1 FROM activities AS a WHERE a.ns = $1 AND a.session = s.id AND " +
+             waits_since("a") + " <= $6 AND NOT EXISTS (SELECT 1 FROM kinds AS k WHERE k.id = a.kind AND " +
+             runs + "))) AS o (strange) WHERE s.ended IS NULL AND (" + held + " OR (NOT $8 AND " +
+             is_claimable("$6") + " AND NOT " + is_kept_from("$2", "$6") +
+             ")) AND (i.oldest IS NOT NULL OR o.strange)"
+             " ORDER BY i.rank, i.since, i.key, i.execution, i.event";
+    }};
 /// When something that this worker could run is due: what backs off, and what sessions of others hold.
 inline constexpr Statement kNextFree{
-    "postgres.next_free",
-    "SELECT min(a.ready_since) FROM kinds AS k CROSS JOIN LATERAL (SELECT l.ready_since FROM activities AS l"
-    " WHERE l.kind = k.id AND NOT l.locked AND l.session IS NULL AND l.ready_since > $5"
-    " ORDER BY l.ready_since LIMIT 1) AS a"
-    " WHERE k.ns = $1 AND k.name = ANY($2::text[]) AND ($3 OR k.queue = ANY($4::text[]))"};
+    "postgres.next_free", [] {
+      return "SELECT min(a.ready_since) FROM kinds AS k CROSS JOIN LATERAL (SELECT l.ready_since"
+             " FROM activities AS l WHERE l.kind = k.id AND NOT l.locked AND l.session IS NULL"
+             " AND l.ready_since > $5 ORDER BY l.ready_since LIMIT 1) AS a WHERE k.ns = $1 AND " +
+             can_run("k", "$2", "$3", "$4");
+    }};
 inline constexpr Statement kNextInSessions{
-    "postgres.next_in_sessions",
-    "SELECT min(CASE WHEN s.worker = $7 AND s.lease_until > $5 THEN a.at"
-    " WHEN s.lease_until > $5 AND (s.worker <> 0 OR " HOLDFAST_KEPT_FROM("$7", "$5")
-    ") THEN greatest(a.at, s.lease_until) ELSE a.at END)"
-    " FROM activities AS q JOIN kinds AS k ON k.id = q.kind"
-    " JOIN sessions AS s ON s.ns = q.ns AND s.id = q.session"
-    " CROSS JOIN LATERAL (SELECT CASE WHEN q.locked THEN q.until ELSE q.ready_since END AS at) AS a"
-    " WHERE q.ns = $1 AND q.session IS NOT NULL AND NOT (q.locked AND q.until > $5) AND s.ended IS NULL"
-    " AND k.name = ANY($2::text[]) AND ($3 OR k.queue = ANY($4::text[]))"
-    " AND (a.at > $5 OR (s.worker <> $7 AND s.worker <> 0 AND s.lease_until > $5)"
-    " OR " HOLDFAST_KEPT_FROM("$7", "$5") ")"
-    " AND (a.at <= $5 OR s.requirements <@ $6::text[])"
-    " AND ((s.worker = $7 AND s.lease_until > $5) OR s.reclaim OR s.worker = 0)"
-    " AND (a.at > $5 OR (s.reclaim AND NOT $8))"};
+    "postgres.next_in_sessions", [] {
+      const std::string held = is_held_by("$7", "$5");
+      const std::string kept = is_kept_from("$7", "$5");
+      return "SELECT min(CASE WHEN " + held + " THEN a.at WHEN s.lease_until > $5 AND (s.worker <> 0 OR " +
+             kept +
+             ") THEN greatest(a.at, s.lease_until) ELSE a.at END)"
+             " FROM activities AS q JOIN kinds AS k ON k.id = q.kind"
+             " JOIN sessions AS s ON s.ns = q.ns AND s.id = q.session"
+             " CROSS JOIN LATERAL (SELECT " +
+             waits_since("q") +
+             " AS at) AS a WHERE q.ns = $1 AND q.session IS NOT NULL AND NOT (q.locked AND q.until > $5)"
+             " AND s.ended IS NULL AND " +
+             can_run("k", "$2", "$3", "$4") +
+             " AND (a.at > $5 OR (s.worker <> $7 AND s.worker <> 0 AND s.lease_until > $5) OR " + kept +
+             ") AND (a.at <= $5 OR s.requirements <@ $6::text[])"
+             " AND (" +
+             held +
+             " OR s.reclaim OR s.worker = 0)"
+             " AND (a.at > $5 OR (s.reclaim AND NOT $8))";
+    }};
 /// When an activity that was taken away, and counts in its session while its code runs, has ended for sure.
-inline constexpr Statement kNextRoom{"postgres.next_room",
-                                     "SELECT min(until) FROM cancels WHERE ns = $1 AND session IS NOT NULL"
-                                     " AND state <> 1 AND until > $2"};
+inline constexpr Statement kNextRoom{
+    "postgres.next_room", [] {
+      return "SELECT min(until) FROM cancels WHERE ns = $1 AND session IS NOT NULL AND " +
+             rules::may_still_run("", "$2");
+    }};
 inline constexpr Statement kNextLapse{
     "postgres.next_lapse",
     "SELECT until FROM activities WHERE ns = $1 AND locked AND until > $2 ORDER BY until LIMIT 1"};
@@ -578,18 +597,18 @@ inline constexpr Statement kCancel{"postgres.cancel", [] {
                                    }};
 inline constexpr Statement kCancelsOfWorker{
     "postgres.cancels_of_worker", [] {
-      return table::select_cancels("FROM cancels AS c WHERE c.worker = $2 AND c.ns = $1 AND c.state = 0");
+      return table::select_cancels("FROM cancels AS c WHERE c.worker = $2 AND c.ns = $1 AND " +
+                                   rules::is_requested("c."));
     }};
 inline constexpr Statement kCancelsOf{
     "postgres.cancels_of",
     [] { return table::select_cancels("FROM cancels AS c WHERE c.ns = $1 AND c.key = $2"); }};
 /// Of sessions with a limit, those whose code may still run.
-inline constexpr Statement kStopping{"postgres.stopping", [] {
-                                       return table::select_cancels(
-                                           "FROM cancels AS c WHERE c.ns = $1"
-                                           " AND c.session = ANY($2::text[])"
-                                           " AND c.state <> 1 AND c.until > $3");
-                                     }};
+inline constexpr Statement kStopping{
+    "postgres.stopping", [] {
+      return table::select_cancels("FROM cancels AS c WHERE c.ns = $1 AND c.session = ANY($2::text[]) AND " +
+                                   rules::may_still_run("c.", "$3"));
+    }};
 inline constexpr Statement kAllCancels{
     "postgres.all_cancels", [] { return table::select_cancels("FROM cancels AS c WHERE c.ns = $1"); }};
 inline constexpr Statement kUpsertCancels{
@@ -627,9 +646,9 @@ inline constexpr Statement kClaimableSessions{
     "postgres.claimable_sessions", [] {
       return table::select_sessions(
           "FROM unnest($2::text[]) AS w CROSS JOIN LATERAL (SELECT * FROM sessions AS s WHERE s.ns = $1"
-          " AND s.id = w AND s.ended IS NULL AND s.ttl_until > $3 AND (s.worker = 0"
-          " OR (s.reclaim AND s.lease_until <= $3)) AND NOT " HOLDFAST_KEPT_FROM(
-              "$5", "$3") " FOR UPDATE OF s SKIP LOCKED) AS s LIMIT $4");
+          " AND s.id = w AND s.ended IS NULL AND " +
+          is_claimable("$3") + " AND NOT " + is_kept_from("$5", "$3") +
+          " FOR UPDATE OF s SKIP LOCKED) AS s LIMIT $4");
     }};
 inline constexpr Statement kReadSessions{
     "postgres.read_sessions", [] {
@@ -643,20 +662,20 @@ inline constexpr Statement kSaved{
 inline constexpr Statement kReserveSessions{"postgres.reserve_sessions",
                                             "SELECT pg_advisory_xact_lock(-$1::integer, hashtext(n)) FROM "
                                             "unnest($2::text[]) AS n ORDER BY hashtext(n)"};
-/// The number of the state that a session is in.
-#define HOLDFAST_SESSION_STATE(now) \
-  "coalesce(ended::integer, CASE WHEN worker = 0 THEN 0 WHEN lease_until > " now " THEN 1 ELSE 2 END)"
 /// $5: of this owner, if it is not null. $6: in one of these states, if there is any.
 inline constexpr Statement kSessionsAfter{
-    "postgres.sessions_after",
-    "SELECT id FROM sessions WHERE ns = $1 AND id > $2 AND ($5::text IS NULL OR owner = $5)"
-    " AND (cardinality($6::integer[]) = 0 OR " HOLDFAST_SESSION_STATE("$4") " = ANY($6::integer[]))"
-    " ORDER BY id LIMIT $3"};
+    "postgres.sessions_after", [] {
+      return "SELECT id FROM sessions WHERE ns = $1 AND id > $2 AND ($5::text IS NULL OR owner = $5)"
+             " AND (cardinality($6::integer[]) = 0 OR " +
+             rules::session_state("$4") + " = ANY($6::integer[])) ORDER BY id LIMIT $3";
+    }};
 /// By state, and of those whose lease is over by owner.
 inline constexpr Statement kCountSessions{
-    "postgres.count_sessions",
-    "SELECT " HOLDFAST_SESSION_STATE("$2") " AS state, CASE WHEN ended IS NULL AND lease_until <= $2"
-    " THEN worker ELSE 0 END AS late, count(*) FROM sessions WHERE ns = $1 GROUP BY 1, 2"};
+    "postgres.count_sessions", [] {
+      return "SELECT " + rules::session_state("$2") +
+             " AS state, CASE WHEN ended IS NULL AND lease_until <= $2 THEN worker ELSE 0 END AS late,"
+             " count(*) FROM sessions WHERE ns = $1 GROUP BY 1, 2";
+    }};
 inline constexpr Statement kSessionIds{"postgres.session_ids", "SELECT id FROM sessions WHERE ns = $1"};
 /// Of one worker, without those named: how many it holds, and when the first lease of them ends.
 inline constexpr Statement kHeldElsewhere{
@@ -798,12 +817,15 @@ inline constexpr Statement kSetAside{
     }};
 
 inline constexpr Statement kQueueDepths{
-    "postgres.queue_depths",
-    "SELECT k.queue, k.name, count(*) FILTER (WHERE NOT running AND since <= $2),"
-    " count(*) FILTER (WHERE NOT running AND since > $2), count(*) FILTER (WHERE running),"
-    " min(since) FILTER (WHERE NOT running) FROM (SELECT kind, locked AND until > $2 AS running,"
-    " CASE WHEN locked THEN until ELSE ready_since END AS since FROM activities WHERE ns = $1) AS a"
-    " JOIN kinds AS k ON k.id = a.kind GROUP BY k.queue, k.name ORDER BY k.queue, k.name"};
+    "postgres.queue_depths", [] {
+      return "SELECT k.queue, k.name, count(*) FILTER (WHERE NOT running AND since <= $2),"
+             " count(*) FILTER (WHERE NOT running AND since > $2), count(*) FILTER (WHERE running),"
+             " min(since) FILTER (WHERE NOT running) FROM (SELECT l.kind,"
+             " l.locked AND l.until > $2 AS running, " +
+             waits_since("l") +
+             " AS since FROM activities AS l WHERE l.ns = $1) AS a"
+             " JOIN kinds AS k ON k.id = a.kind GROUP BY k.queue, k.name ORDER BY k.queue, k.name";
+    }};
 
 // ---- the sweep -----------------------------------------------------------------------------------
 
@@ -813,50 +835,46 @@ inline constexpr Statement kOverdue{
     "SELECT key, execution, event, deadline, session FROM activities WHERE ns = $1 AND NOT locked"
     " AND deadline IS NOT NULL ORDER BY deadline, key, execution, event LIMIT $2"};
 /// When those that run will be overdue unless they are answered.
-inline constexpr Statement kNextOverdue{
-    "postgres.next_overdue",
-    "SELECT min(greatest(until, CASE WHEN session_over IS NOT NULL THEN until"
-    " ELSE least(until + start_within, total_until) END)) FROM activities"
-    " WHERE ns = $1 AND locked AND (session_over IS NOT NULL OR start_within IS NOT NULL"
-    " OR total_until IS NOT NULL)"};
-/// Until when a session was of use: to its owner, or, of one that nobody owns, to the node that it is kept
-/// for.
-#define HOLDFAST_LEFT_AT(of) \
-  "(CASE WHEN " of "worker <> 0 THEN " of "lease_until ELSE greatest(" of "changed, " of "lease_until) END)"
+inline constexpr Statement kNextOverdue{"postgres.next_overdue", [] {
+                                          const std::string deadline = deadline_after_lock("l");
+                                          return "SELECT min(greatest(l.until, " + deadline +
+                                                 ")) FROM activities AS l WHERE l.ns = $1 AND l.locked AND " +
+                                                 deadline + " IS NOT NULL";
+                                        }};
 /// $2: now, $3 and $4: what was left or has ended since is kept, with saved state and on record. $6: workers
 /// that stay registered, and with them what they own. What has items stays.
 inline constexpr Statement kDueSessions{
-    "postgres.due_sessions",
-    "SELECT s.id FROM sessions AS s WHERE s.ns = $1 AND ((s.ended IS NULL AND (s.ttl_until <= $2"
-    " OR (s.worker <> 0 AND NOT s.reclaim AND s.lease_until <= $2)"
-    " OR (s.worker <> 0 AND s.reclaim AND s.lease_until > $2 AND s.worker <> ALL($6::bigint[]))))"
-    " OR ((CASE WHEN s.ended IS NOT NULL THEN s.changed <= $4 WHEN s.worker = ANY($6::bigint[]) THEN false"
-    " WHEN s.on_record THEN (s.worker <> 0 OR (s.ttl_until = 9223372036854775807 AND NOT EXISTS (SELECT 1"
-    " FROM instances AS i WHERE i.key = s.opener AND i.status < 3)))"
-    " AND " HOLDFAST_LEFT_AT("s.")
-    " <= (CASE WHEN s.saved IS NOT NULL THEN least($3::bigint, $4::bigint) ELSE $4::bigint END)"
-    " ELSE " HOLDFAST_LEFT_AT("s.")
-    " <= (CASE WHEN s.saved IS NOT NULL THEN $3::bigint ELSE $2::bigint END) END)"
-    " AND NOT EXISTS (SELECT 1 FROM activities AS a WHERE a.ns = $1 AND a.session = s.id)))"
-    " ORDER BY s.id LIMIT $5"};
+    "postgres.due_sessions", [] {
+      return "SELECT s.id FROM sessions AS s WHERE s.ns = $1 AND ((s.ended IS NULL AND (s.ttl_until <= $2"
+             " OR (s.worker <> 0 AND NOT s.reclaim AND s.lease_until <= $2)"
+             " OR (s.worker <> 0 AND s.reclaim AND s.lease_until > $2 AND s.worker <> ALL($6::bigint[]))))"
+             " OR ((CASE WHEN s.ended IS NOT NULL THEN s.changed <= $4"
+             " WHEN s.worker = ANY($6::bigint[]) THEN false"
+             " WHEN s.on_record THEN (s.worker <> 0 OR (s.ttl_until = " +
+             std::string(kLastMoment) +
+             " AND NOT EXISTS (SELECT 1 FROM instances AS i WHERE i.key = s.opener AND " +
+             rules::is_open("i.status") + "))) AND " + left_at("s") +
+             " <= (CASE WHEN s.saved IS NOT NULL THEN least($3::bigint, $4::bigint) ELSE $4::bigint END)"
+             " ELSE " +
+             left_at("s") +
+             " <= (CASE WHEN s.saved IS NOT NULL THEN $3::bigint ELSE $2::bigint END) END)"
+             " AND NOT EXISTS (SELECT 1 FROM activities AS a WHERE a.ns = $1 AND a.session = s.id)))"
+             " ORDER BY s.id LIMIT $5";
+    }};
 /// What becomes due later, at the earliest: ends of lives and leases, and since when something is kept.
 inline constexpr Statement kNextSession{
-    "postgres.next_session",
-    "SELECT min(ttl_until) FILTER (WHERE ended IS NULL AND ttl_until > $2),"
-    " min(lease_until) FILTER (WHERE ended IS NULL AND worker <> 0 AND lease_until > $2),"
-    " min(greatest(changed, lease_until)) FILTER (WHERE ended IS NULL AND worker = 0 AND NOT on_record"
-    " AND saved IS NULL AND greatest(changed, lease_until) > $2),"
-    " min" HOLDFAST_LEFT_AT("")
-    " FILTER (WHERE ended IS NULL AND NOT on_record AND saved IS NOT NULL"
-    " AND " HOLDFAST_LEFT_AT("") " > $3),"
-    " min(changed) FILTER (WHERE ended IS NOT NULL AND changed > $4),"
-    " min" HOLDFAST_LEFT_AT("")
-    " FILTER (WHERE ended IS NULL AND on_record AND saved IS NULL"
-    " AND " HOLDFAST_LEFT_AT("") " > $4),"
-    " min" HOLDFAST_LEFT_AT("")
-    " FILTER (WHERE ended IS NULL AND on_record AND saved IS NOT NULL"
-    " AND " HOLDFAST_LEFT_AT("") " > least($3, $4))"
-    " FROM sessions WHERE ns = $1"};
+    "postgres.next_session", [] {
+      const std::string left = left_at("s");
+      return "SELECT min(ttl_until) FILTER (WHERE ended IS NULL AND ttl_until > $2),"
+             " min(lease_until) FILTER (WHERE ended IS NULL AND worker <> 0 AND lease_until > $2), min(" +
+             left + ") FILTER (WHERE ended IS NULL AND worker = 0 AND NOT on_record AND saved IS NULL AND " +
+             left + " > $2), min(" + left +
+             ") FILTER (WHERE ended IS NULL AND NOT on_record AND saved IS NOT NULL AND " + left +
+             " > $3), min(changed) FILTER (WHERE ended IS NOT NULL AND changed > $4), min(" + left +
+             ") FILTER (WHERE ended IS NULL AND on_record AND saved IS NULL AND " + left + " > $4), min(" +
+             left + ") FILTER (WHERE ended IS NULL AND on_record AND saved IS NOT NULL AND " + left +
+             " > least($3, $4)) FROM sessions AS s WHERE ns = $1";
+    }};
 inline constexpr Statement kTrimLog{
     "postgres.trim_log",
     "DELETE FROM session_log WHERE number IN (SELECT number FROM session_log WHERE ns = $1 ORDER BY number"
