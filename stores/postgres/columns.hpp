@@ -30,11 +30,8 @@ namespace wire {
 template <class Text>
 struct Form<rules::Bytes<Text>> : Form<Bytes> {
   static void put(std::string& out, rules::Bytes<Text> value) { out.append(value.text); }
+  static bool is_null(rules::Bytes<Text> value) { return value.text.empty(); }
 };
-template <class Text>
-bool is_null(rules::Bytes<Text> value) {
-  return value.text.empty();
-}
 template <class Text>
 struct Form<rules::AnyBytes<Text>> : Form<Bytes> {
   static void put(std::string& out, rules::AnyBytes<Text> value) { out.append(value.text); }
@@ -44,11 +41,8 @@ struct Form<OrNull<T>> : Form<std::remove_const_t<T>> {
   static void put(std::string& out, const OrNull<T>& column) {
     Form<std::remove_const_t<T>>::put(out, column.value);
   }
+  static bool is_null(const OrNull<T>& column) { return column.value == column.none; }
 };
-template <class T>
-bool is_null(const OrNull<T>& column) {
-  return column.value == column.none;
-}
 
 }  // namespace wire
 

@@ -43,7 +43,7 @@ void append(std::string& out, Int value) {
   }
 }
 
-/// How a type stands in a row. `put` appends the value's bytes.
+/// How a type stands in a row. `put` appends the value's bytes; where there is an `is_null`, some have none.
 template <class T>
 struct Form;
 template <>
@@ -104,6 +104,7 @@ struct Form<Uuid> {
     append(out, uuid.high);
     append(out, uuid.low);
   }
+  static bool is_null(Uuid uuid) { return uuid.high == 0 && uuid.low == 0; }
 };
 template <class Tag>
 struct Form<Token<Tag>> : Form<Uuid> {};
@@ -118,20 +119,16 @@ struct Form<T> : Form<std::int32_t> {
 template <class T>
 struct Form<std::optional<T>> : Form<T> {
   static void put(std::string& out, const std::optional<T>& value) { Form<T>::put(out, *value); }
+  static bool is_null(const std::optional<T>& value) { return !value; }
 };
 
 template <class T>
-bool is_null(const T&) {
-  return false;
-}
-template <class T>
-bool is_null(const std::optional<T>& value) {
-  return !value;
-}
-inline bool is_null(Uuid uuid) { return uuid.high == 0 && uuid.low == 0; }
-template <class Tag>
-bool is_null(Token<Tag> token) {
-  return token.empty();
+bool is_null(const T& value) {
+  if constexpr (requires { Form<T>::is_null(value); }) {
+    return Form<T>::is_null(value);
+  } else {
+    return false;
+  }
 }
 
 /// The elements of an array that is being made.
