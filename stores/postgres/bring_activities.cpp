@@ -1,5 +1,6 @@
 // Activities and sessions on the way into the space.
 #include "contract/rows.hpp"
+#include "rows.hpp"
 #include "statements.hpp"
 #include "stores/rules/placing.hpp"
 #include "working_set.hpp"
@@ -20,11 +21,9 @@ using store::ActivityId;
 // One that was only looked at gives way to the row itself.
 void WorkingSet::take_activities(const Answer& answer, bool locked) {
   for (int i = 0; i < answer.rows(); ++i) {
-    Row row(answer, i);
+    ColumnReader row(answer, i);
     Activity activity;
-    activity.id.instance = row.next<InstanceKey>();
-    activity.id.execution = row.next<ExecutionNumber>();
-    activity.id.event = row.next<EventId>();
+    id_columns(activity.id, row);
     if (locked) {
       asked_activities_.insert(activity.id);
       if (looked_at_.erase(activity.id) > 0) {
@@ -34,30 +33,18 @@ void WorkingSet::take_activities(const Answer& answer, bool locked) {
       }
     }
     if (read_activities_.contains(activity.id) || space_.activities.contains(activity.id)) continue;
-    const Kind* const what = kind(row.next<std::int32_t>());
+    ActivityCodes codes;
+    task_columns(activity, codes, row);
+    progress_columns(activity, codes, row);
+    const Kind* const what = kind(codes.kind);
     if (what != nullptr) {
       activity.name = what->name;
       activity.queue = what->queue;
     } else {
       unreadable_activities_.insert(activity.id);
     }
-    activity.priority = -row.next<int>();
-    if (row.next<bool>()) activity.own_queue = activity.queue;
-    activity.start_within = row.next<std::optional<Duration>>().value_or(never);
-    activity.total_until = row.next<std::optional<BootTime>>().value_or(rules::kNever);
-    activity.session = row.next<std::optional<std::string>>();
-    activity.session_over = row.next<std::optional<CancelReason>>();
-    activity.body = row.next<std::string>();
-    activity.attempt = row.next_count();
-    activity.delivery = row.next_count();
-    activity.last_failure = row.next<std::optional<std::string>>().value_or("");
-    activity.progress = row.next<std::optional<std::string>>().value_or("");
-    activity.lock.live = row.next<bool>();
-    activity.lock.worker = row.next<WorkerKey>();
-    activity.lock.token = row.next<LockToken>();
-    activity.lock.until = row.next<BootTime>();
-    activity.generation = row.next<Generation>();
-    activity.ready_since = row.next<BootTime>();
+    activity.priority = -codes.rank;
+    if (codes.own_queue) activity.own_queue = activity.queue;
     if (!locked) looked_at_.insert(activity.id);
     read_activities_.emplace(activity.id, activity);
     came_activities_.push_back(activity.id);
@@ -111,19 +98,10 @@ void WorkingSet::waiting_above(int priority, WorkerKey /*worker*/, const store::
 
 void WorkingSet::take_cancels(const Answer& answer) {
   for (int i = 0; i < answer.rows(); ++i) {
-    Row row(answer, i);
+    ColumnReader row(answer, i);
     rules::Cancel cancel;
-    cancel.record.id.instance = row.next<InstanceKey>();
-    cancel.record.id.execution = row.next<ExecutionNumber>();
-    cancel.record.id.event = row.next<EventId>();
-    cancel.record.token = row.next<LockToken>();
-    cancel.record.name = row.next<std::string>();
-    cancel.record.reason = row.next<CancelReason>();
-    cancel.record.state = row.next<store::CancelRecord::State>();
-    cancel.worker = row.next<WorkerKey>();
-    cancel.at = row.next<BootTime>();
-    cancel.until = row.next<BootTime>();
-    cancel.session = row.next<std::optional<std::string>>();
+    cancelled_columns(cancel.record, row);
+    rules::cancel_columns(cancel, row);
     const std::pair place(cancel.record.id, cancel.record.token);
     asked_cancels_.insert(place);
     if (!read_cancels_.emplace(place, cancel.record.state).second) continue;
@@ -252,42 +230,19 @@ void WorkingSet::saved(const std::string& session) {
 std::vector<std::string> WorkingSet::take_sessions(const Answer& answer) {
   std::vector<std::string> came;
   for (int i = 0; i < answer.rows(); ++i) {
-    Row row(answer, i);
+    ColumnReader row(answer, i);
     Session session;
+    PolicyCodes codes;
     session.id = row.next<std::string>();
-    auto policy = row.next<std::string>();
-    const bool readable = store::from_bytes(policy, session.policy);
-    session.ended = row.next<std::optional<store::SessionState>>();
-    session.reason = row.next<store::SessionReason>();
-    session.note = row.next<std::string>();
-    session.owner = row.next<std::string>();
-    session.worker = row.next<WorkerKey>();
-    session.generation = row.next<Generation>();
-    session.lease_until = row.next<BootTime>();
-    session.lease = row.next<Duration>();
-    session.idle_timeout = row.next<Duration>();
-    session.last_owner = row.next<std::string>();
-    session.last_worker = row.next<WorkerKey>();
-    session.planned = row.next<bool>();
-    session.restarted = row.next<bool>();
-    session.ran = row.next<bool>();
-    session.last_activity = row.next<BootTime>();
-    session.changed = row.next<BootTime>();
-    session.ttl_until = row.next<BootTime>();
-    session.opener = row.next<InstanceKey>();
-    session.opened_by = row.next<std::string>();
-    if (const auto size = row.next<std::optional<std::uint64_t>>())
-      session.saved = rules::SavedState{.size = *size};
-    session.saved_version = row.next<std::uint64_t>();
-    session.created_at = row.next<CalendarTime>();
-    session.updated_at = row.next<CalendarTime>();
-    session.held_since = row.next<Generation>();
-    session.wanted = row.next<std::optional<std::string>>();
-    session.wanted_for = row.next<Duration>();
+    const auto saved_size = row.next<std::optional<std::uint64_t>>();
+    policy_columns(codes, row);
+    rules::session_columns(session, row);
+    const bool readable = store::from_bytes(codes.bytes, session.policy);
+    if (saved_size) session.saved = rules::SavedState{.size = *saved_size};
     if (read_sessions_.contains(session.id)) continue;
     asked_sessions_.insert(session.id);
     read_sessions_.emplace(session.id, session);
-    if (!readable) set_aside_policy(session, std::move(policy));
+    if (!readable) set_aside_policy(session, std::move(codes.bytes));
     came.push_back(session.id);
     space_.sessions.emplace(session.id, std::move(session));
   }

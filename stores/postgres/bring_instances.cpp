@@ -1,6 +1,8 @@
 // Instances, and what belongs to them, on the way into the space.
 #include "contract/rows.hpp"
+#include "rows.hpp"
 #include "statements.hpp"
+#include "stores/rules/in_sql.hpp"
 #include "working_set.hpp"
 
 #include <utility>
@@ -12,13 +14,6 @@ using store::Message;
 using store::MessageKind;
 
 namespace {
-
-Address address_from(Row& row) {
-  Address address;
-  address.kind = row.next<Address::Kind>();
-  address.name = row.next<std::optional<std::string>>().value_or("");
-  return address;
-}
 
 /// Whether the body of such messages is the store's own.
 bool has_typed_body(MessageKind kind) {
@@ -68,49 +63,29 @@ void WorkingSet::want_free_instances(const std::vector<InstanceKey>& keys) {
 
 void WorkingSet::take_instances(const Answer& answer) {
   for (int i = 0; i < answer.rows(); ++i) {
-    Row row(answer, i);
-    const auto key = row.next<InstanceKey>();
+    const auto key = Row(answer, i).next<InstanceKey>();
     asked_instances_.insert(key);
     // A row comes once: who was deleted in this transaction still stands in the table.
     if (known(key).read) continue;
     Instance& instance = space_.instances[key];
     store::InstanceView& view = instance.view;
-    view.key = key;
-    view.instance = row.next<std::string>();
-    const auto route_number = row.next<std::int32_t>();
-    const Route* const code = route(route_number);
+    InstanceCodes codes;
+    ColumnReader row(answer, i);
+    birth_columns(instance, row);
+    turn_columns(instance, codes, row);
+    state_columns(instance, codes, row);
+    const Route* const code = route(codes.route);
     if (code != nullptr) {
       view.code = code->code;
       view.build = code->build;
     }
-    view.execution = row.next<ExecutionNumber>();
-    view.status = row.next<store::InstanceStatus>();
-    instance.lock.live = row.next<bool>();
-    instance.woken = row.next<bool>();
-    instance.delivery = row.next_count();
-    const auto due_at = row.next<std::optional<BootTime>>();
-    if (!instance.lock.live) instance.ready_since = due_at;
-    instance.lock.until = row.next<BootTime>();
-    instance.lock.worker = row.next<WorkerKey>();
-    instance.seen = row.next<MessageId>();
-    instance.not_before = row.next<BootTime>();
-    view.created_at = row.next<CalendarTime>();
-    view.updated_at = row.next<CalendarTime>();
-    instance.lock.token = row.next<LockToken>();
-    instance.stamp = row.next<TurnStamp>();
-    instance.request = row.next<RequestId>();
-    instance.fingerprint = row.next<Fingerprint>();
-    view.parent = row.next<std::optional<InstanceKey>>().value_or(InstanceKey{});
-    view.cancel_requested_at = row.next<std::optional<CalendarTime>>();
-    auto waits = row.next<std::optional<std::string>>();
-    const bool unreadable = waits && !store::from_bytes(*waits, instance.waits);
+    if (!instance.lock.live) instance.ready_since = codes.due_at;
+    const bool unreadable = !codes.waits.empty() && !store::from_bytes(codes.waits, instance.waits);
     if (unreadable) instance.waits.clear();
-    view.parked_because = row.next<std::optional<std::string>>().value_or("");
-    view.output = row.next<std::optional<std::string>>().value_or("");
     space_.keys.emplace(view.instance, key);
-    known(key).read = columns(instance);
-    if (unreadable) set_aside_waits(instance, *std::move(waits));
-    if (code == nullptr) set_aside_code(instance, route_number);
+    known(key).read = read_row(instance, unreadable ? codes : codes_of(instance));
+    if (unreadable) set_aside_waits(instance, std::move(codes.waits));
+    if (code == nullptr) set_aside_code(instance, codes.route);
     came_instances_.push_back(key);
   }
 }
@@ -180,25 +155,25 @@ void WorkingSet::want_parked(InstanceKey after, std::size_t limit) {
 
 bool WorkingSet::is_dropped(const Known& about, MessageKind kind, MessageId id) const {
   if (about.consumed.contains(id)) return true;
-  if (about.drops_all_but_starts) return kind != MessageKind::start;
-  return about.drops_of_execution && kind >= MessageKind::outcome && kind <= MessageKind::session;
+  if (about.drops_all_but_starts) return rules::ends_with_instance(kind);
+  return about.drops_of_execution && rules::belongs_to_execution(kind);
 }
 
 void WorkingSet::take_messages(const Answer& answer) {
   for (int i = 0; i < answer.rows(); ++i) {
-    Row row(answer, i);
+    ColumnReader row(answer, i);
     const auto key = row.next<InstanceKey>();
     const auto instance = space_.instances.find(key);
     if (instance == space_.instances.end()) continue;
     Message message;
     message.id = row.next<MessageId>();
-    message.kind = row.next<MessageKind>();
     Known& about = known(key);
-    if (is_dropped(about, message.kind, message.id) || !about.messages.insert(message.id).second) continue;
-    message.execution = row.next<ExecutionNumber>();
-    message.source = row.next<EventId>();
-    message.address = address_from(row);
-    message.body = body_from(message.kind, row.next<std::string>());
+    if (about.messages.contains(message.id)) continue;
+    std::string body;
+    message_columns(message, body, row);
+    if (is_dropped(about, message.kind, message.id)) continue;
+    about.messages.insert(message.id);
+    message.body = body_from(message.kind, std::move(body));
     instance->second.messages.emplace(message.id, std::move(message));
   }
 }
@@ -291,21 +266,15 @@ void WorkingSet::want_delayed(const std::vector<InstanceKey>& keys) {
 
 void WorkingSet::take_delayed(const Answer& answer) {
   for (int i = 0; i < answer.rows(); ++i) {
-    Row row(answer, i);
-    const auto number = row.next<std::uint64_t>();
-    const auto key = row.next<InstanceKey>();
-    const auto instance = space_.instances.find(key);
-    if (instance == space_.instances.end()) continue;
-    const rules::DelayedKey place{row.next<BootTime>(), number};
-    store::NewMessage message;
-    message.kind = row.next<MessageKind>();
-    message.execution = row.next<ExecutionNumber>();
-    message.source = row.next<EventId>();
-    message.address = address_from(row);
-    message.body = row.next<std::string>();
-    if (!known(key).delayed.insert(place).second) continue;
+    ColumnReader row(answer, i);
+    rules::DelayedKey place;
+    rules::DelayedMessage delayed;
+    place.second = row.next<std::uint64_t>();
+    delayed_columns(delayed, place.first, row);
+    const auto instance = space_.instances.find(delayed.key);
+    if (instance == space_.instances.end() || !known(delayed.key).delayed.insert(place).second) continue;
     instance->second.delayed.insert(place);
-    space_.delayed.emplace(place, rules::DelayedMessage{.key = key, .message = std::move(message)});
+    space_.delayed.emplace(place, std::move(delayed));
   }
 }
 
@@ -356,17 +325,9 @@ void WorkingSet::want_early(const std::vector<std::string>& names) {
 
 void WorkingSet::take_early(const Answer& answer) {
   for (int i = 0; i < answer.rows(); ++i) {
-    Row row(answer, i);
-    const auto instance = row.next<std::string>();
-    row.skip();
+    std::string instance;
     rules::Early early;
-    early.visible = row.next<BootTime>();
-    early.until = row.next<BootTime>();
-    early.message.kind = row.next<MessageKind>();
-    early.message.execution = row.next<ExecutionNumber>();
-    early.message.source = row.next<EventId>();
-    early.message.address = address_from(row);
-    early.message.body = row.next<std::string>();
+    early_columns(instance, early, ColumnReader(answer, i));
     // Before those that this transaction has added.
     auto& messages = space_.early[instance];
     messages.insert(messages.begin() + static_cast<std::ptrdiff_t>(read_early_[instance]++),

@@ -189,7 +189,7 @@ Connection::~Connection() = default;
 
 void Connection::queue(const Statement& statement, const Parameters& parameters) {
   if (!prepared_.contains(statement.name)) {
-    if (PQsendPrepare(connection_.get(), statement.name, statement.sql, 0, nullptr) == 0) fail();
+    if (PQsendPrepare(connection_.get(), statement.name, statement.sql().c_str(), 0, nullptr) == 0) fail();
     prepared_.insert(statement.name);
     preparing_.push_back(statement.name);
     pending_.push_back(false);

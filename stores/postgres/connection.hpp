@@ -19,10 +19,19 @@ struct pg_result;
 
 namespace holdfast::postgres_store {
 
-/// A statement with a name: under it, it is prepared, and tests make it fail.
-struct Statement {
-  const char* name = "";
-  const char* sql = "";
+/// A statement with a name: under it, it is prepared, and tests make it fail. Its text is only asked for when
+/// it is prepared, so it may be made then.
+class Statement {
+ public:
+  constexpr Statement(const char* known_as, const char* text) : name(known_as), text_(text) {}
+  constexpr Statement(const char* known_as, std::string (*make)()) : name(known_as), make_(make) {}
+  [[nodiscard]] std::string sql() const { return make_ == nullptr ? std::string(text_) : make_(); }
+
+  const char* name;
+
+ private:
+  const char* text_ = "";
+  std::string (*make_)() = nullptr;
 };
 
 /// What the server, or the way to it, has to say. `state` is the SQLSTATE; empty when the connection broke.

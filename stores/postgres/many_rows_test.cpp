@@ -96,7 +96,7 @@ TEST(PostgresManyRows, NoStatementBringsWhatWasSavedAlong) {
   for (const Statement& statement :
        {sql::kSessions, sql::kSessionsNow, sql::kClaimableSessions, sql::kReadSessions, sql::kSessionsFor,
         sql::kDueSessions, sql::kHeldElsewhere}) {
-    std::string text(statement.sql);
+    std::string text = statement.sql();
     for (const std::string_view harmless :
          {"octet_length(s.saved)", "s.saved_version", "s.saved IS NOT NULL"}) {
       for (auto at = text.find(harmless); at != std::string::npos; at = text.find(harmless)) {

@@ -32,11 +32,6 @@ struct Uuid {
   Uuid(Token<Tag> token) : high(token.high), low(token.low) {}  // NOLINT: what tokens are in a row
 };
 
-/// Kept as `smallint`, where it stands alone: an array of integers is converted by the statement.
-struct Small {
-  std::int16_t value = 0;
-};
-
 namespace wire {
 
 using Oid = std::uint32_t;
@@ -48,7 +43,7 @@ void append(std::string& out, Int value) {
   }
 }
 
-/// How a type stands in a row. `put` appends the value's bytes.
+/// How a type stands in a row. `put` appends the value's bytes; where there is an `is_null`, some have none.
 template <class T>
 struct Form;
 template <>
@@ -86,11 +81,6 @@ struct Form<std::uint32_t> : Form<std::int32_t> {
   static void put(std::string& out, std::uint32_t value) { append(out, value); }
 };
 template <>
-struct Form<Small> {
-  static constexpr Oid kOid = 21;
-  static void put(std::string& out, Small small) { append(out, static_cast<std::uint16_t>(small.value)); }
-};
-template <>
 struct Form<bool> {
   static constexpr Oid kOid = 16;
   static void put(std::string& out, bool value) { out.push_back(value ? '\1' : '\0'); }
@@ -114,10 +104,11 @@ struct Form<Uuid> {
     append(out, uuid.high);
     append(out, uuid.low);
   }
+  static bool is_null(Uuid uuid) { return uuid.high == 0 && uuid.low == 0; }
 };
 template <class Tag>
 struct Form<Token<Tag>> : Form<Uuid> {};
-/// An enumeration is a small number; it is sent as an integer.
+/// An enumeration is a small number; it is sent as an integer, which the statement converts.
 template <class T>
   requires std::is_enum_v<T>
 struct Form<T> : Form<std::int32_t> {
@@ -128,20 +119,16 @@ struct Form<T> : Form<std::int32_t> {
 template <class T>
 struct Form<std::optional<T>> : Form<T> {
   static void put(std::string& out, const std::optional<T>& value) { Form<T>::put(out, *value); }
+  static bool is_null(const std::optional<T>& value) { return !value; }
 };
 
 template <class T>
-bool is_null(const T&) {
-  return false;
-}
-template <class T>
-bool is_null(const std::optional<T>& value) {
-  return !value;
-}
-inline bool is_null(Uuid uuid) { return uuid.high == 0 && uuid.low == 0; }
-template <class Tag>
-bool is_null(Token<Tag> token) {
-  return token.empty();
+bool is_null(const T& value) {
+  if constexpr (requires { Form<T>::is_null(value); }) {
+    return Form<T>::is_null(value);
+  } else {
+    return false;
+  }
 }
 
 /// The elements of an array that is being made.
@@ -178,6 +165,37 @@ struct Elements {
     return out += bytes;
   }
 };
+
+/// Texts as one value.
+template <>
+struct Form<std::vector<std::string>> {
+  static constexpr Oid kOid = 1009;
+  static void put(std::string& out, const std::vector<std::string>& texts) {
+    Elements elements;
+    for (const std::string& text : texts) elements.add(text);
+    out.append(elements.array(Form<std::string>::kOid));
+  }
+};
+
+/// What SQL calls a type.
+constexpr std::string_view name_of(Oid oid) {
+  switch (oid) {
+    case Form<std::int64_t>::kOid:
+      return "bigint";
+    case Form<std::int32_t>::kOid:
+      return "integer";
+    case Form<bool>::kOid:
+      return "boolean";
+    case Form<std::string>::kOid:
+      return "text";
+    case Form<Bytes>::kOid:
+      return "bytea";
+    case Form<Uuid>::kOid:
+      return "uuid";
+    default:
+      return "text[]";
+  }
+}
 
 }  // namespace wire
 

@@ -15,8 +15,7 @@ namespace holdfast::postgres_store {
 inline std::vector<std::string> plan_of(const TestSchema& schema, const Statement& statement,
                                         const Parameters& parameters) {
   Connection connection(connection_setup(schema.uri(), {.schema = schema.name()}));
-  const std::string explained =
-      "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) " + std::string(statement.sql);
+  const std::string explained = "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) " + statement.sql();
   connection.queue({"test.explain", explained.c_str()}, parameters);
   std::vector<std::string> lines;
   for (const Answer& answer : connection.exchange()) {

@@ -24,7 +24,6 @@ void WorkingSet::set_aside(InstanceKey key, std::string what, std::string proble
 void WorkingSet::set_aside_waits(Instance& instance, std::string bytes) {
   if (!writes()) return;
   const InstanceKey key = instance.view.key;
-  std::get<std::string>(known(key).read->first) = bytes;
   set_aside(key, "instance " + to_string(key) + " (what it waits for)",
             "can't be decoded; its next turn says it anew", std::move(bytes));
   if (has_ended(instance.view.status) || instance.view.status == store::InstanceStatus::parked) return;

@@ -2,6 +2,7 @@
 #include "stores/rules/views.hpp"
 
 #include "calls.hpp"
+#include "rows.hpp"
 #include "statements.hpp"
 #include "stores/rules/admission.hpp"
 #include "stores/rules/sessions.hpp"
@@ -29,31 +30,6 @@ rules::Instance* bring_instance(WorkingSet& set, std::string_view id) {
   set.want_custom_status({instance->view.key});
   set.bring();
   return instance;
-}
-
-store::SessionLogEntry log_entry(Row row) {
-  store::SessionLogEntry entry;
-  entry.number = row.next<std::uint64_t>();
-  entry.session = row.next<std::string>();
-  entry.kind = row.next<store::SessionLogEntry::Kind>();
-  entry.reason = row.next<store::SessionReason>();
-  entry.owner = row.next<std::string>();
-  entry.previous_owner = row.next<std::string>();
-  entry.generation = row.next<Generation>();
-  entry.at = row.next<CalendarTime>();
-  entry.quiet_for = row.next<Duration>();
-  return entry;
-}
-
-store::SetAsideRow set_aside_row(Row row) {
-  store::SetAsideRow aside;
-  aside.number = row.next<std::uint64_t>();
-  aside.key = row.next<InstanceKey>();
-  aside.what = row.next<std::string>();
-  aside.problem = row.next<std::string>();
-  aside.bytes = row.next<std::string>();
-  aside.at = row.next<CalendarTime>();
-  return aside;
 }
 
 constexpr std::int64_t kAll = std::int64_t{1} << 40U;
@@ -207,7 +183,12 @@ std::vector<store::SessionLogEntry> view_session_log(WorkingSet& set, std::strin
                                                      std::uint64_t after, std::size_t limit) {
   std::vector<store::SessionLogEntry> entries;
   set.ask(sql::kLog, Parameters(set.ns(), after, id, limit_of(limit)), [&](const Answer& answer) {
-    for (int i = 0; i < answer.rows(); ++i) entries.push_back(log_entry(Row(answer, i)));
+    for (int i = 0; i < answer.rows(); ++i) {
+      ColumnReader row(answer, i);
+      store::SessionLogEntry& entry = entries.emplace_back();
+      entry.number = row.next<std::uint64_t>();
+      rules::log_columns(entry, row);
+    }
   });
   set.bring();
   return entries;
@@ -321,7 +302,12 @@ StoreResult<std::vector<store::ExecutionView>> executions(WorkingSet& set, Insta
 std::vector<store::SetAsideRow> view_set_aside(WorkingSet& set, std::uint64_t after, std::size_t limit) {
   std::vector<store::SetAsideRow> rows;
   set.ask(sql::kSetAside, Parameters(set.ns(), after, limit_of(limit)), [&](const Answer& answer) {
-    for (int i = 0; i < answer.rows(); ++i) rows.push_back(set_aside_row(Row(answer, i)));
+    for (int i = 0; i < answer.rows(); ++i) {
+      ColumnReader row(answer, i);
+      store::SetAsideRow& aside = rows.emplace_back();
+      aside.number = row.next<std::uint64_t>();
+      aside_columns(aside, row);
+    }
   });
   set.bring();
   return rows;

@@ -143,18 +143,16 @@ void WorkingSet::take_workers(const Answer& answer, bool locked) {
   constexpr std::size_t kMostKnown = 1024;
   if (link_.workers.size() > kMostKnown) link_.workers.clear();
   for (int i = 0; i < answer.rows(); ++i) {
-    Row row(answer, i);
+    ColumnReader row(answer, i);
     rules::Worker worker;
     worker.key = row.next<WorkerKey>();
     asked_workers_.insert(worker.key);
     if (locked && locked_workers_.insert(worker.key).second) forget_worker(worker.key);
     if (read_workers_.contains(worker.key)) continue;
-    worker.draining = row.next<bool>();
-    worker.superseded = row.next<bool>();
-    worker.joined_at = row.next<CalendarTime>();
-    worker.seen = row.next<BootTime>();
+    auto bytes = row.next<std::string>();
+    rules::worker_columns(worker, row);
     auto& info = link_.workers[worker.key];
-    if (auto bytes = row.next<std::string>(); info.node.empty() && !store::from_bytes(bytes, info)) {
+    if (info.node.empty() && !store::from_bytes(bytes, info)) {
       info = {};
       if (!unreadable_workers_.contains(worker.key)) set_aside_worker(worker.key, std::move(bytes));
       continue;

@@ -7,6 +7,7 @@
 
 #include "connection.hpp"
 #include "interned.hpp"
+#include "rows.hpp"
 #include "stores/rules/transaction.hpp"
 
 #include <holdfast/fault.hpp>
@@ -228,15 +229,16 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   std::uint64_t next_set_aside() override { return 0; }
 
  private:
-  /// A row of `instances`, without what never changes: first what most turns change, then the rest.
-  using TurnColumns = std::tuple<bool, bool, std::uint32_t, std::optional<BootTime>, BootTime, WorkerKey,
-                                 MessageId, BootTime, LockToken, TurnStamp, std::string>;
-  using OtherColumns = std::tuple<store::CodeVersion, std::uint64_t, ExecutionNumber, store::InstanceStatus,
-                                  CalendarTime, std::optional<CalendarTime>, std::string, std::string>;
+  /// A row of `instances` as it stands in the table, without what never changes; its code by name.
+  struct ReadInstance {
+    rules::Image turn{};
+    rules::Image state{};
+    Route route{};
+  };
   /// What is known about an instance in the space besides its row.
   struct Known {
-    std::optional<std::pair<TurnColumns, OtherColumns>> read{};  ///< as it stands in the table, if it does
-    std::set<MessageId> messages{};                              ///< rows that were read
+    std::optional<ReadInstance> read{};        ///< if it stands in the table
+    std::set<MessageId> messages{};            ///< rows that were read
     std::optional<MessageId> waiting_after{};  ///< all deliveries after this were read, and all that wake
     std::optional<std::vector<Address>> looked_for{};  ///< the last deliveries for these were read
     std::optional<MessageId> all_after{};              ///< all messages after this were read
@@ -287,7 +289,8 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void give_up(rules::Activity& activity);
 
   // write_back.cpp
-  static std::pair<TurnColumns, OtherColumns> columns(const rules::Instance& instance);
+  static InstanceCodes codes_of(const rules::Instance& instance);
+  static ReadInstance read_row(const rules::Instance& instance, const InstanceCodes& codes);
   void write_instances();
   void write_removed(const std::vector<InstanceKey>& removed);
   void write_messages();

@@ -1,5 +1,6 @@
 // What the rules have changed goes back to the tables: one statement for each table and kind of change.
 #include "contract/rows.hpp"
+#include "rows.hpp"
 #include "statements.hpp"
 #include "working_set.hpp"
 
@@ -14,19 +15,6 @@ using store::ActivityId;
 
 namespace {
 
-template <class Time>
-std::optional<Time> unless_never(Time time, Time nothing) {
-  return time == nothing ? std::nullopt : std::optional(time);
-}
-
-std::optional<Bytes> unless_empty(std::string_view bytes) {
-  return bytes.empty() ? std::nullopt : std::optional(Bytes{bytes});
-}
-
-std::optional<std::string> unless_plain(const Address& address) {
-  return address.name.empty() ? std::nullopt : std::optional(address.name);
-}
-
 std::string bytes_of(const store::MessageBody& body) {
   if (const auto* const bytes = std::get_if<std::string>(&body)) return *bytes;
   return store::encode_body(body);
@@ -35,21 +23,44 @@ std::string bytes_of(const store::MessageBody& body) {
 /// When somebody must have taken it; of no meaning while it is locked.
 std::optional<BootTime> deadline_of(const Activity& activity) {
   if (activity.lock.live) return std::nullopt;
-  return unless_never(activity.deadline(), rules::kNever);
+  const BootTime deadline = activity.deadline();
+  return deadline == rules::kNever ? std::nullopt : std::optional(deadline);
 }
 
-bool same(const Activity& a, const Activity& b) {
-  return a.queue == b.queue && a.session_over == b.session_over && a.attempt == b.attempt &&
-         a.delivery == b.delivery && a.last_failure == b.last_failure && a.progress == b.progress &&
-         a.lock.live == b.lock.live && a.lock.worker == b.lock.worker && a.lock.token == b.lock.token &&
-         a.lock.until == b.lock.until && a.generation == b.generation && a.ready_since == b.ready_since;
+ActivityCodes activity_codes(const Activity& activity) {
+  return {.rank = -activity.priority,
+          .own_queue = !activity.own_queue.empty(),
+          .deadline = deadline_of(activity)};
 }
 
-auto columns_of(const Session& s) {
-  return std::tie(s.ended, s.reason, s.note, s.owner, s.worker, s.generation, s.held_since, s.lease_until,
-                  s.lease, s.idle_timeout, s.last_owner, s.last_worker, s.planned, s.restarted, s.ran,
-                  s.last_activity, s.changed, s.ttl_until, s.opener, s.opened_by, s.saved_version,
-                  s.created_at, s.updated_at, s.policy, s.wanted, s.wanted_for);
+/// What never changes of an activity. One that was scheduled anew under the same id differs in it.
+bool same_task(const Activity& a, const Activity& b) {
+  return a.body == b.body && a.name == b.name && a.session == b.session && a.priority == b.priority;
+}
+
+bool same_progress(const Activity& a, const Activity& b) {
+  const auto image = [](const Activity& activity) {
+    rules::Image image;
+    const ActivityCodes codes;  // its kind is compared by name
+    progress_columns(activity, codes, image);
+    return image;
+  };
+  return a.queue == b.queue && image(a) == image(b);
+}
+
+rules::Image image_of(const rules::Worker& worker) {
+  rules::Image image;
+  rules::worker_columns(worker, image);
+  return image;
+}
+
+bool same_columns(const Session& a, const Session& b) {
+  const auto image = [](const Session& session) {
+    rules::Image image;
+    rules::session_columns(session, image);
+    return image;
+  };
+  return a.policy == b.policy && image(a) == image(b);
 }
 
 }  // namespace
@@ -69,31 +80,24 @@ void WorkingSet::write_back() {
 
 // ---- instances -----------------------------------------------------------------------------------
 
-std::pair<WorkingSet::TurnColumns, WorkingSet::OtherColumns> WorkingSet::columns(const Instance& i) {
-  const std::optional<BootTime> due_at = i.lock.live ? std::optional(i.lock.until) : i.ready_since;
-  return {
-      TurnColumns(i.lock.live, i.woken, i.delivery, due_at, i.lock.until, i.lock.worker, i.seen, i.not_before,
-                  i.lock.token, i.stamp, i.waits.empty() ? std::string() : store::to_bytes(i.waits)),
-      OtherColumns(i.view.code, i.view.build, i.view.execution, i.view.status, i.view.updated_at,
-                   i.view.cancel_requested_at, i.view.parked_because, i.view.output)};
+InstanceCodes WorkingSet::codes_of(const Instance& instance) {
+  const auto due_at = instance.lock.live ? std::optional(instance.lock.until) : instance.ready_since;
+  return {.due_at = due_at, .waits = instance.waits.empty() ? "" : store::to_bytes(instance.waits)};
+}
+
+// Its code is compared by name: the number of one that is new is only asked for when it is written.
+WorkingSet::ReadInstance WorkingSet::read_row(const Instance& instance, const InstanceCodes& codes) {
+  ReadInstance row{.route = {instance.view.code, instance.view.build}};
+  turn_columns(instance, codes, row.turn);
+  const InstanceCodes nameless;
+  state_columns(instance, nameless, row.state);
+  return row;
 }
 
 void WorkingSet::write_instances() {
-  using OptionalBytes = std::optional<Bytes>;
-  using OptionalTime = std::optional<BootTime>;
-  using OptionalDate = std::optional<CalendarTime>;
-  Rows<InstanceKey, bool, bool, std::uint32_t, OptionalTime, BootTime, WorkerKey, MessageId, BootTime,
-       LockToken, TurnStamp, OptionalBytes>
-      turns;
-  Rows<InstanceKey, bool, bool, std::uint32_t, OptionalTime, BootTime, WorkerKey, MessageId, BootTime,
-       LockToken, TurnStamp, OptionalBytes, std::int32_t, ExecutionNumber, store::InstanceStatus,
-       CalendarTime, OptionalDate, OptionalBytes, OptionalBytes>
-      others;
-  Rows<InstanceKey, std::string, std::int32_t, ExecutionNumber, store::InstanceStatus, bool, bool,
-       std::uint32_t, OptionalTime, BootTime, WorkerKey, MessageId, BootTime, CalendarTime, CalendarTime,
-       LockToken, TurnStamp, RequestId, Fingerprint, std::optional<InstanceKey>, OptionalDate, OptionalBytes,
-       OptionalBytes, OptionalBytes>
-      added;
+  ColumnArrays turns;
+  ColumnArrays others;
+  ColumnArrays added;
   Rows<InstanceKey, ExecutionNumber, EventId, Bytes> history;
   std::vector<InstanceKey> removed;
   for (const auto& [key, about] : known_) {
@@ -105,28 +109,30 @@ void WorkingSet::write_instances() {
     for (const auto& [execution, segments] : i.history) {
       for (const auto& [event, bytes] : segments) history.add(key, execution, event, Bytes{bytes});
     }
-    const auto now = columns(i);
-    const auto& waits = std::get<std::string>(now.first);
-    const OptionalTime due_at = std::get<OptionalTime>(now.first);
+    InstanceCodes codes = codes_of(i);
+    const ReadInstance now = read_row(i, codes);
     const Known& about = known(key);
-    if (about.read && about.read->second == now.second) {
-      if (about.read->first == now.first) continue;
-      turns.add(key, i.lock.live, i.woken, i.delivery, due_at, i.lock.until, i.lock.worker, i.seen,
-                i.not_before, i.lock.token, i.stamp, unless_empty(waits));
+    if (about.read && about.read->state == now.state && about.read->route == now.route) {
+      if (about.read->turn == now.turn) continue;
+      turns.add([&](auto&& field) {
+        field("key", key);
+        turn_columns(i, codes, field);
+      });
       continue;
     }
-    const std::int32_t route = route_number({i.view.code, i.view.build});
+    codes.route = route_number(now.route);
     if (about.read) {
-      others.add(key, i.lock.live, i.woken, i.delivery, due_at, i.lock.until, i.lock.worker, i.seen,
-                 i.not_before, i.lock.token, i.stamp, unless_empty(waits), route, i.view.execution,
-                 i.view.status, i.view.updated_at, i.view.cancel_requested_at,
-                 unless_empty(i.view.parked_because), unless_empty(i.view.output));
+      others.add([&](auto&& field) {
+        field("key", key);
+        turn_columns(i, codes, field);
+        state_columns(i, codes, field);
+      });
     } else {
-      added.add(key, i.view.instance, route, i.view.execution, i.view.status, i.lock.live, i.woken,
-                i.delivery, due_at, i.lock.until, i.lock.worker, i.seen, i.not_before, i.view.created_at,
-                i.view.updated_at, i.lock.token, i.stamp, i.request, i.fingerprint,
-                unless_never(i.view.parent, InstanceKey{}), i.view.cancel_requested_at, unless_empty(waits),
-                unless_empty(i.view.parked_because), unless_empty(i.view.output));
+      added.add([&](auto&& field) {
+        birth_columns(i, field);
+        turn_columns(i, codes, field);
+        state_columns(i, codes, field);
+      });
     }
   }
   if (!history.empty()) ask(sql::kInsertHistory, history.parameters());
@@ -147,9 +153,7 @@ void WorkingSet::write_removed(const std::vector<InstanceKey>& removed) {
 // ---- what belongs to instances -------------------------------------------------------------------
 
 void WorkingSet::write_messages() {
-  Rows<std::optional<InstanceKey>, std::optional<MessageId>, store::MessageKind, std::int32_t,
-       ExecutionNumber, EventId, Address::Kind, std::optional<std::string>, Bytes>
-      added;
+  ColumnArrays added;
   Rows<InstanceKey, MessageId> removed;
   std::vector<InstanceKey> all_but_starts;
   std::vector<InstanceKey> of_execution;
@@ -181,10 +185,12 @@ void WorkingSet::write_messages() {
   for (const auto& [id, entry] : made) {
     const store::Message& m = *entry.second;
     const std::string body = bytes_of(m.body);
-    added.add(unless_never(entry.first, InstanceKey{}),
-              id.value > kProvisional ? std::nullopt : std::optional(id), m.kind,
-              store::waits_for_code(m.kind) ? 1 : 0, m.execution, m.source, m.address.kind,
-              unless_plain(m.address), Bytes{body});
+    added.add([&](auto&& field) {
+      field("key", OrNull(entry.first));
+      field("id", id.value > kProvisional ? std::nullopt : std::optional(id));
+      field("waits", store::waits_for_code(m.kind) ? 1 : 0);
+      message_columns(m, body, field);
+    });
   }
   if (!added.empty()) ask(sql::kInsertMessages, added.parameters());
 }
@@ -210,9 +216,7 @@ void WorkingSet::write_timers() {
 }
 
 void WorkingSet::write_delayed() {
-  Rows<InstanceKey, BootTime, store::MessageKind, ExecutionNumber, EventId, Address::Kind,
-       std::optional<std::string>, Bytes>
-      added;
+  ColumnArrays added;
   std::vector<std::uint64_t> removed;
   std::map<std::uint64_t, BootTime> made;  // in the order in which they were made
   for (const auto& [key, about] : known_) {
@@ -224,9 +228,8 @@ void WorkingSet::write_delayed() {
     if (place.second > kProvisional) made.emplace(place.second, place.first);
   }
   for (const auto& [number, at] : made) {
-    const rules::DelayedMessage& d = space_.delayed.at({at, number});
-    added.add(d.key, at, d.message.kind, d.message.execution, d.message.source, d.message.address.kind,
-              unless_plain(d.message.address), Bytes{d.message.body});
+    const rules::DelayedMessage& delayed = space_.delayed.at({at, number});
+    added.add([&](auto&& field) { delayed_columns(delayed, at, field); });
   }
   if (!removed.empty()) ask(sql::kDeleteDelayed, Parameters().add_all(removed));
   if (!added.empty()) ask(sql::kInsertDelayed, added.parameters(ns()));
@@ -256,46 +259,29 @@ void WorkingSet::write_values() {
 // ---- activities and sessions ---------------------------------------------------------------------
 
 void WorkingSet::write_activities() {
-  using OptionalBytes = std::optional<Bytes>;
-  using OptionalTime = std::optional<BootTime>;
-  Rows<InstanceKey, ExecutionNumber, EventId, std::int32_t, std::int32_t, bool, std::optional<Duration>,
-       OptionalTime, std::optional<std::string>, std::optional<CancelReason>, Bytes, std::uint32_t,
-       std::uint32_t, OptionalBytes, OptionalBytes, bool, WorkerKey, LockToken, BootTime, Generation,
-       BootTime, OptionalTime>
-      added;
-  Rows<InstanceKey, ExecutionNumber, EventId, std::int32_t, std::optional<CancelReason>, std::uint32_t,
-       std::uint32_t, OptionalBytes, OptionalBytes, bool, WorkerKey, LockToken, BootTime, Generation,
-       BootTime, OptionalTime>
-      changed;
+  ColumnArrays added;
+  ColumnArrays changed;
   Rows<InstanceKey, ExecutionNumber, EventId> removed;
   for (const auto& [id, read] : read_activities_) {
     if (looked_at_.contains(id)) continue;
     const auto now = space_.activities.find(id);
-    // One that was scheduled anew under the same id in this transaction differs in what never changes.
-    if (now == space_.activities.end() || now->second.body != read.body || now->second.name != read.name ||
-        now->second.session != read.session || now->second.priority != read.priority) {
+    if (now == space_.activities.end() || !same_task(now->second, read)) {
       removed.add(id.instance, id.execution, id.event);
     }
   }
   for (const auto& [id, a] : space_.activities) {
     if (looked_at_.contains(id)) continue;
     const auto read = read_activities_.find(id);
-    const bool stays = read != read_activities_.end() && read->second.body == a.body &&
-                       read->second.name == a.name && read->second.session == a.session &&
-                       read->second.priority == a.priority;
-    if (stays && same(read->second, a)) continue;
-    const std::int32_t kind = kind_number({a.queue, a.name});
-    if (stays) {
-      changed.add(id.instance, id.execution, id.event, kind, a.session_over, a.attempt, a.delivery,
-                  unless_empty(a.last_failure), unless_empty(a.progress), a.lock.live, a.lock.worker,
-                  a.lock.token, a.lock.until, a.generation, a.ready_since, deadline_of(a));
-    } else {
-      added.add(id.instance, id.execution, id.event, kind, -a.priority, !a.own_queue.empty(),
-                unless_never(a.start_within, never), unless_never(a.total_until, rules::kNever), a.session,
-                a.session_over, Bytes{a.body}, a.attempt, a.delivery, unless_empty(a.last_failure),
-                unless_empty(a.progress), a.lock.live, a.lock.worker, a.lock.token, a.lock.until,
-                a.generation, a.ready_since, deadline_of(a));
-    }
+    const bool stays = read != read_activities_.end() && same_task(read->second, a);
+    if (stays && same_progress(read->second, a)) continue;
+    ActivityCodes codes = activity_codes(a);
+    codes.kind = kind_number({a.queue, a.name});
+    (stays ? changed : added).add([&](auto&& field) {
+      id_columns(id, field);
+      if (!stays) task_columns(a, codes, field);
+      progress_columns(a, codes, field);
+      deadline_columns(codes, field);
+    });
   }
   if (!removed.empty()) ask(sql::kDeleteActivities, removed.parameters());
   if (!changed.empty()) ask(sql::kUpdateActivities, changed.parameters());
@@ -303,17 +289,17 @@ void WorkingSet::write_activities() {
 }
 
 void WorkingSet::write_session(const Session& s, bool keeps_saved) {
-  const std::string policy = store::to_bytes(s.policy);
+  const PolicyCodes codes{.bytes = store::to_bytes(s.policy),
+                          .reclaim = s.policy.when_lost == store::SessionPolicy::WhenLost::reclaim,
+                          .on_record = s.policy.on_record,
+                          .max_concurrent = s.policy.max_concurrent,
+                          .requirements = s.policy.requirements};
   const auto saved = s.saved && !keeps_saved ? std::optional(Bytes{*s.saved->bytes}) : std::nullopt;
-  const bool reclaim = s.policy.when_lost == store::SessionPolicy::WhenLost::reclaim;
-  const auto small = [](auto value) { return Small{static_cast<std::int16_t>(value)}; };
-  Parameters all(ns(), s.id, Bytes{policy}, s.ended ? std::optional(small(*s.ended)) : std::nullopt,
-                 small(s.reason), Bytes{s.note}, s.owner, s.worker, s.generation, s.lease_until, s.lease,
-                 s.idle_timeout, s.last_owner, s.last_worker, s.planned, s.restarted, s.ran, s.last_activity,
-                 s.changed, s.ttl_until, s.opener, s.opened_by, saved, s.saved_version, s.created_at,
-                 s.updated_at, reclaim, s.policy.on_record, std::int64_t{s.policy.max_concurrent},
-                 s.held_since);
-  all.add_all(s.policy.requirements).add(keeps_saved).add(s.wanted).add(s.wanted_for);
+  Parameters all(ns(), s.id, keeps_saved, saved);
+  ColumnAdder columns(all);
+  policy_columns(codes, columns);
+  rules::session_columns(s, columns);
+  policy_part_columns(codes, columns);
   ask(sql::kUpsertSessions, all);
 }
 
@@ -326,16 +312,13 @@ void WorkingSet::write_sessions() {
   for (const auto& [id, session] : space_.sessions) {
     const auto read = read_sessions_.find(id);
     const bool keeps_saved = read != read_sessions_.end() && read->second.saved == session.saved;
-    if (!keeps_saved || unreadable_sessions_.contains(id) ||
-        columns_of(read->second) != columns_of(session)) {
+    if (!keeps_saved || unreadable_sessions_.contains(id) || !same_columns(read->second, session)) {
       write_session(session, keeps_saved);
     }
   }
-  Rows<std::string, store::SessionLogEntry::Kind, store::SessionReason, std::string, std::string, Generation,
-       CalendarTime, Duration>
-      log;
-  for (const store::SessionLogEntry& e : space_.session_log) {
-    log.add(e.session, e.kind, e.reason, e.owner, e.previous_owner, e.generation, e.at, e.quiet_for);
+  ColumnArrays log;
+  for (const store::SessionLogEntry& entry : space_.session_log) {
+    log.add([&](auto&& field) { rules::log_columns(entry, field); });
   }
   if (!log.empty()) ask(sql::kInsertLog, log.parameters(ns()));
 
@@ -359,14 +342,14 @@ void WorkingSet::write_sessions() {
 }
 
 void WorkingSet::write_cancels() {
-  Rows<InstanceKey, ExecutionNumber, EventId, LockToken, std::string, CancelReason,
-       store::CancelRecord::State, WorkerKey, BootTime, BootTime, std::optional<std::string>>
-      rows;
+  ColumnArrays rows;
   for (const auto& [place, c] : space_.cancels) {
     const auto read = read_cancels_.find(place);
     if (read != read_cancels_.end() && read->second == c.record.state) continue;
-    rows.add(place.first.instance, place.first.execution, place.first.event, place.second, c.record.name,
-             c.record.reason, c.record.state, c.worker, c.at, c.until, c.session);
+    rows.add([&](auto&& field) {
+      cancelled_columns(c.record, field);
+      rules::cancel_columns(c, field);
+    });
   }
   if (!rows.empty()) ask(sql::kUpsertCancels, rows.parameters(ns()));
 }
@@ -380,16 +363,18 @@ void WorkingSet::write_workers() {
     const auto now = space_.workers.find(key);
     if (now == space_.workers.end()) {
       removed.push_back(key);
-    } else if (const rules::Worker& w = now->second; std::tie(w.draining, w.superseded, w.seen) !=
-                                                     std::tie(read.draining, read.superseded, read.seen)) {
-      ask(sql::kUpdateWorker, Parameters(key, w.draining, w.superseded, w.seen));
+    } else if (image_of(now->second) != image_of(read)) {
+      Parameters changed(key);
+      rules::worker_columns(std::as_const(now->second), ColumnAdder(changed));
+      ask(sql::kUpdateWorker, changed);
     }
   }
   for (const auto& [key, w] : space_.workers) {
     if (read_workers_.contains(key)) continue;
     const std::string info = store::to_bytes(w.info);
-    ask(sql::kInsertWorker,
-        Parameters(ns(), key, w.info.node, Bytes{info}, w.draining, w.superseded, w.joined_at, w.seen));
+    Parameters added(ns(), key, w.info.node, Bytes{info});
+    rules::worker_columns(w, ColumnAdder(added));
+    ask(sql::kInsertWorker, added);
   }
   removed.insert(removed.end(), unreadable_workers_.begin(), unreadable_workers_.end());
   if (!removed.empty()) ask(sql::kDeleteWorkers, Parameters().add_all(removed));
@@ -401,15 +386,11 @@ void WorkingSet::write_clients() {
     if (!space_.early.contains(instance)) given.push_back(instance);
   }
   if (!given.empty()) ask(sql::kDeleteEarly, Parameters(ns()).add_all(given));
-  Rows<std::string, BootTime, BootTime, store::MessageKind, ExecutionNumber, EventId, Address::Kind,
-       std::optional<std::string>, Bytes>
-      early;
+  ColumnArrays early;
   for (const auto& [instance, messages] : space_.early) {
     const auto read = read_early_.find(instance);
     for (std::size_t i = read == read_early_.end() ? 0 : read->second; i < messages.size(); ++i) {
-      const rules::Early& e = messages[i];
-      early.add(instance, e.visible, e.until, e.message.kind, e.message.execution, e.message.source,
-                e.message.address.kind, unless_plain(e.message.address), Bytes{e.message.body});
+      early.add([&](auto&& field) { early_columns(instance, messages[i], field); });
     }
   }
   if (!early.empty()) ask(sql::kInsertEarly, early.parameters(ns()));
@@ -421,9 +402,9 @@ void WorkingSet::write_clients() {
   }
   if (!requests.empty()) ask(sql::kInsertRequests, requests.parameters(ns()));
 
-  Rows<InstanceKey, std::string, Bytes, Bytes, CalendarTime> aside;
+  ColumnArrays aside;
   for (const store::SetAsideRow& row : space_.set_aside) {
-    aside.add(row.key, row.what, Bytes{row.problem}, Bytes{row.bytes}, row.at);
+    aside.add([&](auto&& field) { aside_columns(row, field); });
   }
   if (!aside.empty()) ask(sql::kInsertSetAside, aside.parameters(ns()));
 }

@@ -1,6 +1,7 @@
 #include "instances.hpp"
 
 #include "activities.hpp"
+#include "in_sql.hpp"
 #include "messages.hpp"
 #include "placing.hpp"
 #include "sessions.hpp"
@@ -77,11 +78,6 @@ void leave_sessions(Transaction& tx, Instance& instance) {
     if (session == nullptr || session->ended || session->opener != instance.view.key) continue;
     if (!session->policy.outlives_opener) close(tx, *session, SessionReason::opener_ended);
   }
-}
-
-bool belongs_to_execution(MessageKind kind) {
-  return kind == MessageKind::outcome || kind == MessageKind::timer || kind == MessageKind::taken ||
-         kind == MessageKind::value || kind == MessageKind::session;
 }
 
 }  // namespace

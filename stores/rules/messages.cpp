@@ -1,5 +1,6 @@
 #include "messages.hpp"
 
+#include "in_sql.hpp"
 #include "placing.hpp"
 #include "readiness.hpp"
 
@@ -89,10 +90,10 @@ void cancel_timers(Transaction& tx, Instance& instance) {
 
 void drop_all_but_starts(Transaction& tx, Instance& instance) {
   tx.rows.drops(instance, Source::Dropped::all_but_starts);
-  std::erase_if(instance.messages, [](const auto& entry) { return entry.second.kind != MessageKind::start; });
+  std::erase_if(instance.messages, [](const auto& entry) { return ends_with_instance(entry.second.kind); });
   std::erase_if(instance.delayed, [&](const DelayedKey& key) {
     const auto found = tx.space.delayed.find(key);
-    if (found->second.message.kind == MessageKind::start) return false;
+    if (!ends_with_instance(found->second.message.kind)) return false;
     tx.space.delayed.erase(found);
     return true;
   });

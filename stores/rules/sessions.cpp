@@ -71,6 +71,11 @@ SessionState state_of(const Transaction& tx, const Session& session) {
   return is_held(tx, session) ? SessionState::active : SessionState::lapsed;
 }
 
+BootTime left_at(const Session& session) {
+  if (session.worker != WorkerKey{}) return session.lease_until;
+  return std::max(session.changed, session.lease_until);
+}
+
 bool begins_anew(const Session& session) {
   return session.ended == SessionState::closed && !session.policy.on_record;
 }

@@ -158,14 +158,12 @@ class Sweep {
     const bool owned = session.worker != WorkerKey{};
     if (owned && is_registered(session.worker)) return kNever;
     if (owned && session.policy.when_lost == WhenLost::fail) return kNever;  // it is lost first
-    // Of one that nobody owns, lease_until is how long it is kept for a node.
-    const BootTime left_at = owned ? session.lease_until : std::max(session.changed, session.lease_until);
     if (session.policy.on_record) {
       if (!owned && (session.ttl_until != kNever || opener_lives(session))) return kNever;
       const Duration kept = request_.session_record_retention;
-      return after(left_at, session.saved ? std::max(kept, request_.session_state_retention) : kept);
+      return after(left_at(session), session.saved ? std::max(kept, request_.session_state_retention) : kept);
     }
-    return session.saved ? after(left_at, request_.session_state_retention) : left_at;
+    return session.saved ? after(left_at(session), request_.session_state_retention) : left_at(session);
   }
 
   /// Then it may need the session again; or closes it with its end.

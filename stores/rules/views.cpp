@@ -2,6 +2,7 @@
 
 #include "admission.hpp"
 #include "calls.hpp"
+#include "in_sql.hpp"
 #include "readiness.hpp"
 #include "sessions.hpp"
 
@@ -106,7 +107,7 @@ std::optional<Duration> starts_in(const Transaction& tx, const Instance& instanc
 
 std::uint64_t count_unread(const Instance& instance) {
   return static_cast<std::uint64_t>(std::ranges::count_if(
-      instance.messages, [](const auto& entry) { return entry.second.kind != MessageKind::start; }));
+      instance.messages, [](const auto& entry) { return ends_with_instance(entry.second.kind); }));
 }
 
 }  // namespace

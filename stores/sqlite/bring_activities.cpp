@@ -201,7 +201,7 @@ void WorkingSet::take_cancels(Cursor row) {
     cancel.record.id.execution = reader.next<ExecutionNumber>();
     cancel.record.id.event = reader.next<EventId>();
     cancel.record.token = reader.next<LockToken>();
-    cancel_columns(cancel, reader);
+    rules::cancel_columns(cancel, reader);
     const std::pair place(cancel.record.id, cancel.record.token);
     if (space_.cancels.contains(place) || space_.cancels.is_gone(place)) continue;
     if (cancel.session) space_.stopping[*cancel.session].insert(place);

@@ -13,10 +13,6 @@ using store::MessageKind;
 
 namespace {
 
-bool belongs_to_execution(MessageKind kind) {
-  return kind >= MessageKind::outcome && kind <= MessageKind::session;
-}
-
 /// How a body is kept: as bytes, whichever kind it is. One that can't be decoded is handed to the turn as it
 /// is, which sets it aside.
 store::MessageBody body_from(MessageKind kind, std::string_view bytes) {
@@ -263,9 +259,9 @@ void WorkingSet::drops(Instance& instance, Dropped dropped) {
   if (about == nullptr || !about->in_table) return;
   if (dropped == Dropped::all_but_starts) {
     delayed(instance);
-    const auto goes = [](MessageKind kind) { return kind != MessageKind::start; };
-    if (has_rows_of(instance, *about, goes)) link_.run(sql().drop_unread, instance.view.key);
-  } else if (has_rows_of(instance, *about, belongs_to_execution)) {
+    if (has_rows_of(instance, *about, rules::ends_with_instance))
+      link_.run(sql().drop_unread, instance.view.key);
+  } else if (has_rows_of(instance, *about, rules::belongs_to_execution)) {
     link_.run(sql().drop_answers, instance.view.key);
   }
 }

@@ -1,8 +1,8 @@
-// Columns: the columns of a table stand in one function, which calls `field(name, value)` for each of them.
-// Statements, reading, writing and comparing are made from it, so a new column is one line.
+// Columns on their way to statements and back; see stores/rules/columns.hpp.
 #pragma once
 
 #include "connection.hpp"
+#include "stores/rules/columns.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/ids.hpp>
@@ -18,18 +18,12 @@
 
 namespace holdfast::sqlite_store {
 
-/// A text whose column holds bytes; NULL when there are none.
-template <class Text>
-struct Bytes {
-  Text& text;
-};
-template <class Text>
-Bytes(Text&) -> Bytes<Text>;
+using rules::AnyBytes;
+using rules::Bytes;
+using rules::Enumeration;
+using rules::Image;
 
 // ---- values as parameters ------------------------------------------------------------------------
-
-template <class T>
-concept Enumeration = std::is_enum_v<T>;
 
 template <std::integral T>
 T parameter(T value) {
@@ -62,6 +56,10 @@ inline Blob parameter(Blob value) { return value; }
 template <class Text>
 std::optional<Blob> parameter(Bytes<Text> value) {
   return value.text.empty() ? std::nullopt : std::optional(Blob{value.text});
+}
+template <class Text>
+std::string_view parameter(AnyBytes<Text> value) {
+  return value.text;
 }
 template <class T>
 auto parameter(const std::optional<T>& value) -> std::optional<decltype(parameter(*value))> {
@@ -98,6 +96,9 @@ void read_value(const Statement& row, int column, Token<Tag>& value) {
 inline void read_value(const Statement& row, int column, std::string& value) { value = row.text(column); }
 inline void read_value(const Statement& row, int column, Bytes<std::string> value) {
   value.text = row.blob(column);
+}
+inline void read_value(const Statement& row, int column, AnyBytes<std::string> value) {
+  value.text = row.text(column);
 }
 template <class T>
 void read_value(const Statement& row, int column, std::optional<T>& value) {
@@ -151,44 +152,6 @@ inline void run_bound(Statement& statement) {
   while (statement.step()) {
   }
 }
-
-/// The values of columns as bytes, to be compared.
-class Image {
- public:
-  template <class T>
-  void operator()(std::string_view /*name*/, const T& value) {
-    add(parameter(value));
-  }
-  friend bool operator==(const Image&, const Image&) = default;
-
- private:
-  template <std::integral T>
-  void add(T value) {
-    const auto wide = static_cast<std::int64_t>(value);
-    bytes_.append(static_cast<const char*>(static_cast<const void*>(&wide)), sizeof wide);
-  }
-  template <class Tag>
-  void add(Number<Tag> value) {
-    add(value.value);
-  }
-  template <class Tag>
-  void add(Token<Tag> value) {
-    add(value.high);
-    add(value.low);
-  }
-  void add(std::string_view value) {
-    add(value.size());
-    bytes_.append(value);
-  }
-  void add(Blob value) { add(value.bytes); }
-  template <class T>
-  void add(const std::optional<T>& value) {
-    bytes_.push_back(value ? '1' : '0');
-    if (value) add(*value);
-  }
-
-  std::string bytes_{};
-};
 
 // ---- statements ----------------------------------------------------------------------------------
 

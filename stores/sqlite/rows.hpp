@@ -82,12 +82,7 @@ void held_columns(auto& row, auto&& field) {
 
 /// The same in `messages`, `delayed` and `early`.
 void message_columns(auto& message, auto&& body, auto&& field) {
-  field("kind", message.kind);
-  field("execution", message.execution);
-  field("source", message.source);
-  field("address_kind", message.address.kind);
-  field("address", message.address.name);
-  field("body", body);
+  rules::message_columns(message, message.address.name, body, field);
 }
 
 // ---- activities ----------------------------------------------------------------------------------
@@ -105,26 +100,8 @@ void activity_columns(auto& activity, auto& codes, auto&& field) {
   field("start_within", activity.start_within);
   field("total_until", activity.total_until);
   field("session", activity.session);
-  field("session_over", activity.session_over);
-  field("attempt", activity.attempt);
-  field("delivery", activity.delivery);
-  field("worker", activity.lock.worker);
-  field("token", activity.lock.token);
-  field("until", activity.lock.until);
-  field("generation", activity.generation);
   field("since", activity.ready_since);
-  field("last_failure", Bytes(activity.last_failure));
-  field("progress", Bytes(activity.progress));
-}
-
-void cancel_columns(auto& cancel, auto&& field) {
-  field("worker", cancel.worker);
-  field("name", cancel.record.name);
-  field("reason", cancel.record.reason);
-  field("state", cancel.record.state);
-  field("until", cancel.until);
-  field("at", cancel.at);
-  field("session", cancel.session);
+  rules::attempt_columns(activity, field);
 }
 
 // ---- sessions and workers ------------------------------------------------------------------------
@@ -138,60 +115,19 @@ struct SessionCodes {
 void session_columns(auto& session, auto& codes, auto&& field) {
   field("open", codes.open);
   field("policy", Bytes(codes.policy));
-  field("ended", session.ended);
-  field("reason", session.reason);
-  field("note", session.note);
-  field("owner", session.owner);
-  field("worker", session.worker);
-  field("generation", session.generation);
-  field("held_since", session.held_since);
-  field("lease_until", session.lease_until);
-  field("lease", session.lease);
-  field("idle_timeout", session.idle_timeout);
-  field("last_owner", session.last_owner);
-  field("last_worker", session.last_worker);
-  field("planned", session.planned);
-  field("restarted", session.restarted);
-  field("ran", session.ran);
-  field("wanted", session.wanted);
-  field("wanted_for", session.wanted_for);
-  field("last_activity", session.last_activity);
-  field("changed", session.changed);
-  field("ttl_until", session.ttl_until);
-  field("opener", session.opener);
-  field("opened_by", session.opened_by);
   field("saved_size", codes.saved_size);
-  field("saved_version", session.saved_version);
-  field("created_at", session.created_at);
-  field("updated_at", session.updated_at);
+  rules::session_columns(session, field);
 }
 
-void worker_columns(auto& worker, auto&& field) {
-  field("draining", worker.draining);
-  field("superseded", worker.superseded);
-  field("joined_at", worker.joined_at);
-  field("seen", worker.seen);
-}
-
-void log_columns(auto& entry, auto&& field) {
+void numbered_log_columns(auto& entry, auto&& field) {
   field("number", entry.number);
-  field("session", entry.session);
-  field("kind", entry.kind);
-  field("reason", entry.reason);
-  field("owner", entry.owner);
-  field("previous_owner", entry.previous_owner);
-  field("generation", entry.generation);
-  field("at", entry.at);
-  field("quiet_for", entry.quiet_for);
+  rules::log_columns(entry, field);
 }
 
-void set_aside_columns(auto& row, auto&& field) {
+void numbered_set_aside_columns(auto& row, auto&& field) {
   field("number", row.number);
-  field("key", row.key);
-  field("what", row.what);
-  field("problem", row.problem);
   field("bytes", Bytes(row.bytes));
-  field("at", row.at);
+  rules::set_aside_columns(row, field);
 }
 
 // ---- names of rows -------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 #include "lease_clock.hpp"
 #include "query.hpp"
 #include "rows.hpp"
+#include "stores/rules/in_sql.hpp"
 
 #include <string>
 
@@ -40,7 +41,7 @@ struct SqlTexts {
   };
   static constexpr auto cancel = [](auto& field) {
     rules::Cancel row;
-    cancel_columns(row, field);
+    rules::cancel_columns(row, field);
   };
   static constexpr auto session = [](auto& field) {
     rules::Session row;
@@ -49,15 +50,15 @@ struct SqlTexts {
   };
   static constexpr auto worker = [](auto& field) {
     rules::Worker row;
-    worker_columns(row, field);
+    rules::worker_columns(row, field);
   };
   static constexpr auto log = [](auto& field) {
     store::SessionLogEntry row;
-    log_columns(row, field);
+    numbered_log_columns(row, field);
   };
   static constexpr auto aside = [](auto& field) {
     store::SetAsideRow row;
-    set_aside_columns(row, field);
+    numbered_set_aside_columns(row, field);
   };
   static constexpr auto counter = [](auto& field) {
     Counters row;
@@ -126,6 +127,17 @@ struct SqlTexts {
       names(instance, 3).changes + " WHERE key = ?1";
   const std::string hold = insert("REPLACE INTO held", "key, ns", 2, names(held, 3));
 
+  const std::string parked =
+      "SELECT key FROM instances WHERE ns = ?1 AND status = " + rules::number(store::InstanceStatus::parked) +
+      " ORDER BY key";
+  const std::string open_children_of = "FROM instances WHERE parent = ?1 AND " + rules::is_open("status");
+  const std::string open_children = "SELECT key " + open_children_of + " ORDER BY key LIMIT ?2";
+  const std::string count_open_children = "SELECT count(*) " + open_children_of;
+
+  const std::string drop_unread = "DELETE FROM messages WHERE key = ?1 AND " + rules::is_no_start();
+  const std::string drop_answers =
+      "DELETE FROM messages WHERE key = ?1 AND waits = 0 AND " + rules::is_of_execution();
+  const std::string count_unread = "SELECT count(*) FROM messages WHERE key = ?1 AND " + rules::is_no_start();
   const std::string insert_message = insert("INSERT INTO messages", "key, waits, id", 3, names(message, 4));
   const std::string messages_after =
       message_of("id", "messages WHERE key = ?1 AND waits = ?2 AND id > ?3 ORDER BY id");
@@ -157,8 +169,10 @@ struct SqlTexts {
 
   const std::string cancel_by_id =
       cancel_of("WHERE key = ?1 AND execution = ?2 AND event = ?3 AND token = ?4 AND ns = ?5");
-  const std::string stopping = cancel_of("WHERE ns = ?1 AND session = ?2 AND state <> 1 AND until > ?3");
-  const std::string cancels_of_worker = cancel_of("WHERE worker = ?1 AND ns = ?2 AND state = 0");
+  const std::string stopping =
+      cancel_of("WHERE ns = ?1 AND session = ?2 AND " + rules::may_still_run("", "?3"));
+  const std::string cancels_of_worker =
+      cancel_of("WHERE worker = ?1 AND ns = ?2 AND " + rules::is_requested(""));
   const std::string cancels_of_instance = cancel_of("WHERE key = ?1");
   const std::string first_cancels = cancel_of("WHERE ns = ?1 ORDER BY until LIMIT ?2");
   const std::string all_cancels = cancel_of("WHERE ns = ?1");
@@ -171,6 +185,10 @@ struct SqlTexts {
       insert("INSERT INTO sessions", "ns, id", 2, names(session, 3)) + " RETURNING number";
   const std::string update_session =
       "UPDATE sessions SET " + names(session, 2).changes + " WHERE number = ?1";
+  const std::string session_counts =
+      "SELECT " + rules::session_state("?2") +
+      " AS state, CASE WHEN ended IS NULL AND lease_until <= ?2 THEN worker END AS owner, count(*)"
+      " FROM sessions WHERE ns = ?1 GROUP BY 1, 2";
   const std::string insert_log = insert("INSERT INTO session_log", "ns", 1, names(log, 2));
   const std::string log_of_all = "SELECT " + names(log).list +
                                  " FROM session_log WHERE number > ?1 AND ns = ?2 ORDER BY number LIMIT ?3";
@@ -219,7 +237,7 @@ struct Statements {
   Query update_instance{"sqlite.update_instance", text.update_instance};
   Query forget_start{"sqlite.forget_start",
                      "UPDATE instances SET start_id = NULL, start_body = NULL WHERE key = ?1"};
-  Query parked{"sqlite.parked", "SELECT key FROM instances WHERE ns = ?1 AND status = 2 ORDER BY key"};
+  Query parked{"sqlite.parked", text.parked};
   Query set_custom_status{"sqlite.set_custom_status",
                           "INSERT INTO custom_status (key, version, bytes) VALUES (?1, 1, ?2)"
                           " ON CONFLICT (key) DO UPDATE SET version = version + 1, bytes = excluded.bytes"};
@@ -276,10 +294,9 @@ struct Statements {
                       " WHERE key = ?1 AND waits = 1 AND id > ?2 ORDER BY id"};
   Query delete_message{"sqlite.delete_message",
                        "DELETE FROM messages WHERE key = ?1 AND waits = ?2 AND id = ?3"};
-  Query drop_unread{"sqlite.drop_unread", "DELETE FROM messages WHERE key = ?1 AND kind <> 0"};
-  Query drop_answers{"sqlite.drop_answers",
-                     "DELETE FROM messages WHERE key = ?1 AND waits = 0 AND kind BETWEEN 1 AND 5"};
-  Query count_unread{"sqlite.count_unread", "SELECT count(*) FROM messages WHERE key = ?1 AND kind <> 0"};
+  Query drop_unread{"sqlite.drop_unread", text.drop_unread};
+  Query drop_answers{"sqlite.drop_answers", text.drop_answers};
+  Query count_unread{"sqlite.count_unread", text.count_unread};
   Query insert_set_aside{"sqlite.insert_set_aside", text.insert_set_aside};
   Query set_aside_after{"sqlite.set_aside_after", text.set_aside_after};
 
@@ -397,11 +414,7 @@ struct Statements {
                    "SELECT min(lease_until) FROM sessions WHERE ns = ?1 AND worker <> 0 AND open = 0"
                    " AND lease_until > ?2"};
   /// By state, and of those whose lease is over by owner.
-  Query session_counts{
-      "sqlite.session_counts",
-      "SELECT coalesce(ended, CASE WHEN worker = 0 THEN 0 WHEN lease_until > ?2 THEN 1 ELSE 2 END) AS"
-      " state, CASE WHEN ended IS NULL AND lease_until <= ?2 THEN worker END AS owner, count(*)"
-      " FROM sessions WHERE ns = ?1 GROUP BY 1, 2"};
+  Query session_counts{"sqlite.session_counts", text.session_counts};
   Query insert_log{"sqlite.insert_log", text.insert_log};
   Query log_of_all{"sqlite.log_of_all", text.log_of_all};
   Query log_of_session{"sqlite.log_of_session", text.log_of_session};
@@ -466,10 +479,8 @@ struct Statements {
   Query listed_by_parent{"sqlite.listed_by_parent",
                          "SELECT key, name, route, status, parent, created_at FROM instances"
                          " WHERE parent = ?3 AND key < ?2 AND +ns = ?1 ORDER BY key DESC"};
-  Query open_children{"sqlite.open_children",
-                      "SELECT key FROM instances WHERE parent = ?1 AND status < 3 ORDER BY key LIMIT ?2"};
-  Query count_open_children{"sqlite.count_open_children",
-                            "SELECT count(*) FROM instances WHERE parent = ?1 AND status < 3"};
+  Query open_children{"sqlite.open_children", text.open_children};
+  Query count_open_children{"sqlite.count_open_children", text.count_open_children};
   Query all_keys{"sqlite.all_keys", "SELECT key FROM instances WHERE ns = ?1 ORDER BY key"};
 };
 

@@ -106,7 +106,7 @@ std::vector<store::SessionLogEntry> view_session_log(WorkingSet& set, std::strin
   for (Cursor row = id.empty() ? set.link().rows(set.sql().log_of_all, after, set.ns(), limit)
                                : set.link().rows(set.sql().log_of_session, after, set.ns(), limit, id);
        row.next();) {
-    log_columns(entries.emplace_back(), RowReader(row));
+    numbered_log_columns(entries.emplace_back(), RowReader(row));
   }
   return entries;
 }
@@ -220,7 +220,7 @@ std::vector<store::SetAsideRow> view_set_aside(WorkingSet& set, std::uint64_t af
   std::vector<store::SetAsideRow> rows;
   for (Cursor row = set.link().rows(set.sql().set_aside_after, after, set.ns(), limit); row.next();) {
     store::SetAsideRow& aside = rows.emplace_back();
-    set_aside_columns(aside, RowReader(row));
+    numbered_set_aside_columns(aside, RowReader(row));
   }
   return rows;
 }

@@ -113,9 +113,9 @@ void WorkingSet::bring_all_workers() {
     }
     worker.info = info->second;
     reader.skip();
-    worker_columns(worker, reader);
+    rules::worker_columns(worker, reader);
     Image image;
-    worker_columns(std::as_const(worker), image);
+    rules::worker_columns(std::as_const(worker), image);
     known_workers_.insert_or_assign(worker.key, std::move(image));
     space_.workers.bring(worker.key, std::move(worker));
   }

@@ -496,7 +496,7 @@ void WorkingSet::write_cancels() {
     write.bind(3, id.event);
     write.bind(4, token);
     write.bind(5, ns());
-    cancel_columns(*cancel, ColumnBinder(write, 6));
+    rules::cancel_columns(*cancel, ColumnBinder(write, 6));
     run_bound(write);
   }
   space_.cancels.end_notes();
@@ -513,7 +513,7 @@ void WorkingSet::write_workers() {
       continue;
     }
     Image image;
-    worker_columns(*worker, image);
+    rules::worker_columns(*worker, image);
     if (about == known_workers_.end()) {
       const std::string info = store::to_bytes(worker->info);
       Statement& insert = sql().insert_worker.use(link_.connection, link_.faults);
@@ -521,12 +521,12 @@ void WorkingSet::write_workers() {
       insert.bind(2, ns());
       insert.bind(3, std::string_view(worker->info.node));
       insert.bind(4, Blob{info});
-      worker_columns(*worker, ColumnBinder(insert, 5));
+      rules::worker_columns(*worker, ColumnBinder(insert, 5));
       run_bound(insert);
     } else if (about->second != image) {
       Statement& update = sql().update_worker.use(link_.connection, link_.faults);
       update.bind(1, key);
-      worker_columns(*worker, ColumnBinder(update, 2));
+      rules::worker_columns(*worker, ColumnBinder(update, 2));
       run_bound(update);
     }
     known_workers_.insert_or_assign(key, std::move(image));
@@ -582,13 +582,13 @@ void WorkingSet::write_logs() {
   for (const store::SessionLogEntry& entry : std::exchange(space_.session_log, {})) {
     Statement& insert = sql().insert_log.use(link_.connection, link_.faults);
     insert.bind(1, ns());
-    log_columns(entry, ColumnBinder(insert, 2));
+    numbered_log_columns(entry, ColumnBinder(insert, 2));
     run_bound(insert);
   }
   for (const store::SetAsideRow& row : std::exchange(space_.set_aside, {})) {
     Statement& insert = sql().insert_set_aside.use(link_.connection, link_.faults);
     insert.bind(1, ns());
-    set_aside_columns(row, ColumnBinder(insert, 2));
+    numbered_set_aside_columns(row, ColumnBinder(insert, 2));
     run_bound(insert);
   }
 }

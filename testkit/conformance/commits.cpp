@@ -134,6 +134,16 @@ STORE_TEST(Commits, AnInstanceThatHasEndedGetsNoNewActivitiesOrTimers) {
   EXPECT_EQ(answer(a.try_commit(turn)), "ok");
 }
 
+STORE_TEST(Commits, OfAnotherExecutionAreInvalidWhateverTheyComplete) {
+  const Worker a = join("a");
+  Turn turn = a.begin("order-1");
+  turn.commit.execution = ExecutionNumber{2};
+  turn.commit.completed.push_back({.event = EventId{7}, .token = token<LockToken>()});
+  changes_nothing([&] { EXPECT_EQ(answer(a.try_commit(turn)), "invalid"); });
+  turn.commit.execution = ExecutionNumber{1};
+  changes_nothing([&] { EXPECT_EQ(answer(a.try_commit(turn)), "lost"); });
+}
+
 STORE_TEST(Commits, AFetchBringsTheStampOfTheLastCommit) {
   const Worker a = join("a");
   Turn turn = a.begin("order-1");

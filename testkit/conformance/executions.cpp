@@ -106,6 +106,17 @@ STORE_TEST(Executions, EachHasItsHistory) {
   EXPECT_EQ(history.at(2).size(), 2U);
 }
 
+STORE_TEST(Executions, TheCurrentOneIsListedAlsoWithoutHistory) {
+  const Worker a = join("a");
+  const InstanceKey key = start("order-1");
+  EXPECT_EQ(must(store().executions(key)), (std::vector<ExecutionView>{{ExecutionNumber{1}, 0, 0}}));
+  Turn turn = a.fetch_turn();
+  turn.commit.segment = "first";
+  a.commit(turn.continues_as_new("round 2"));
+  EXPECT_EQ(must(store().executions(key)),
+            (std::vector<ExecutionView>{{ExecutionNumber{1}, 1, 5}, {ExecutionNumber{2}, 0, 0}}));
+}
+
 STORE_TEST(Executions, OldOnesArePrunedAndTheCurrentOneStays) {
   const Worker a = join("a");
   Turn turn = a.begin("order-1");

@@ -177,6 +177,17 @@ STORE_TEST(Readiness, AParkedInstanceIsReadyByControlOnly) {
   EXPECT_EQ(woken.messages(), (Texts{"start: order-1 input", "event decision: yes", "control: terminate"}));
 }
 
+STORE_TEST(Readiness, AnInstanceThatHasEndedIsNotParked) {
+  const Worker a = join("a");
+  a.commit(a.begin("order-1").ends());
+  a.commit(a.begin("parent").starts_child("order-1"));
+  const Turn turn = a.fetch_turn();
+  must(a.release({.key = turn.key(), .token = turn->token, .park = "why"}));
+  EXPECT_EQ(find("order-1").status, InstanceStatus::completed);
+  EXPECT_EQ(find("order-1").parked_because, "");
+  EXPECT_EQ(names(a.fetch_turns()), Texts{"order-1"});
+}
+
 STORE_TEST(Readiness, WakingParkedInstancesMakesThoseOfTheCodeRunningAndReady) {
   Worker a = join("a");
   const auto park = [&](const Turn& turn) {

@@ -190,6 +190,20 @@ STORE_TEST(SessionLeases, NeverOutlastTheTimeToLiveWhichNothingExtends) {
   EXPECT_EQ(told(a), Texts{"order-1: taken 1/3: session_expired"});
 }
 
+STORE_TEST(SessionLeases, ASessionWhoseTimeIsOverExpiresWithACallThatIsRefused) {
+  const Worker a = join("a");
+  const Worker b = join("b");
+  const SessionHold hold{"gpu", a.acquire("gpu", {.ttl = 1min, .on_record = true}).session.generation};
+  pass(1min);
+  EXPECT_EQ(session("gpu").state, SessionState::lapsed) << "whoever looks ends nothing";
+  EXPECT_EQ(names(b.fetch_activities()), Texts{});
+  EXPECT_EQ(session("gpu").state, SessionState::lapsed) << "nor does a fetch";
+  EXPECT_EQ(answer(b.renew(SessionHold{"gpu", Generation{hold.generation.value + 1}})),
+            "gone(session_expired)");
+  EXPECT_EQ(session("gpu").state, SessionState::expired);
+  EXPECT_EQ(session("gpu").owner, "a");
+}
+
 STORE_TEST(SessionLeases, ASessionThatNobodyClaimedExpiresToo) {
   const Worker a = join("a");
   Turn turn = a.begin("order-1");

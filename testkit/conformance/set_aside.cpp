@@ -23,6 +23,7 @@ STORE_TEST(SetAside, AMessageIsKeptOutOfTheWay) {
   EXPECT_EQ(rows[0].number, 1U);
   EXPECT_EQ(rows[0].key, turn.key());
   EXPECT_EQ(rows[0].what, "message " + to_string(damaged) + " (control)");
+  EXPECT_EQ(rows[0].problem, "can't be decoded");
   EXPECT_EQ(rows[0].bytes, kDamaged);
   EXPECT_EQ(rows[0].at, clock().calendar_now());
 }

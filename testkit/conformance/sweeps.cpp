@@ -102,6 +102,19 @@ STORE_TEST(Deadlines, AWorkerIsToldWhatIsLeftOfTheTotal) {
   EXPECT_EQ(fetched.works[1]->total_left, never);
 }
 
+STORE_TEST(Deadlines, OfTwoTheFirstIsTheReasonAndTheTotalIfTheyAreOne) {
+  const Worker a = join("a");
+  a.commit(a.begin("order-1")
+               .schedules({.event = EventId{5}, .name = "fly", .start_within = 2s, .total = 3s})
+               .schedules({.event = EventId{6}, .name = "fly", .start_within = 2s, .total = 2s})
+               .schedules({.event = EventId{7}, .name = "fly", .start_within = 2s, .total = 1s}));
+  pass(1min);
+  EXPECT_EQ(sweep().activities_timed_out, 3U);
+  // The earliest deadline first, then by id.
+  EXPECT_EQ(a.fetch_turn().messages(), (Texts{"taken 1/7: total_deadline", "taken 1/5: schedule_to_start",
+                                              "taken 1/6: total_deadline"}));
+}
+
 STORE_TEST(Deadlines, FollowLeaseTime) {
   const Worker a = join("a");
   a.commit(a.begin("order-1").schedules({.name = "charge", .start_within = 1min, .total = 1min}));

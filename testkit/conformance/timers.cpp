@@ -63,6 +63,18 @@ STORE_TEST(Timers, TheEarliestComesFirst) {
   EXPECT_EQ(a.fetch_turn().messages(), (Texts{"timer 1/6", "timer 1/7", "timer 1/5"}));
 }
 
+STORE_TEST(Timers, ThoseOfOneMomentComeByInstanceAndEvent) {
+  const Worker a = join("a");
+  const CalendarTime due = clock().calendar_now() + 1s;
+  a.commit(a.begin("order-1").sets_timer(EventId{9}, due).sets_timer(EventId{5}, due));
+  a.commit(a.begin("order-2").sets_timer(EventId{1}, due));
+  pass(1s);
+  const Turns fetched = a.fetch_turns();
+  ASSERT_EQ(names(fetched), (Texts{"order-1", "order-2"}));
+  EXPECT_EQ(fetched.turns[0].messages(), (Texts{"timer 1/5", "timer 1/9"}));
+  EXPECT_LT(fetched.turns[0]->messages.back().id, fetched.turns[1]->messages.front().id);
+}
+
 STORE_TEST(Timers, ACancelledOneNeverComes) {
   const Worker a = join("a");
   Turn turn = a.begin("order-1");
@@ -173,6 +185,29 @@ STORE_TEST(DelayedMessages, ComeInTheOrderOfTheirTimesAfterTheTimers) {
   pass(1h);
   const Turn turn = a.fetch_turn();
   EXPECT_EQ(turn.messages(), (Texts{"timer 1/5", "control: sooner", "control: later"}));
+}
+
+STORE_TEST(DelayedMessages, ThoseOfOneMomentComeInTheOrderInWhichTheyWereSent) {
+  const Worker a = join("a");
+  a.commit(a.begin("order-1"));
+  for (const char* const body : {"first", "second", "third"}) {
+    ClientMessage message = message_to("order-1", control(body));
+    message.delay = 1s;
+    send(message);
+  }
+  pass(1s);
+  EXPECT_EQ(a.fetch_turn().messages(), (Texts{"control: first", "control: second", "control: third"}));
+}
+
+STORE_TEST(DelayedMessages, AStartOutlivesTheEndOfItsInstance) {
+  const Worker a = join("a");
+  StartRequest request = start_of("order-1");
+  request.delay = 10s;
+  start(request);
+  tell("order-1", "terminate");
+  a.commit(a.fetch_turn().ends(InstanceStatus::terminated));
+  pass(10s);
+  EXPECT_EQ(a.fetch_turn().messages(), Texts{"start: order-1 input"});
 }
 
 STORE_TEST(DelayedMessages, AStepOfTheCalendarMakesNoneDue) {

@@ -120,7 +120,32 @@ STORE_TEST(Workers, AnUnknownOneGetsNothing) {
     EXPECT_EQ(answer(unknown.try_fetch_turns()), "not_found");
     EXPECT_EQ(answer(unknown.try_fetch_activities()), "not_found");
     EXPECT_EQ(answer(store().acquire_session(unknown.key, unknown.info.abilities, "gpu", {})), "not_found");
+    EXPECT_EQ(answer(store().refresh(unknown.key, false)), "not_found");
+    EXPECT_EQ(answer(store().leave(unknown.key)), "not_found");
   });
+}
+
+STORE_TEST(Workers, OneThatHasLeftMayAnswerAndKeepsNothing) {
+  const Worker a = join("a");
+  const SessionHold hold{"gpu", a.acquire("gpu", {.on_record = true}).session.generation};
+  const SessionHold fails{
+      "fails",
+      a.acquire("fails", {.when_lost = SessionPolicy::WhenLost::fail, .on_record = true}).session.generation};
+  a.commit(a.begin("order-1").schedules("charge"));
+  const Work work = a.fetch_activity();
+  const Turn turn = a.begin("order-2");
+  const Turn other = a.begin("order-3");
+  must(store().leave(a.key));
+  changes_nothing([&] {
+    EXPECT_EQ(answer(a.renew(turn)), "not_found");
+    EXPECT_EQ(answer(a.renew(work)), "not_found");
+    EXPECT_EQ(answer(a.renew(hold)), "not_found");
+    EXPECT_EQ(answer(a.release(hold, SessionReason::operated)), "not_found");
+    EXPECT_EQ(answer(store().fail_session(a.key, fails, SessionReason::drain_deadline)), "not_found");
+  });
+  EXPECT_EQ(answer(a.try_commit(turn)), "ok");
+  EXPECT_EQ(answer(a.release(other)), "ok");
+  EXPECT_EQ(answer(a.finish(work)), "ok");
 }
 
 STORE_TEST(Workers, AnOlderIncarnationIsSuperseded) {
@@ -137,6 +162,7 @@ STORE_TEST(Workers, AnOlderIncarnationIsSuperseded) {
     EXPECT_EQ(answer(before.renew(turn)), "superseded");
     EXPECT_EQ(answer(before.renew(work)), "superseded");
     EXPECT_EQ(answer(store().acquire_session(before.key, before.info.abilities, "gpu", {})), "superseded");
+    EXPECT_EQ(answer(store().refresh(before.key, false)), "superseded");
   });
   EXPECT_EQ(names(after.fetch_turns()), Texts{"order-3"});
   EXPECT_EQ(names(after.fetch_activities()), Texts{"ship"});

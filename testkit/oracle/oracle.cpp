@@ -14,13 +14,17 @@ auto* find_if(Rows& rows, Wanted wanted) {
   return found == rows.end() ? nullptr : &*found;
 }
 
-/// Programs look again instead of waiting.
-class DeafListener final : public store::Listener {
+/// Whoever waits looks again at once.
+class EagerListener final : public store::Listener {
  public:
-  store::Wake wait(BootTime /*deadline*/) override { return {}; }
+  explicit EagerListener(store::WorkMask mask) : mask_(mask) {}
+  store::Wake wait(BootTime /*deadline*/) override { return {.work = mask_, .any_instance = true}; }
   void interrupt() override {}
   void watch(InstanceKey /*key*/) override {}
   void unwatch(InstanceKey /*key*/) override {}
+
+ private:
+  store::WorkMask mask_;
 };
 
 }  // namespace
@@ -28,8 +32,8 @@ class DeafListener final : public store::Listener {
 Oracle::Oracle(std::shared_ptr<Database> database, std::string ns, const Clock& clock)
     : database_(std::move(database)), ns_(std::move(ns)), clock_(clock) {}
 
-std::unique_ptr<store::Listener> Oracle::listen(store::WorkMask /*mask*/, WorkerKey /*worker*/) {
-  return std::make_unique<DeafListener>();
+std::unique_ptr<store::Listener> Oracle::listen(store::WorkMask mask, WorkerKey /*worker*/) {
+  return std::make_unique<EagerListener>(mask);
 }
 
 BootTime Oracle::later(Duration by) const {

@@ -17,8 +17,8 @@ namespace holdfast::testing::oracle {
 /// again: there are no indexes, no caches and no counts that could disagree with the rows. Each rule stands
 /// in one function, in the words and in the order of holdfast/store.hpp and docs/writing-a-store.md.
 ///
-/// What programs of calls can't see is left out: durability, waiting (listeners hear nothing), slices
-/// (SweepRequest::max), rows that can't be read. For one thread.
+/// What programs of calls can't see is left out: durability, waiting (listeners always hear all that they
+/// listen for), rows that can't be read. For one thread.
 class Oracle final : public Store {
  public:
   Oracle(std::shared_ptr<Database> database, std::string ns, const Clock& clock);
@@ -312,14 +312,20 @@ class Oracle final : public Store {
     BootTime last{};
   };
   BootTime certain_at(Sighting& sighting, BootTime due, Duration whole) const;
-  void trim_log(const store::SweepRequest& request, store::Swept& swept) const;
-  void time_out_activities(store::Swept& swept) const;
+  /// How much of each kind is done at once, and whether something is left.
+  struct Slices {
+    std::size_t max = 0;
+    bool more = false;
+  };
+  class Slice;
+  void trim_log(const store::SweepRequest& request, Slices& slices, store::Swept& swept) const;
+  void time_out_activities(Slices& slices, store::Swept& swept) const;
   [[nodiscard]] CancelReason why_not_started(const Activity& activity) const;
-  void end_sessions(store::Swept& swept);
-  void remove_workers(const store::SweepRequest& request, store::Swept& swept);
-  void remove_sessions(const store::SweepRequest& request, store::Swept& swept) const;
+  void end_sessions(Slices& slices, store::Swept& swept);
+  void remove_workers(const store::SweepRequest& request, Slices& slices, store::Swept& swept);
+  void remove_sessions(const store::SweepRequest& request, Slices& slices, store::Swept& swept) const;
   [[nodiscard]] BootTime removable_at(const Session& session, const store::SweepRequest& request) const;
-  void remove_remains(const store::SweepRequest& request, store::Swept& swept) const;
+  void remove_remains(const store::SweepRequest& request, Slices& slices, store::Swept& swept) const;
   [[nodiscard]] Duration next_sweep_due(const store::SweepRequest& request) const;
 
   std::shared_ptr<Database> database_;

@@ -10,40 +10,61 @@ using store::SessionReason;
 using store::SessionState;
 using WhenLost = store::SessionPolicy::WhenLost;
 
+/// So many rows of one kind at once.
+class Oracle::Slice {
+ public:
+  explicit Slice(Slices& slices) : slices_(slices) {}
+  /// Whether there is room for one more. Who asks in vain is due at once.
+  bool takes() {
+    if (taken_ == slices_.max) slices_.more = true;
+    return taken_ < slices_.max && ++taken_ > 0;
+  }
+  [[nodiscard]] std::uint64_t taken() const { return taken_; }
+
+ private:
+  Slices& slices_;
+  std::size_t taken_ = 0;
+};
+
 StoreResult<store::Swept> Oracle::sweep(const store::SweepRequest& request) {
   store::Swept swept;
-  trim_log(request, swept);
-  time_out_activities(swept);
-  remove_workers(request, swept);
-  end_sessions(swept);
-  remove_sessions(request, swept);
-  remove_remains(request, swept);
-  swept.next_due = next_sweep_due(request);
+  Slices slices{.max = request.max};
+  trim_log(request, slices, swept);
+  time_out_activities(slices, swept);
+  remove_workers(request, slices, swept);
+  end_sessions(slices, swept);
+  remove_sessions(request, slices, swept);
+  remove_remains(request, slices, swept);
+  swept.next_due = slices.more ? Duration{} : next_sweep_due(request);
   return swept;
 }
 
-void Oracle::trim_log(const store::SweepRequest& request, store::Swept& swept) const {
-  swept.remains_removed += std::erase_if(rows().log, [&](const store::SessionLogEntry& entry) {
-    return today() - entry.at >= request.session_log_retention;
+void Oracle::trim_log(const store::SweepRequest& request, Slices& slices, store::Swept& swept) const {
+  Slice slice(slices);
+  std::erase_if(rows().log, [&](const store::SessionLogEntry& entry) {
+    return today() - entry.at >= request.session_log_retention && slice.takes();
   });
+  swept.remains_removed += slice.taken();
 }
 
 // The earliest deadline first. Whatever was in the way when it passed is the reason.
-void Oracle::time_out_activities(store::Swept& swept) const {
+void Oracle::time_out_activities(Slices& slices, store::Swept& swept) const {
   std::vector<std::pair<BootTime, store::ActivityId>> late;
   for (const Activity& activity : rows().activities) {
     if (!is_running(activity) && deadline(activity) <= now())
       late.emplace_back(deadline(activity), activity.id);
   }
   std::sort(late.begin(), late.end());
+  Slice slice(slices);
   for (const auto& [due, id] : late) {
+    if (!slice.takes()) break;
     const Activity& activity = *find_activity(id);
     CancelReason reason = why_not_started(activity);
     if (activity.total_until <= due) reason = CancelReason::total_deadline;
     if (activity.session_over) reason = *activity.session_over;
     take(id, reason);
-    ++swept.activities_timed_out;
   }
+  swept.activities_timed_out = slice.taken();
 }
 
 // `requirements_not_met` when workers for the item live, and none of them meets its session's requirements;
@@ -77,13 +98,15 @@ BootTime Oracle::certain_at(Sighting& sighting, BootTime due, Duration whole) co
   return sighting.first + whole / 2;
 }
 
-void Oracle::remove_workers(const store::SweepRequest& request, store::Swept& swept) {
+void Oracle::remove_workers(const store::SweepRequest& request, Slices& slices, store::Swept& swept) {
   std::vector<WorkerKey> gone;
+  Slice slice(slices);
   for (const WorkerRow& worker : rows().workers) {
     const Duration whole = worker.info.stale_after.value_or(request.worker_stale_after);
     // A sweep never removes its caller, and says nothing of how late it is.
     if (worker.key == request.worker || now() - worker.seen < whole) continue;
-    if (certain_at(late_workers_[worker.key], worker.seen, whole) <= now()) gone.push_back(worker.key);
+    const BootTime certain = certain_at(late_workers_[worker.key], worker.seen, whole);
+    if (certain <= now() && slice.takes()) gone.push_back(worker.key);
   }
   for (const WorkerKey key : gone) {
     std::erase_if(rows().workers, [&](const WorkerRow& worker) { return worker.key == key; });
@@ -91,30 +114,35 @@ void Oracle::remove_workers(const store::SweepRequest& request, store::Swept& sw
   }
 }
 
-void Oracle::end_sessions(store::Swept& swept) {
+void Oracle::end_sessions(Slices& slices, store::Swept& swept) {
+  Slice expired(slices);
+  Slice lost(slices);
+  Slice leases(slices);
   for (auto& [id, session] : rows().sessions) {
     if (session.ended) continue;
     const bool fails = session.policy.when_lost == WhenLost::fail;
     const bool lapsed = session.worker != WorkerKey{} && !is_held(session);
-    if (session.ttl_until <= now()) {
+    if (session.ttl_until <= now() && expired.takes()) {
       end_session(session, SessionState::expired, SessionReason::ttl);
-      ++swept.sessions_expired;
     } else if (fails && lapsed &&
                certain_at(late_sessions_[{id, session.generation}], session.lease_until, session.lease) <=
-                   now()) {
+                   now() &&
+               lost.takes()) {
       end_session(session, SessionState::failed, SessionReason::owner_lost);
-      ++swept.sessions_lost;
-    } else if (!fails && is_held(session) && find_worker(session.worker) == nullptr) {
+    } else if (!fails && is_held(session) && find_worker(session.worker) == nullptr && leases.takes()) {
       // The leases of sessions that may be re-claimed end when their owner is not registered any more.
       session.lease_until = now();
     }
   }
+  swept.sessions_expired = expired.taken();
+  swept.sessions_lost = lost.taken();
 }
 
-void Oracle::remove_sessions(const store::SweepRequest& request, store::Swept& swept) const {
+void Oracle::remove_sessions(const store::SweepRequest& request, Slices& slices, store::Swept& swept) const {
+  Slice slice(slices);
   std::vector<std::string> removed;
   for (const auto& [id, session] : rows().sessions) {
-    if (removable_at(session, request) > now()) continue;
+    if (removable_at(session, request) > now() || !slice.takes()) continue;
     log(session, store::SessionLogEntry::Kind::swept, SessionReason::swept, "", session.owner);
     if (!session.ended) {
       tell(session, {.kind = store::SessionNews::Kind::expired,
@@ -125,7 +153,7 @@ void Oracle::remove_sessions(const store::SweepRequest& request, store::Swept& s
     removed.push_back(id);
   }
   for (const std::string& id : removed) rows().sessions.erase(id);
-  swept.sessions_removed = removed.size();
+  swept.sessions_removed = slice.taken();
 }
 
 // When nobody needs the record of a session any more.
@@ -157,13 +185,19 @@ BootTime Oracle::removable_at(const Session& session, const store::SweepRequest&
   return after(left_at, retention);
 }
 
-void Oracle::remove_remains(const store::SweepRequest& request, store::Swept& swept) const {
-  swept.early_dropped +=
-      std::erase_if(rows().early, [&](const Early& early) { return early.until <= now(); });
-  swept.remains_removed += std::erase_if(
-      rows().requests, [&](const Request& one) { return now() - one.at >= request.request_retention; });
-  swept.remains_removed +=
-      std::erase_if(rows().cancels, [&](const Cancel& cancel) { return cancel.lease_until <= now(); });
+// Requests go the oldest first: they stand in the order in which they took effect.
+void Oracle::remove_remains(const store::SweepRequest& request, Slices& slices, store::Swept& swept) const {
+  Slice early_ones(slices);
+  Slice requests(slices);
+  Slice cancels(slices);
+  std::erase_if(rows().early, [&](const Early& early) { return early.until <= now() && early_ones.takes(); });
+  std::erase_if(rows().requests, [&](const Request& one) {
+    return now() - one.at >= request.request_retention && requests.takes();
+  });
+  std::erase_if(rows().cancels,
+                [&](const Cancel& cancel) { return cancel.lease_until <= now() && cancels.takes(); });
+  swept.early_dropped = early_ones.taken();
+  swept.remains_removed += requests.taken() + cancels.taken();
 }
 
 // Any moment at which a sweep may find something: it may be too early, never too late.
@@ -190,6 +224,10 @@ Duration Oracle::next_sweep_due(const store::SweepRequest& request) const {
     if (seen != late_workers_.end()) at(seen->second.first + whole / 2);
   }
   for (const Early& early : rows().early) at(early.until);
+  for (const Cancel& cancel : rows().cancels) at(cancel.lease_until);
+  for (const Request& one : rows().requests) {
+    if (request.request_retention < BootTime::max() - one.at) at(one.at + request.request_retention);
+  }
   return due;
 }
 

@@ -65,12 +65,18 @@ Who Chooser::worker(std::optional<WorkerKey> key) {
 Sid Chooser::session() { return dice.weighted<Sid>({{5, Sid::s}, {3, Sid::t}, {1, Sid::u}}); }
 
 Sid Chooser::owned_session() {
-  std::vector<Sid> owned;
+  const std::vector<Sid> owned =
+      sessions_that([](const store::SessionView& view) { return view.worker.value != 0; });
+  return owned.empty() || dice.chance(8) ? session() : dice.pick(owned);
+}
+
+std::vector<Sid> Chooser::sessions_that(const WantedSession& wanted) const {
+  std::vector<Sid> found;
   for (const Sid id : {Sid::s, Sid::t, Sid::u}) {
     const store::SessionView* const view = space.session(id);
-    if (view != nullptr && view->worker.value != 0) owned.push_back(id);
+    if (view != nullptr && wanted(*view)) found.push_back(id);
   }
-  return owned.empty() || dice.chance(8) ? session() : dice.pick(owned);
+  return found;
 }
 
 Which Chooser::which() {
@@ -85,7 +91,7 @@ store::SessionPolicy Chooser::policy() {
   if (dice.chance(25)) policy.ttl = dice.pick<Duration>({8s, 20s, 60s});
   if (dice.chance(40)) policy.lease = dice.pick<Duration>({4s, 12s});
   if (dice.chance(25)) policy.idle_timeout = dice.pick<Duration>({5s, never});
-  if (dice.chance(25)) policy.max_concurrent = dice.pick({1U, 2U});
+  if (dice.chance(35)) policy.max_concurrent = dice.pick({1U, 1U, 2U});
   if (dice.chance(15)) policy.requirements = {dice.chance(80) ? "gpu" : "tpu"};
   if (dice.chance(12)) policy.queue = "gpu";
   if (dice.chance(10)) policy.connection = "wire";

@@ -33,6 +33,8 @@ class Chooser {
   Sid session();
   /// Mostly one that somebody owns.
   Sid owned_session();
+  using WantedSession = std::function<bool(const store::SessionView&)>;
+  [[nodiscard]] std::vector<Sid> sessions_that(const WantedSession& wanted) const;
   /// Mostly the last.
   Which which();
   store::SessionPolicy policy();

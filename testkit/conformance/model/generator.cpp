@@ -1,9 +1,11 @@
 #include "testkit/conformance/model/generator.hpp"
 
 #include "testkit/conformance/model/chooser.hpp"
+#include "testkit/conformance/model/leads.hpp"
 
 #include <algorithm>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace holdfast::testing::model {
@@ -23,9 +25,15 @@ class Generator {
 
   Operation make() {
     const std::vector<Choice> all = choices();
+    std::vector<Lead> leading = leads(choose_, on_);
     std::size_t total = 0;
     for (const Choice& choice : all) total += choice.weight;
+    for (const Lead& lead : leading) total += lead.weight;
     std::size_t at = dice_.below(total);
+    for (Lead& lead : leading) {
+      if (at < lead.weight) return std::move(lead.operation);
+      at -= lead.weight;
+    }
     for (const Choice& choice : all) {
       if (at < choice.weight) return (this->*choice.make)();
       at -= choice.weight;
