@@ -1,8 +1,8 @@
 // The books of sessions and their keeper, one call at a time, in a time that stands still.
 #include "runtime/session_desk.hpp"
 
-#include "base/nosy_logger_test.hpp"
 #include "runtime/session_keeper.hpp"
+#include "testkit/support/nosy_logger.hpp"
 
 #include <holdfast/fault.hpp>
 #include <holdfast/log.hpp>
@@ -23,6 +23,7 @@
 namespace holdfast::runtime::session_desk_test {
 namespace {
 
+using support::NosyLogger;
 using namespace std::chrono_literals;
 
 /// Runs what was posted when it is told to.

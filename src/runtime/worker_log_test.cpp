@@ -1,6 +1,6 @@
 #include "runtime/worker_log.hpp"
 
-#include "base/lines_test.hpp"
+#include "testkit/support/lines.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +11,7 @@
 namespace holdfast::runtime::worker_log_test {
 namespace {
 
+using support::Lines;
 using namespace std::chrono_literals;
 
 class WorkerLogTest : public ::testing::Test {

@@ -1,8 +1,8 @@
 #include "stores/sqlite/lease_clock.hpp"
 
-#include "stores/sqlite/processes_test.hpp"
-#include "stores/sqlite/small_disk_test.hpp"
-#include "stores/sqlite/temporary_folder_test.hpp"
+#include "testkit/support/processes.hpp"
+#include "testkit/support/small_disk.hpp"
+#include "testkit/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -22,6 +22,9 @@
 namespace holdfast::sqlite_store::lease_clock_test {
 namespace {
 
+using support::kNotAllowed;
+using support::Processes;
+using support::TemporaryFolder;
 using namespace std::chrono_literals;
 
 constexpr std::int64_t kSecond = 1'000'000;

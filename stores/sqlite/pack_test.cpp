@@ -1,5 +1,5 @@
 #include "connection.hpp"
-#include "temporary_folder_test.hpp"
+#include "testkit/support/temporary_folder.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/sqlite.hpp>
@@ -14,6 +14,7 @@
 namespace holdfast::pack_test {
 namespace {
 
+using support::TemporaryFolder;
 using namespace holdfast::store;
 using namespace std::chrono_literals;
 
@@ -72,7 +73,7 @@ class SqlitePacks : public ::testing::Test {
   static constexpr LockToken kTurn{7, 7};
   static constexpr LockToken kFirst{2, 1};  // of what the first turn hands off
 
-  sqlite_store::TemporaryFolder folder_;
+  TemporaryFolder folder_;
   ManualClock clock_;
   Abilities abilities_{.handlers = {"a"}};
   Code code_{.orchestrations = {{"o", "1"}}};

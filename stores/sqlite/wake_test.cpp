@@ -1,9 +1,10 @@
 #include "stores/sqlite/wake.hpp"
 
 #include "stores/sqlite/connection.hpp"
-#include "stores/sqlite/processes_test.hpp"
-#include "stores/sqlite/shared_test.hpp"
-#include "stores/sqlite/temporary_folder_test.hpp"
+#include "testkit/support/eventually.hpp"
+#include "testkit/support/processes.hpp"
+#include "testkit/support/shared.hpp"
+#include "testkit/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,6 +18,11 @@
 
 namespace holdfast::sqlite_store::wake_test {
 namespace {
+
+using support::eventually;
+using support::Processes;
+using support::Shared;
+using support::TemporaryFolder;
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;

@@ -1,6 +1,6 @@
 #include "stores/sqlite/wal_limit.hpp"
 
-#include "stores/sqlite/temporary_folder_test.hpp"
+#include "testkit/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,6 +9,7 @@
 namespace holdfast::sqlite_store::wal_limit_test {
 namespace {
 
+using support::TemporaryFolder;
 using namespace std::chrono_literals;
 
 class CountingLogger final : public Logger {

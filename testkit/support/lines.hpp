@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace holdfast {
+namespace holdfast::support {
 
 class Lines final : public Logger {
  public:
@@ -61,4 +61,4 @@ class Lines final : public Logger {
   std::vector<std::string> lines_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::support
