@@ -169,7 +169,7 @@ StoreResult<Answer> SqliteStore::read(Call call) {
     set.begin(BootTime(Duration(lease_clock_->look())), clock().calendar_now());
     StoreResult<Answer> answer = call(set);
     link->connection.rollback();
-    const std::lock_guard lock(readers_mutex_);
+    const MutexLock lock(readers_mutex_);
     readers_.push_back(std::move(link));
     return answer;
   } catch (const InjectedFault&) {
@@ -187,7 +187,7 @@ StoreResult<Answer> SqliteStore::read(Call call) {
 
 std::unique_ptr<Link> SqliteStore::take_reader() {
   {
-    const std::lock_guard lock(readers_mutex_);
+    const MutexLock lock(readers_mutex_);
     if (!readers_.empty()) {
       std::unique_ptr<Link> link = std::move(readers_.back());
       readers_.pop_back();

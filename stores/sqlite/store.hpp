@@ -2,6 +2,7 @@
 // they do is in the files about turns, activities, sessions and clients.
 #pragma once
 
+#include "base/mutex.hpp"
 #include "lease_clock.hpp"
 #include "log_trust.hpp"
 #include "open.hpp"
@@ -17,7 +18,6 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -128,8 +128,8 @@ class SqliteStore final : public Store {
   rules::Lapses lapses_{};             // used by jobs of the writer only, one at a time
   std::atomic<bool> in_doubt_{false};  // a call was answered `unavailable` since the last sweep
 
-  std::mutex readers_mutex_{};
-  std::vector<std::unique_ptr<Link>> readers_{};
+  Mutex readers_mutex_;
+  std::vector<std::unique_ptr<Link>> readers_ HOLDFAST_GUARDED_BY(readers_mutex_){};
 };
 
 }  // namespace holdfast::sqlite_store

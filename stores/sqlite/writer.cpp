@@ -38,6 +38,7 @@ StoreError explain(const SqlError& error) {
 void Writer::run(Job& job) {
   const auto came = std::chrono::steady_clock::now();
   queue_.run(job, [this, came](std::span<store::GroupedCall* const> group) -> store::CallQueue::Afterwards {
+    const InRole leads(leading_);
     came_ = came;
     lead(group);
     if (hooks_.log_is_long()) return hooks_.shorten_log;
