@@ -326,7 +326,7 @@ TEST_F(SessionDeskTest, AnOutageTakesNothingFromASessionThatIsQuiet) {
   executor.run_all();
   ASSERT_TRUE(desk.find("s"));
   EXPECT_GT(desk.find("s")->generation, hold.generation);
-  EXPECT_EQ(store->session("s")->state, store::SessionState::active);
+  EXPECT_EQ(store->session("s")->state, store::SessionStatus::active);
   EXPECT_EQ(number(*enter(*desk.find("s")), handed), 7);
 }
 
@@ -404,7 +404,7 @@ TEST_F(SessionDeskTest, ManyThatHaveLapsedAreClaimedAgainAFewAtATime) {
   for (int i = 0; i < 100; ++i) acquire("s" + std::to_string(i));
   clock.advance(31s);
   const auto active = [&] {
-    return std::ranges::count(*store->sessions({.limit = 1000}), store::SessionState::active,
+    return std::ranges::count(*store->sessions({.limit = 1000}), store::SessionStatus::active,
                               &store::SessionView::state);
   };
   keeper.step();

@@ -381,7 +381,7 @@ TEST_F(WorkerTest, AnActivityThatNobodyCanReadIsSetAsideAndItsSessionStays) {
   ASSERT_EQ(rows->size(), 1U);
   EXPECT_EQ(rows->front().bytes, "\xff");
   EXPECT_EQ(open()->session("s")->owner, "one");
-  EXPECT_EQ(open()->session("s")->state, store::SessionState::active);
+  EXPECT_EQ(open()->session("s")->state, store::SessionStatus::active);
 }
 
 // ---- what is said ---------------------------------------------------------------------------------

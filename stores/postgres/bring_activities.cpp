@@ -257,7 +257,7 @@ std::vector<std::string> WorkingSet::take_sessions(const Answer& answer) {
     session.id = row.next<std::string>();
     auto policy = row.next<std::string>();
     const bool readable = store::from_bytes(policy, session.policy);
-    session.ended = row.next<std::optional<store::SessionState>>();
+    session.ended = row.next<std::optional<store::SessionStatus>>();
     session.reason = row.next<store::SessionReason>();
     session.note = row.next<std::string>();
     session.owner = row.next<std::string>();

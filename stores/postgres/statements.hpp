@@ -486,10 +486,10 @@ inline constexpr Statement kSessionsLockedBy{
   "((s.restarted OR s.wanted IS NOT NULL) AND s.worker = 0 AND s.lease_until > " now                         \
   " AND coalesce(s.wanted, s.last_owner) <> coalesce((SELECT x.node FROM workers AS x WHERE x.key = " worker \
   "), ''))"
-/// Sessions that the worker holds, and, unless $8, those that it may claim, in the order of their first items
-/// that it may take: whether it holds it, since when the oldest of these items waits (null: there is none),
-/// and whether there are others that it can't run. Sessions without any item are never looked at, however
-/// many there are.
+/// Sessions that the worker holds, and, unless $8, those that it may claim, in the order of their first
+/// activities that it may take: whether it holds it, since when the oldest of these activities waits (null:
+/// there is none), and whether there are others that it can't run. Sessions without any activity are never
+/// looked at, however many there are.
 inline constexpr Statement kSessionsFor{
     "postgres.sessions_for",
     "WITH RECURSIVE busy (id) AS ((SELECT a.session FROM activities AS a WHERE a.ns = $1"
@@ -834,7 +834,7 @@ inline constexpr Statement kNextOverdue{
 #define HOLDFAST_LEFT_AT(of) \
   "(CASE WHEN " of "worker <> 0 THEN " of "lease_until ELSE greatest(" of "changed, " of "lease_until) END)"
 /// $2: now, $3 and $4: what was left or has ended since is kept, with saved state and on record. $6: workers
-/// that stay registered, and with them what they own. What has items stays.
+/// that stay registered, and with them what they own. What has activities stays.
 inline constexpr Statement kDueSessions{
     "postgres.due_sessions",
     "SELECT s.id FROM sessions AS s WHERE s.ns = $1 AND ((s.ended IS NULL AND (s.ttl_until <= $2"

@@ -238,7 +238,7 @@ TEST_F(SqlitePacksInASession, WhatHasEndedStaysEndedWhenTheSameCommitExpiresTheS
   TurnCommit next = hand_off_in_session({102});
   next.completed = {{.event = {2}, .token = kFirst}, {.event = {3}, .token = kFirst}};
   commit(next);
-  EXPECT_EQ(session().state, store::SessionState::expired);
+  EXPECT_EQ(session().state, store::SessionStatus::expired);
   EXPECT_EQ(running(), Events{});
   EXPECT_EQ(session().in_flight, 0U);
 }

@@ -97,10 +97,10 @@ class SqliteStore final : public Store {
  private:
   /// One call with one answer, through the writer.
   template <class Answer, class Call>
-  StoreResult<Answer> write(Call call, Place place = Place::middle);
+  StoreResult<Answer> write(Call call, Order order = Order::middle);
   /// One answer for each item, through the writer.
   template <class Answer, class Item, class Call>
-  std::vector<StoreResult<Answer>> write_each(std::span<const Item> items, Place place, Call call);
+  std::vector<StoreResult<Answer>> write_each(std::span<const Item> items, Order order, Call call);
   void run(Job& job);
   /// A call that writes nothing.
   template <class Answer, class Call>

@@ -15,7 +15,7 @@
 
 namespace holdfast::sqlite_store {
 
-using store::Place;
+using store::Order;
 using Job = store::Job<WorkingSet>;
 
 /// Runs a group of jobs in one transaction and commits once for all. Nobody is answered before that commit.

@@ -201,7 +201,7 @@ TEST_P(SessionStory, SessionsAreCountedAndListedByStateOwnerAndQueue) {
   const Client operates = client();
   EXPECT_EQ(operates.count_sessions(), (SessionCounts{.active = 2, .closed = 1}));
   EXPECT_EQ(operates.list_sessions({.owner = "a"}).size(), 3U);
-  const auto active = operates.list_sessions({.states = {store::SessionState::active}});
+  const auto active = operates.list_sessions({.states = {store::SessionStatus::active}});
   ASSERT_EQ(active.size(), 2U);
   EXPECT_EQ(active[0].id, "s1");
   const auto video = operates.list_sessions({.queue = "video"});
