@@ -154,7 +154,7 @@ std::vector<double> recovery_ms(const DiskFolder& folder, std::size_t sessions, 
   const auto held = [&] {
     std::size_t count = 0;
     for (const SessionInfo& session : client.list_sessions({}, sessions)) {
-      count += session.state == store::SessionState::active ? 1U : 0U;
+      count += session.state == store::SessionStatus::active ? 1U : 0U;
     }
     return count;
   };

@@ -112,13 +112,13 @@ class GivenValue {
  public:
   using Given = Lifted<T>;
   GivenValue(Core&, Running<T>& part) : value_(part.take()) {}
-  [[nodiscard]] Given hand_over() { return std::move(value_); }
+  [[nodiscard]] Given take() { return std::move(value_); }
 
  private:
   Given value_;
 };
 
-/// The same, for an outcome of any kind. Dropped before it is handed over, nobody was told of it: what a task
+/// The same, for an outcome of any kind. Dropped before it is taken, nobody was told of it: what a task
 /// could not undo fails the execution.
 template <class T>
 class GivenOutcome {
@@ -132,13 +132,13 @@ class GivenOutcome {
   ~GivenOutcome() {
     if (untold_ != nullptr && !outcome_) untold_->never_told(outcome_.error());
   }
-  [[nodiscard]] Given hand_over() {
+  [[nodiscard]] Given take() {
     untold_ = nullptr;
     return std::move(outcome_);
   }
 
  private:
-  Core* untold_;  // of a task's outcome, until it is handed over
+  Core* untold_;  // of a task's outcome, until it is taken
   Given outcome_;
 };
 
@@ -163,7 +163,7 @@ Task<std::vector<typename Kept::Given>> work_through(Source source, FanOut limit
   }
   std::vector<typename Kept::Given> all;
   all.reserve(given.size());
-  for (auto& one : given) all.push_back(one->hand_over());
+  for (auto& one : given) all.push_back(one->take());
   co_return all;
 }
 

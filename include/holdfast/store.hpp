@@ -28,7 +28,7 @@ namespace holdfast {
 
 /// A store keeps rows, locks and time, and knows nothing of orchestrations. Ids, tokens, stamps, event
 /// numbers and routing fields are passed in; bodies are bytes that it never looks into. An *item* is one
-/// element of a batch; where activities are fetched, one activity.
+/// element of a batch.
 ///
 /// *Threads.* Any thread may call at any time. A call may block for a commit; none waits for work. Concurrent
 /// calls share transactions. Nothing is answered before it is durable.
@@ -54,8 +54,8 @@ namespace holdfast {
 /// and one that has ended by start messages only; all others are dropped when they arrive. An instance is
 /// locked by one worker at a time.
 ///
-/// *Order.* Ready instances and items are handed out in the order in which they became ready, items of higher
-/// priority first.
+/// *Order.* Ready instances and activities are handed out in the order in which they became ready, activities
+/// of higher priority first.
 class Store {
  public:
   virtual ~Store() = default;
@@ -109,9 +109,9 @@ class Store {
   ///
   /// *Hand-off.* A new activity with `hand_off` is locked at once if a fetch by this worker could take it
   /// now: the worker has the handler, serves the queue, and, if there is a session, owns it with an unexpired
-  /// lease and room under its concurrency limit. A hand-off never passes a ready item of the same session,
-  /// nor one of higher priority that this worker could take, and never claims a session. A turn that ends its
-  /// execution hands nothing off.
+  /// lease and room under its concurrency limit. A hand-off never passes a ready activity of the same
+  /// session, nor one of higher priority that this worker could take, and never claims a session. A turn that
+  /// ends its execution hands nothing off.
   ///
   /// *Sessions.* An activity whose session is closed, expired or failed is not queued: the instance gets
   /// `taken` in this commit. An activity whose session is missing creates it, unless its policy forbids that
@@ -139,13 +139,14 @@ class Store {
 
   // ---- activities -----------------------------------------------------------------------------
 
-  /// Locks up to `max` items that this worker may take: those without a session, of its handlers and queues;
-  /// those of sessions that it owns; and those of sessions that it claims here. It claims sessions that are
-  /// unclaimed, or lapsed under `reclaim`, whose requirements it covers, while it is below its session limit
-  /// (sessions owned with an unexpired lease), and at most its share of the claimable sessions among the live
-  /// workers (rounded up; those that drain don't count). `next_due` is 0 when only that share was in the way.
-  /// A claim happens only together with the lock of an item. An item is admitted by queue, then requirements,
-  /// then session, then the session's concurrency limit (unexpired locks of all generations).
+  /// Locks up to `max` activities that this worker may take: those without a session, of its handlers and
+  /// queues; those of sessions that it owns; and those of sessions that it claims here. It claims sessions
+  /// that are unclaimed, or lapsed under `reclaim`, whose requirements it covers, while it is below its
+  /// session limit (sessions owned with an unexpired lease), and at most its share of the claimable sessions
+  /// among the live workers (rounded up; those that drain don't count). `next_due` is 0 when only that share
+  /// was in the way. A claim happens only together with the lock of an activity. An activity is admitted by
+  /// queue, then requirements, then session, then the session's concurrency limit (unexpired locks of all
+  /// generations).
   ///
   /// A call that got no answer is repeated as with turns: what is locked by this token is put back, as if by
   /// PutBack, before anything is handed out. Sessions that the lost call claimed stay claimed.
@@ -193,8 +194,8 @@ class Store {
   /// the worker is below its limit of sessions.
   virtual std::vector<StoreResult<void>> release_sessions(
       WorkerKey worker, std::span<const store::SessionRelease> releases) = 0;
-  /// Ends a session: queued items fail with session_closed, running ones may finish. False when it had ended
-  /// already; `not_found` when there is none.
+  /// Ends a session: queued activities fail with session_closed, running ones may finish. False when it had
+  /// ended already; `not_found` when there is none.
   virtual StoreResult<bool> close_session(std::string_view id, store::SessionReason reason) = 0;
   /// An operator asks for a session to leave its owner. The owner is woken by kCancels, finds the session in
   /// wanted_sessions(), and releases it as soon as it can; that release is `operated`, whatever reason it
@@ -262,7 +263,7 @@ class Store {
 
   // ---- housekeeping ---------------------------------------------------------------------------
 
-  /// Housekeeping that no other call does: fails items past their deadlines, expires sessions, declares
+  /// Housekeeping that no other call does: fails activities past their deadlines, expires sessions, declares
   /// `fail` sessions lost, removes stale workers, old records, early deliveries past their time and the
   /// remains of deleted instances; repairs inconsistent rows. Any worker may call it at any time, and is
   /// never removed by its own sweep. After an outage of the store, other workers are as late as the caller.

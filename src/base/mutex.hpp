@@ -18,9 +18,8 @@
 #define HOLDFAST_THREAD_SAFETY(attribute)
 #endif
 
-/// On a member: it is read and written with that mutex held. The second: what the member points to is.
+/// On a member: it is read and written with that mutex held.
 #define HOLDFAST_GUARDED_BY(...) HOLDFAST_THREAD_SAFETY(guarded_by(__VA_ARGS__))
-#define HOLDFAST_PT_GUARDED_BY(...) HOLDFAST_THREAD_SAFETY(pt_guarded_by(__VA_ARGS__))
 /// On a function or a lambda: whoever calls it holds the mutex. The second: must not hold it.
 #define HOLDFAST_REQUIRES(...) HOLDFAST_THREAD_SAFETY(requires_capability(__VA_ARGS__))
 #define HOLDFAST_EXCLUDES(...) HOLDFAST_THREAD_SAFETY(locks_excluded(__VA_ARGS__))

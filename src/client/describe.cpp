@@ -60,8 +60,8 @@ class SessionObstacles {
       with_room += covers && worker.sessions_owned < abilities.session_limit ? 1 : 0;
     }
     if (capable == 0) return "requirements not met by any live worker: " + joined(requirements);
-    const bool is_free = session.state == store::SessionState::unclaimed ||
-                         (session.state == store::SessionState::lapsed &&
+    const bool is_free = session.state == store::SessionStatus::unclaimed ||
+                         (session.state == store::SessionStatus::lapsed &&
                           session.policy.when_lost == store::SessionPolicy::WhenLost::reclaim);
     if (is_free && with_room == 0) return "no session capacity: all workers that could hold it are full";
     return {};
@@ -72,7 +72,7 @@ class SessionObstacles {
       const std::string node = session.wanted ? "node '" + *session.wanted + "'" : "the node that held it";
       return "session kept for " + node + ", " + seconds_text(session.kept_for) + " more";
     }
-    if (!session.wanted || session.state != store::SessionState::active) return {};
+    if (!session.wanted || session.state != store::SessionStatus::active) return {};
     return "session asked for: '" + session.owner + "' gives it up when nothing of it runs there";
   }
   /// It may go nowhere else without its state, and where it is nobody can run the activity.

@@ -18,7 +18,7 @@
 namespace holdfast::store {
 
 /// Where a call stands in its group, and what it needs.
-enum class Place : std::uint8_t {
+enum class Order : std::uint8_t {
   first,  ///< renewals: nothing may make them late
   middle,
   last,  ///< fetches of turns: they find what the rest of the group has made ready
@@ -32,7 +32,7 @@ void refuse_to_write(GroupedCall& call);
 /// called.
 class GroupedCall {
  public:
-  explicit GroupedCall(std::size_t size, Place place) noexcept : size_(size), place_(place) {}
+  explicit GroupedCall(std::size_t size, Order order) noexcept : size_(size), order_(order) {}
   virtual ~GroupedCall() = default;
   GroupedCall(const GroupedCall&) = delete;
   GroupedCall& operator=(const GroupedCall&) = delete;
@@ -41,7 +41,7 @@ class GroupedCall {
   virtual void fail(std::size_t item, const StoreError& error) = 0;
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  [[nodiscard]] Place place() const noexcept { return place_; }
+  [[nodiscard]] Order order() const noexcept { return order_; }
 
  private:
   friend class CallQueue;
@@ -53,7 +53,7 @@ class GroupedCall {
   void tell(State state) noexcept;
 
   std::size_t size_;
-  Place place_;
+  Order order_;
   std::atomic<std::uint32_t> state_{kWaits};
 };
 
@@ -93,13 +93,13 @@ struct ItemOf {
   std::size_t index = 0;
 };
 
-/// All items of a group, in their places.
+/// All items of a group, in their order.
 template <class Call>
 std::vector<ItemOf<Call>> items_of(std::span<GroupedCall* const> group) {
   std::vector<ItemOf<Call>> items;
-  for (const Place place : {Place::first, Place::middle, Place::last}) {
+  for (const Order order : {Order::first, Order::middle, Order::last}) {
     for (GroupedCall* call : group) {
-      if (call->place() != place) continue;
+      if (call->order() != order) continue;
       for (std::size_t i = 0; i < call->size(); ++i) items.push_back({static_cast<Call*>(call), i});
     }
   }
@@ -139,7 +139,7 @@ template <class Transaction>
 class Again final : public Job<Transaction> {
  public:
   Again(Job<Transaction>& call, std::vector<std::size_t> items)
-      : Job<Transaction>(items.size(), call.place()), call_(call), items_(std::move(items)) {
+      : Job<Transaction>(items.size(), call.order()), call_(call), items_(std::move(items)) {
     if (call.waits_briefly()) this->wait_briefly();
   }
   void prepare(Transaction& tx, std::size_t item) override { call_.prepare(tx, items_[item]); }
@@ -162,8 +162,8 @@ struct NeedsNothing {
 template <class Transaction, class Answer, class Call, class Needs = NeedsNothing>
 class OneAnswer final : public Job<Transaction> {
  public:
-  OneAnswer(Call call, Place place, Needs needs = {})
-      : Job<Transaction>(1, place), call_(std::move(call)), needs_(std::move(needs)) {}
+  OneAnswer(Call call, Order order, Needs needs = {})
+      : Job<Transaction>(1, order), call_(std::move(call)), needs_(std::move(needs)) {}
   void prepare(Transaction& tx, std::size_t) override { needs_(tx); }
   void run(Transaction& tx, std::size_t) override { answer_.emplace(call_(tx)); }
   void fail(std::size_t, const StoreError& error) override { answer_.emplace(Unexpected(error)); }
@@ -179,8 +179,8 @@ class OneAnswer final : public Job<Transaction> {
 template <class Transaction, class Answer, class Item, class Call, class Needs = NeedsNothing>
 class ManyAnswers final : public Job<Transaction> {
  public:
-  ManyAnswers(std::span<const Item> items, Call call, Place place, Needs needs = {})
-      : Job<Transaction>(items.size(), place),
+  ManyAnswers(std::span<const Item> items, Call call, Order order, Needs needs = {})
+      : Job<Transaction>(items.size(), order),
         items_(items),
         call_(std::move(call)),
         needs_(std::move(needs)),

@@ -144,7 +144,7 @@ OpState* Execution::start(detail::Described described, detail::StartedFor purpos
     state->on_close = child->on_parent_close;
   if (std::holds_alternative<detail::SideEffectRecorded>(operation) ||
       std::holds_alternative<detail::MessageTried>(operation)) {
-    settle_at_once(*state, operation);
+    complete_at_once(*state, operation);
   } else if (cancelled) {
     fail(*state, *cancel_request_);  // as one that was open when the request came
   } else {
@@ -221,7 +221,7 @@ const Operation& Execution::record(Operation& operation, EventId& id) {
 }
 
 // Operations whose outcome stands in their own event.
-void Execution::settle_at_once(OpState& state, const Operation& operation) {
+void Execution::complete_at_once(OpState& state, const Operation& operation) {
   if (const auto* effect = std::get_if<detail::SideEffectRecorded>(&operation)) {
     if (*effect->failure) return fail(state, **effect->failure);
     state.value = effect->value;

@@ -108,7 +108,7 @@ class Execution final : private detail::Core {
   const detail::Operation& record(detail::Operation& operation, EventId& id);
   void match(detail::Operation& operation, EventId& id);
   bool matches_plain_activity(const history::RawEvent& event, const detail::Operation& operation) const;
-  void settle_at_once(detail::OpState& state, const detail::Operation& operation);
+  void complete_at_once(detail::OpState& state, const detail::Operation& operation);
   void fail(detail::OpState& state, const Failure& failure);
   void leave(detail::OpState* state) noexcept;
 

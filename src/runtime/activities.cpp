@@ -96,8 +96,8 @@ void FetchStep::stop_repeating(LockToken token) {
   desk_.stop_expecting(token);
 }
 
-// What was claimed is kept, whatever becomes of the items that came with it. A session that has waited for
-// long enough, and nobody took it, is worth the place of one that is quiet.
+// What was claimed is kept, whatever becomes of the activities that came with it. A session that has waited
+// for long enough, and nobody took it, is worth the room of one that is quiet.
 void FetchStep::mind_sessions(const store::FetchedActivities& fetched, BootTime asked) {
   for (const store::LockedActivity& locked : fetched.activities) {
     if (locked.session) sessions_.granted(*locked.session, asked);

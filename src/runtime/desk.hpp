@@ -30,8 +30,9 @@
 
 namespace holdfast::runtime {
 
-/// Thread-safe. It asks the store nothing: what the store has to hear goes to the outbox. Only the state of a
-/// session, in the thread of the activity that uses it, may have to be read there: see SessionDesk. The mutex
+/// Thread-safe. It asks the store nothing itself: what the store has to hear goes to the outbox. In the
+/// thread of an activity two things may wait for the store: the state of a session may have to be read there,
+/// see SessionDesk; and when the activity has ended, that thread may fetch the next one, see Poke. The mutex
 /// is for the books (slots, calls in hand, abandoned ones); what follows from them is done without it, since
 /// it calls code of the user: stop tokens, coroutines, loggers, and states of sessions, which the last call
 /// in a session destroys.

@@ -1,7 +1,7 @@
 #include "runtime/desk.hpp"
 
-#include "base/nosy_logger_test.hpp"
 #include "client/bodies.hpp"
+#include "testkit/support/nosy_logger.hpp"
 
 #include <holdfast/memory.hpp>
 
@@ -13,6 +13,8 @@
 
 namespace holdfast::runtime::desk_test {
 namespace {
+
+using support::NosyLogger;
 
 /// Counts what is posted, and runs nothing.
 class Counting final : public Executor {

@@ -30,7 +30,7 @@ struct LeavingSession {
   std::optional<store::SessionSave> save{};
 };
 
-/// Belongs to the desk of sessions: read and written with its mutex held.
+/// Belongs to the books of the desk of sessions, which its mutex guards.
 struct HeldSession {
   store::SessionHold hold{};
   std::uint64_t number = 0;  ///< here; never given twice
@@ -55,9 +55,9 @@ struct HeldSession {
   std::optional<LeavingSession> leaving{};
   bool saving = false;                 ///< a thread saves it, for whichever leaving is the newest
   BootTime not_before = kLongAgo;      ///< is it tried again to let it go
-  BootTime look_at = BootTime::max();  ///< its place in the agenda; max: it has none
+  BootTime look_at = BootTime::max();  ///< when the agenda has it; max: never
   Gauge* shown_in = nullptr;           ///< where its state is counted
-  std::list<std::shared_ptr<HeldSession>>::iterator place{};  ///< in the order of rest
+  std::list<std::shared_ptr<HeldSession>>::iterator in_rest{};  ///< the order of rest
 
   [[nodiscard]] Duration quiet_for(BootTime now) const {
     return activities > 0 ? Duration::zero() : std::max(now - quiet_since, Duration::zero());

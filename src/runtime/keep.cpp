@@ -98,11 +98,11 @@ CancelReason KeepStep::why_gone(const store::ActivityRenewal& renewal, CancelRea
   if (!view && view.error().kind != StoreError::Kind::not_found) return said;
   if (view && view->generation == session->hold.generation) {
     switch (view->state) {
-      case store::SessionState::closed:
+      case store::SessionStatus::closed:
         return CancelReason::session_closed;
-      case store::SessionState::expired:
+      case store::SessionStatus::expired:
         return CancelReason::session_expired;
-      case store::SessionState::failed:
+      case store::SessionStatus::failed:
         return view->reason == store::SessionReason::aborted ? CancelReason::session_aborted
                                                              : CancelReason::session_lost;
       default:

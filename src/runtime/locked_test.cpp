@@ -1,7 +1,7 @@
 // Rows that somebody else has locked: what needs them is put aside, step by step, in virtual time.
-#include "base/lines_test.hpp"
-#include "contract/forwarding_store_test.hpp"
 #include "runtime/worker.hpp"
+#include "testkit/support/forwarding_store.hpp"
+#include "testkit/support/lines.hpp"
 
 #include <holdfast/client.hpp>
 #include <holdfast/context.hpp>
@@ -21,6 +21,8 @@
 namespace holdfast::runtime::locked_test {
 namespace {
 
+using support::ForwardingStore;
+using support::Lines;
 using namespace std::chrono_literals;
 
 Task<int> works(Context& ctx) {

@@ -1,6 +1,6 @@
 // A runtime with its threads on the memory store: what a user sees of it.
-#include "base/lines_test.hpp"
-#include "base/outage_test.hpp"
+#include "testkit/support/lines.hpp"
+#include "testkit/support/outage.hpp"
 
 #include <holdfast/client.hpp>
 #include <holdfast/context.hpp>
@@ -24,6 +24,8 @@
 namespace holdfast::runtime_test {
 namespace {
 
+using support::Lines;
+using support::Outage;
 using namespace std::chrono_literals;
 
 constexpr Duration kSoon = 60s;  // a deadline for what happens at once

@@ -39,7 +39,7 @@ namespace holdfast::runtime {
 ///
 /// The life of a session here: it comes with the first of its activities that is locked for this worker, or
 /// by acquire_session. It is *held* while its lease is renewed. It *leaves* in peace when it is idle, when
-/// another one needs its place, when its work belongs to another worker, or when this worker drains: its
+/// another one needs its room, when its work belongs to another worker, or when this worker drains: its
 /// states are saved in a thread of activities, then it is released. It is *lapsed* when its lease could not
 /// be kept: its states stay, and this worker claims it again unless somebody else does before. When it has
 /// left, its states are destroyed as soon as the last activity in it has ended.

@@ -1,8 +1,8 @@
 // The books of sessions and their keeper, one call at a time, in a time that stands still.
 #include "runtime/session_desk.hpp"
 
-#include "base/nosy_logger_test.hpp"
 #include "runtime/session_keeper.hpp"
+#include "testkit/support/nosy_logger.hpp"
 
 #include <holdfast/fault.hpp>
 #include <holdfast/log.hpp>
@@ -23,6 +23,7 @@
 namespace holdfast::runtime::session_desk_test {
 namespace {
 
+using support::NosyLogger;
 using namespace std::chrono_literals;
 
 /// Runs what was posted when it is told to.
@@ -325,7 +326,7 @@ TEST_F(SessionDeskTest, AnOutageTakesNothingFromASessionThatIsQuiet) {
   executor.run_all();
   ASSERT_TRUE(desk.find("s"));
   EXPECT_GT(desk.find("s")->generation, hold.generation);
-  EXPECT_EQ(store->session("s")->state, store::SessionState::active);
+  EXPECT_EQ(store->session("s")->state, store::SessionStatus::active);
   EXPECT_EQ(number(*enter(*desk.find("s")), handed), 7);
 }
 
@@ -403,7 +404,7 @@ TEST_F(SessionDeskTest, ManyThatHaveLapsedAreClaimedAgainAFewAtATime) {
   for (int i = 0; i < 100; ++i) acquire("s" + std::to_string(i));
   clock.advance(31s);
   const auto active = [&] {
-    return std::ranges::count(*store->sessions({.limit = 1000}), store::SessionState::active,
+    return std::ranges::count(*store->sessions({.limit = 1000}), store::SessionStatus::active,
                               &store::SessionView::state);
   };
   keeper.step();

@@ -168,7 +168,7 @@ bool SessionKeeper::look_after(const store::SessionHold& hold) {
     return false;
   }
   others_.worked();
-  using State = store::SessionState;
+  using State = store::SessionStatus;
   const bool mine =
       view && view->worker.value == standing_.key().value && view->held_since <= hold.generation;
   if (mine && view->state == State::active) {

@@ -24,7 +24,7 @@ constexpr Duration kRoomSoon = 1s;
 // ---- coming and going ---------------------------------------------------------------------------
 
 void SessionLeavers::add(const HeldPointer& held) {
-  held->place = by_rest_.insert(by_rest_.end(), held);
+  held->in_rest = by_rest_.insert(by_rest_.end(), held);
   show(*held);
   look_again(held);
 }
@@ -33,7 +33,7 @@ void SessionLeavers::remove(HeldSession& held, SessionOrders& orders) {
   take_off_agenda(held);
   stop_leaving(held, orders);
   show(held, nullptr);
-  by_rest_.erase(held.place);
+  by_rest_.erase(held.in_rest);
   room_made_at_ = settings_.now();
 }
 
@@ -53,7 +53,7 @@ void SessionLeavers::take_off_agenda(HeldSession& held) {
 
 void SessionLeavers::rest_from_now(const HeldPointer& held) {
   held->quiet_since = settings_.now();
-  by_rest_.splice(by_rest_.end(), by_rest_, held->place);
+  by_rest_.splice(by_rest_.end(), by_rest_, held->in_rest);
 }
 
 void SessionLeavers::came_to_rest(const HeldPointer& held, SessionOrders& orders) {
@@ -93,7 +93,7 @@ void SessionLeavers::want_room(BootTime asked) {
   room_wanted_until_ = after(settings_.now(), kWish);
 }
 
-// One place made is enough until somebody has looked whether it is.
+// Room for one is enough until somebody has looked whether it is.
 bool SessionLeavers::is_room_wanted() const {
   return room_wanted_until_ > settings_.now() && room_wanted_at_ >= room_made_at_;
 }
@@ -121,7 +121,7 @@ void SessionLeavers::choose_due(SessionOrders& orders) {
   }
 }
 
-// One at a time: what waits may fit into its place.
+// One at a time: its room may be enough for what waits.
 void SessionLeavers::choose_displaced(SessionOrders& orders) {
   if (!is_room_wanted()) return;
   const HeldPointer held = longest_quiet();
@@ -207,7 +207,7 @@ void SessionLeavers::stays(const HeldPointer& held, const std::string& why, Sess
   held->hand_over = held->wanted_back && !held->fails;
   held->refused = true;
   // What is queued or backs off is activity. One that was to be displaced may stay because nobody needs its
-  // place any more: whether somebody does is for the next fetch to say.
+  // room any more: whether somebody does is for the next fetch to say.
   if (leaves_for != SessionReason::displaced) rest_from_now(held);
   come_back(held, after(settings_.now(), kReleasePause), orders);
 }

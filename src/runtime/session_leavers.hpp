@@ -29,7 +29,7 @@ struct SavedSession {
   bool unanswered = false;  ///< the store did not say what it has
 };
 
-/// A session leaves when it is idle, when another one needs its place, when its work belongs to another
+/// A session leaves when it is idle, when another one needs its room, when its work belongs to another
 /// worker, when somebody asks for it, or when this worker drains: it is saved, then the store is asked, and
 /// lets it go or not.
 ///

@@ -78,14 +78,14 @@ SessionOutcome Worker::renew_session(std::string_view id) {
   if (!view && view.error().kind == StoreError::Kind::not_found) return SessionOutcome::missing;
   if (!view) refuse("session '" + std::string(id) + "' could not be renewed", view.error());
   switch (view->state) {
-    case store::SessionState::active:
+    case store::SessionStatus::active:
       return SessionOutcome::owned_by_another;
-    case store::SessionState::unclaimed:
-    case store::SessionState::lapsed:
+    case store::SessionStatus::unclaimed:
+    case store::SessionStatus::lapsed:
       return SessionOutcome::missing;  // nobody holds it: what is not held can't be renewed, only acquired
-    case store::SessionState::expired:
-    case store::SessionState::closed:
-    case store::SessionState::failed:
+    case store::SessionStatus::expired:
+    case store::SessionStatus::closed:
+    case store::SessionStatus::failed:
       break;
   }
   return SessionOutcome::closed;

@@ -83,7 +83,7 @@ TEST_F(StandingTest, AnOutageLosesNoSessionThatOnlyThisWorkerMayHave) {
   keep_for(200s);
   notes.fails = [](std::string_view) { return false; };
   keep_for(30s);
-  EXPECT_EQ(store->session("s")->state, store::SessionState::active);
+  EXPECT_EQ(store->session("s")->state, store::SessionStatus::active);
   EXPECT_EQ(store->session("s")->worker.value, worker.standing().key().value);
 }
 

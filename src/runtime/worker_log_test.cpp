@@ -1,6 +1,6 @@
 #include "runtime/worker_log.hpp"
 
-#include "base/lines_test.hpp"
+#include "testkit/support/lines.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +11,7 @@
 namespace holdfast::runtime::worker_log_test {
 namespace {
 
+using support::Lines;
 using namespace std::chrono_literals;
 
 class WorkerLogTest : public ::testing::Test {
@@ -68,17 +69,11 @@ TEST_F(WorkerLogTest, LongTextsAreCut) {
   EXPECT_EQ(lines->count("failure=" + std::string(kMaxLogText, 'x') + " worker=w1"), 1U);
 }
 
-struct Everything final : Logger {
-  [[nodiscard]] bool enabled(LogLevel /*level*/) const noexcept override { return true; }
-  void write(const LogRecord& /*record*/) noexcept override { ++written; }
-  int written = 0;
-};
-
 TEST(WorkerLog, WhoeverWantsLinesOfLevelDebugGetsAllOfThem) {
-  const auto all = std::make_shared<Everything>();
+  const auto all = std::make_shared<Lines>(LogLevel::debug);
   WorkerLog worker(all, "w1", real_clock());
   for (int i = 0; i < 1000; ++i) log(worker, LogLevel::debug, "renewed");
-  EXPECT_EQ(all->written, 1000);
+  EXPECT_EQ(all->count("renewed"), 1000U);
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // A worker without threads on the memory store: steps run when a test says so, at times that it chooses.
 #include "runtime/worker.hpp"
 
-#include "base/lines_test.hpp"
-#include "contract/forwarding_store_test.hpp"
+#include "testkit/support/forwarding_store.hpp"
+#include "testkit/support/lines.hpp"
 
 #include <holdfast/client.hpp>
 #include <holdfast/context.hpp>
@@ -24,6 +24,8 @@
 namespace holdfast::runtime::worker_test {
 namespace {
 
+using support::ForwardingStore;
+using support::Lines;
 using namespace std::chrono_literals;
 
 /// Decides about each call by what the test says at that time.
@@ -379,7 +381,7 @@ TEST_F(WorkerTest, AnActivityThatNobodyCanReadIsSetAsideAndItsSessionStays) {
   ASSERT_EQ(rows->size(), 1U);
   EXPECT_EQ(rows->front().bytes, "\xff");
   EXPECT_EQ(open()->session("s")->owner, "one");
-  EXPECT_EQ(open()->session("s")->state, store::SessionState::active);
+  EXPECT_EQ(open()->session("s")->state, store::SessionStatus::active);
 }
 
 // ---- what is said ---------------------------------------------------------------------------------

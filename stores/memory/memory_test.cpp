@@ -140,7 +140,7 @@ TEST_F(MemoryStoreTest, AnAttemptAnsweredAfterItsLockAndItsSessionAreOverIsTaken
   only(store->finish_activities(one(retry)));
   EXPECT_TRUE(store->state()->activities.empty());
   EXPECT_TRUE(store->state()->cancels.empty());
-  EXPECT_EQ(store->session("gpu")->state, store::SessionState::expired);
+  EXPECT_EQ(store->session("gpu")->state, store::SessionStatus::expired);
   const LockedTurn told = fetch(*store, worker);
   ASSERT_EQ(told.messages.size(), 1U);
   EXPECT_EQ(std::get<ActivityTaken>(told.messages[0].body),

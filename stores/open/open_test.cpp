@@ -1,5 +1,5 @@
 #include "stores/postgres/server_test.hpp"
-#include "stores/sqlite/temporary_folder_test.hpp"
+#include "testkit/support/temporary_folder.hpp"
 
 #include <holdfast/client.hpp>
 #include <holdfast/errors.hpp>
@@ -17,6 +17,7 @@
 namespace holdfast {
 namespace {
 
+using support::TemporaryFolder;
 using Kind = StoreOpenError::Kind;
 
 Kind refused(const std::string& address, std::string* why = nullptr,
@@ -31,7 +32,7 @@ Kind refused(const std::string& address, std::string* why = nullptr,
 }
 
 TEST(Open, TakesAFileByItsAddress) {
-  const sqlite_store::TemporaryFolder folder;
+  const TemporaryFolder folder;
   const std::string address = "sqlite:" + (folder / "app.db");
   EXPECT_EQ(refused(address), Kind::missing);
   Client(open(address)).start("hello", {.id = "h"});
@@ -90,7 +91,7 @@ void expect_namespaces_are_checked(const std::string& address, const std::string
 }
 
 TEST(Open, ForReadingChangesNothingInAFile) {
-  const sqlite_store::TemporaryFolder folder;
+  const TemporaryFolder folder;
   const std::string address = "sqlite:" + (folder / "app.db");
   EXPECT_THROW(open(address, {.read_only = true}), StoreOpenError);
   EXPECT_FALSE(std::filesystem::exists(folder / "app.db"));
@@ -106,7 +107,7 @@ TEST(Open, ForReadingChangesNothingOnAServer) {
 }
 
 TEST(Open, LooksForTheNamespaceInAFile) {
-  const sqlite_store::TemporaryFolder folder;
+  const TemporaryFolder folder;
   const std::string address = "sqlite:" + (folder / "app.db");
   open(address, {.ns = "shop"});
   expect_namespaces_are_checked(address, "shop");

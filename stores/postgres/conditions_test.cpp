@@ -137,7 +137,7 @@ TEST(PostgresConditions, SessionsAreHeldClaimableAndKeptAsInTheRules) {
     if (is_claimable(tx, session)) kept.add(row, text(is_kept_from(tx, session, worker)));
     left.add(row, text(rules::left_at(session)));
   };
-  using State = store::SessionState;
+  using State = store::SessionStatus;
   using WhenLost = store::SessionPolicy::WhenLost;
   for (const auto ended :
        {std::optional<State>{}, std::optional(State::closed), std::optional(State::failed)}) {

@@ -130,7 +130,7 @@ TEST_F(PostgresDamage, ASessionThatCantBeReadEndsAndItsItemsFail) {
   const auto fetched = fetch_activities();
   ASSERT_TRUE(fetched) << fetched.error().message;
   EXPECT_EQ(fetched->activities.size(), 2U);
-  EXPECT_EQ(store_->session("bad")->state, store::SessionState::failed);
+  EXPECT_EQ(store_->session("bad")->state, store::SessionStatus::failed);
   EXPECT_NE(store_->session("bad")->note.find("damaged"), std::string::npos);
   ASSERT_EQ(aside().size(), 1U);
   EXPECT_EQ(aside().front().what, "session bad");

@@ -85,7 +85,7 @@ class Candidates {
  private:
   struct Claimable {
     std::string id{};
-    BootTime oldest{};  ///< since when the oldest item waits that this worker could run
+    BootTime oldest{};  ///< since when the oldest activity waits that this worker could run
   };
 
   void lock_free() {
@@ -170,10 +170,11 @@ class Candidates {
   WorkingSet& set_;
   const ActivityRequest& request_;
   const Abilities& abilities_;
-  // In the order of their first items.
+  // In the order of their first activities.
   std::vector<std::string> owned_{};
   std::vector<Claimable> claimable_{};
-  /// Those of the worker with items that it can't run, and those that an unanswered call has items of.
+  /// Those of the worker with activities that it can't run, and those that an unanswered call has activities
+  /// of.
   std::vector<std::string> others_{};
   std::size_t live_workers_ = 0;
   std::size_t wanted_owned_ = 0;

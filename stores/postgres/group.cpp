@@ -135,7 +135,7 @@ void PostgresStore::lead(std::span<store::GroupedCall* const> group) {
   std::vector<Item> waiting;
   for (const Item& item : store::items_of<Job>(group)) {
     const bool waits = item.call->was_postponed() || (locked_.any() && locked_.concern(needs_of(item)));
-    (waits ? waiting : parts[item.call->place() == Place::first ? 0 : 1]).push_back(item);
+    (waits ? waiting : parts[item.call->order() == Order::first ? 0 : 1]).push_back(item);
   }
   const Patience patience = waiting_ > 0 || locked_.waited_lately() ? Patience::little : Patience::some;
   for (const std::vector<Item>& items : parts) commit_in_parts(items, patience);
@@ -294,7 +294,7 @@ void PostgresStore::run_items(WorkingSet& set, std::span<const Item> items, Pati
   if (patience != Patience::some) {
     set.ask(sql::kPatience, Parameters(std::string(patience == Patience::little ? "10ms" : "1ms")));
   }
-  const auto looks_around = [](const Item& item) { return item.call->place() == Place::last; };
+  const auto looks_around = [](const Item& item) { return item.call->order() == Order::last; };
   for (const Item& item : items) {
     if (!looks_around(item)) item.call->prepare(set, item.index);
   }

@@ -341,7 +341,7 @@ TEST(PostgresInterleaving, ASweepTakesNothingFromAWorkerThatJoinsMeanwhile) {
   });
   EXPECT_TRUE(sweeping->sweep({.worker = sweeper}));
   ASSERT_TRUE(plan.happened());
-  EXPECT_EQ(other->session("gpu")->state, store::SessionState::active);
+  EXPECT_EQ(other->session("gpu")->state, store::SessionStatus::active);
 }
 
 }  // namespace

@@ -47,12 +47,12 @@ void WorkingSet::set_aside_code(Instance& instance, std::int32_t route) {
   instance.view.parked_because = problem;
 }
 
-// Nobody knows what was agreed for it, so nobody may go on with it. Its items fail at the next sweep.
+// Nobody knows what was agreed for it, so nobody may go on with it. Its activities fail at the next sweep.
 void WorkingSet::set_aside_policy(Session& session, std::string bytes) {
   constexpr const char* kProblem = "its policy can't be decoded";
   session.policy = {};
   if (!session.ended) {
-    session.ended = store::SessionState::failed;
+    session.ended = store::SessionStatus::failed;
     session.reason = store::SessionReason::aborted;
     session.note = std::string("the row of the session is damaged: ") + kProblem;
     session.changed = tx().now;

@@ -31,8 +31,8 @@ std::string PostgresStore::description() const {
 }
 
 template <class Answer, class Call, class Needs>
-StoreResult<Answer> PostgresStore::write(Caller caller, Call call, Needs needs, Place place) {
-  store::OneAnswer<WorkingSet, Answer, Call, Needs> job(std::move(call), place, std::move(needs));
+StoreResult<Answer> PostgresStore::write(Caller caller, Call call, Needs needs, Order order) {
+  store::OneAnswer<WorkingSet, Answer, Call, Needs> job(std::move(call), order, std::move(needs));
   if (caller == Caller::worker) job.wait_briefly();
   run(job);
   return job.take();
@@ -40,8 +40,8 @@ StoreResult<Answer> PostgresStore::write(Caller caller, Call call, Needs needs, 
 
 template <class Answer, class Asked, class Call, class Needs>
 std::vector<StoreResult<Answer>> PostgresStore::write_each(Caller caller, std::span<const Asked> items,
-                                                           Place place, Call call, Needs needs) {
-  store::ManyAnswers<WorkingSet, Answer, Asked, Call, Needs> job(items, std::move(call), place,
+                                                           Order order, Call call, Needs needs) {
+  store::ManyAnswers<WorkingSet, Answer, Asked, Call, Needs> job(items, std::move(call), order,
                                                                  std::move(needs));
   if (caller == Caller::worker) job.wait_briefly();
   run(job);
@@ -135,13 +135,13 @@ StoreResult<store::FetchedTurns> PostgresStore::fetch_turns(const store::TurnReq
   return write<store::FetchedTurns>(
       Caller::worker,
       [&](WorkingSet& set) { return postgres_store::fetch_turns(set, request, turns_again_); },
-      store::NeedsNothing{}, Place::last);
+      store::NeedsNothing{}, Order::last);
 }
 
 std::vector<StoreResult<store::Committed>> PostgresStore::commit_turns(
     const store::CommitRequest& request, std::span<const store::TurnCommit> commits) {
   return write_each<store::Committed>(
-      Caller::worker, commits, Place::middle,
+      Caller::worker, commits, Order::middle,
       [&](WorkingSet& set, const store::TurnCommit& commit) {
         return rules::commit_turn(set.tx(), request, commit);
       },
@@ -150,7 +150,7 @@ std::vector<StoreResult<store::Committed>> PostgresStore::commit_turns(
 
 std::vector<StoreResult<void>> PostgresStore::release_turns(std::span<const store::TurnRelease> releases) {
   return write_each<void>(
-      Caller::worker, releases, Place::middle,
+      Caller::worker, releases, Order::middle,
       [](WorkingSet& set, const store::TurnRelease& item) { return rules::release_turn(set.tx(), item); },
       [](WorkingSet& set, const store::TurnRelease& item) {
         set.need().instances.insert(item.key);
@@ -170,7 +170,7 @@ StoreResult<std::uint64_t> PostgresStore::wake_parked(const store::Code& code) {
   for (std::optional<InstanceKey> after = InstanceKey{}; after;) {
     const auto slice = write<WokenSlice>(
         Caller::worker, [&](WorkingSet& set) { return postgres_store::wake_parked(set, code, *after); },
-        store::NeedsNothing{}, Place::last);
+        store::NeedsNothing{}, Order::last);
     if (!slice) return Unexpected(slice.error());
     woken += slice->woken;
     after = slice->last;
@@ -184,13 +184,13 @@ StoreResult<store::FetchedActivities> PostgresStore::fetch_activities(const stor
   return write<store::FetchedActivities>(
       Caller::worker,
       [&](WorkingSet& set) { return postgres_store::fetch_activities(set, request, activities_again_); },
-      store::NeedsNothing{}, Place::last);
+      store::NeedsNothing{}, Order::last);
 }
 
 std::vector<StoreResult<void>> PostgresStore::finish_activities(
     std::span<const store::ActivityResult> results) {
   return write_each<void>(
-      Caller::worker, results, Place::middle,
+      Caller::worker, results, Order::middle,
       [](WorkingSet& set, const store::ActivityResult& item) {
         return rules::finish_activity(set.tx(), item);
       },
@@ -200,7 +200,7 @@ std::vector<StoreResult<void>> PostgresStore::finish_activities(
 std::vector<StoreResult<void>> PostgresStore::renew_turns(WorkerKey worker, Duration lease,
                                                           std::span<const store::TurnRenewal> turns) {
   return write_each<void>(
-      Caller::worker, turns, Place::first,
+      Caller::worker, turns, Order::first,
       [=](WorkingSet& set, const store::TurnRenewal& item) {
         return rules::renew_turn(set.tx(), worker, lease, item);
       },
@@ -213,7 +213,7 @@ std::vector<StoreResult<void>> PostgresStore::renew_turns(WorkerKey worker, Dura
 std::vector<StoreResult<void>> PostgresStore::renew_activities(
     WorkerKey worker, Duration lease, std::span<const store::ActivityRenewal> activities) {
   return write_each<void>(
-      Caller::worker, activities, Place::first,
+      Caller::worker, activities, Order::first,
       [=](WorkingSet& set, const store::ActivityRenewal& item) {
         return rules::renew_activity(set.tx(), worker, lease, item);
       },
@@ -254,7 +254,7 @@ StoreResult<store::Acquired> PostgresStore::acquire_session(WorkerKey worker,
 std::vector<StoreResult<void>> PostgresStore::renew_sessions(WorkerKey worker,
                                                              std::span<const store::SessionRenewal> holds) {
   return write_each<void>(
-      Caller::worker, holds, Place::first,
+      Caller::worker, holds, Order::first,
       [=](WorkingSet& set, const store::SessionRenewal& item) {
         return rules::renew_session(set.tx(), worker, item);
       },
@@ -267,7 +267,7 @@ std::vector<StoreResult<void>> PostgresStore::renew_sessions(WorkerKey worker,
 std::vector<StoreResult<void>> PostgresStore::release_sessions(
     WorkerKey worker, std::span<const store::SessionRelease> releases) {
   return write_each<void>(
-      Caller::worker, releases, Place::middle,
+      Caller::worker, releases, Order::middle,
       [=](WorkingSet& set, const store::SessionRelease& item) {
         if (item.reason == store::SessionReason::displaced) bring_next_in_line(set, worker);
         return rules::release_session(set.tx(), worker, item);
@@ -353,14 +353,14 @@ StoreResult<std::vector<store::SessionLogEntry>> PostgresStore::session_log(std:
 std::vector<StoreResult<store::StartAnswer>> PostgresStore::start(
     std::span<const store::StartRequest> requests) {
   return write_each<store::StartAnswer>(
-      Caller::client, requests, Place::middle,
+      Caller::client, requests, Order::middle,
       [](WorkingSet& set, const store::StartRequest& request) { return rules::start(set.tx(), request); },
       want_for_start);
 }
 
 std::vector<StoreResult<InstanceKey>> PostgresStore::send(std::span<const store::ClientMessage> messages) {
   return write_each<InstanceKey>(
-      Caller::client, messages, Place::middle,
+      Caller::client, messages, Order::middle,
       [](WorkingSet& set, const store::ClientMessage& message) { return rules::send(set.tx(), message); },
       want_for_send);
 }
@@ -430,7 +430,7 @@ StoreResult<store::Swept> PostgresStore::sweep(const store::SweepRequest& reques
         if (in_doubt_.exchange(false)) lapses_.clear();
         return postgres_store::sweep(set, request, lapses_);
       },
-      store::NeedsNothing{}, Place::last);
+      store::NeedsNothing{}, Order::last);
 }
 
 // Whoever can't be registered now looks by itself, as it does whenever news is lost.

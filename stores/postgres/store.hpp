@@ -100,7 +100,7 @@ class PostgresStore final : public Store {
  private:
   using Job = store::Job<WorkingSet>;
   using Item = store::ItemOf<Job>;
-  using Place = store::Place;
+  using Order = store::Order;
 
   /// Whose call it is: somebody with nothing else to do waits for a locked row until `timeout`, one of the
   /// few threads of a worker does not.
@@ -108,10 +108,10 @@ class PostgresStore final : public Store {
 
   /// One call with one answer, through the writer.
   template <class Answer, class Call, class Needs = store::NeedsNothing>
-  StoreResult<Answer> write(Caller caller, Call call, Needs needs = {}, Place place = Place::middle);
+  StoreResult<Answer> write(Caller caller, Call call, Needs needs = {}, Order order = Order::middle);
   /// One answer for each item, through the writer.
   template <class Answer, class Asked, class Call, class Needs>
-  std::vector<StoreResult<Answer>> write_each(Caller caller, std::span<const Asked> items, Place place,
+  std::vector<StoreResult<Answer>> write_each(Caller caller, std::span<const Asked> items, Order order,
                                               Call call, Needs needs);
   /// A call that writes nothing, on a connection of its own.
   template <class Answer, class Call>

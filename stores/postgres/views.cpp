@@ -140,7 +140,7 @@ std::vector<store::SessionView> view_sessions(WorkingSet& set, const store::Sess
 
 store::SessionCounts count_sessions(WorkingSet& set) {
   struct Group {
-    store::SessionState state{};
+    store::SessionStatus state{};
     WorkerKey owner{};
     std::uint64_t count = 0;
   };
@@ -150,7 +150,7 @@ store::SessionCounts count_sessions(WorkingSet& set) {
     for (int i = 0; i < answer.rows(); ++i) {
       Row row(answer, i);
       Group& group = groups.emplace_back();
-      group.state = row.next<store::SessionState>();
+      group.state = row.next<store::SessionStatus>();
       group.owner = row.next<WorkerKey>();
       group.count = row.next<std::uint64_t>();
     }
@@ -158,7 +158,7 @@ store::SessionCounts count_sessions(WorkingSet& set) {
   set.bring();
   store::SessionCounts counts;
   for (const Group& group : groups) {
-    const bool orphaned = group.state == store::SessionState::lapsed && is_gone(set.tx(), group.owner);
+    const bool orphaned = group.state == store::SessionStatus::lapsed && is_gone(set.tx(), group.owner);
     counts.add(group.state, orphaned, group.count);
   }
   return counts;

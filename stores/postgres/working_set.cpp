@@ -78,7 +78,7 @@ std::int64_t WorkingSet::ask_number(const Statement& statement) {
   return number;
 }
 
-// Sessions first, with their items: an activity finds its place beside its session.
+// Sessions first, with their activities, which are placed beside their session.
 void WorkingSet::place_what_came() {
   std::vector<std::string> missing;
   for (const ActivityId& id : came_activities_) {

@@ -56,7 +56,7 @@ Admission admit(const Transaction& tx, WorkerKey worker, const Abilities& abilit
 
 namespace {
 
-/// A ready item of the same session goes first.
+/// A ready activity of the same session goes first.
 bool passes_its_session(const Transaction& tx, const Activity& activity) {
   if (!activity.session) return false;
   const Session& session = *find_session(tx, *activity.session);
@@ -65,7 +65,7 @@ bool passes_its_session(const Transaction& tx, const Activity& activity) {
   });
 }
 
-/// So does a ready item of higher priority that the worker could take.
+/// So does a ready activity of higher priority that the worker could take.
 bool passes_higher_priority(const Transaction& tx, WorkerKey worker, const Abilities& abilities,
                             bool owned_only, const Activity& activity) {
   tx.rows.waiting_above(activity.priority, worker, abilities);

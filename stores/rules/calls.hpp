@@ -39,9 +39,9 @@ StoreResult<Committed> commit_turn(Transaction& tx, const CommitRequest& request
 
 /// What a fetch could take, and is not in the space: it comes behind all that is.
 struct NotInSpace {
-  bool owned = false;          ///< ready items of sessions that the worker holds
-  std::size_t claimable = 0;   ///< sessions that it may claim, with ready items for it
-  BootTime claimable_since{};  ///< since when the oldest of their items waits
+  bool owned = false;          ///< ready activities of sessions that the worker holds
+  std::size_t claimable = 0;   ///< sessions that it may claim, with ready activities for it
+  BootTime claimable_since{};  ///< since when the oldest of their activities waits
 };
 /// Of those in the space.
 StoreResult<FetchedActivities> fetch_activities(Transaction& tx, const ActivityRequest& request,

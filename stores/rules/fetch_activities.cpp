@@ -108,7 +108,8 @@ class Fetch {
     }
   }
 
-  /// An item of a session that another worker holds, or that is kept for one, may be taken when that is over.
+  /// An activity of a session that another worker holds, or that is kept for one, may be taken when that is
+  /// over.
   void note_lapse(const Activity& activity) {
     if (!activity.session || !can_run(abilities_, activity)) return;
     const Session* const session = find_session(tx_, *activity.session);
@@ -174,7 +175,7 @@ class Fetch {
     }
   }
 
-  /// It has a ready item that this worker can't run and another can.
+  /// It has a ready activity that this worker can't run and another can.
   [[nodiscard]] bool belongs_elsewhere(const Session& session) const {
     return std::ranges::any_of(session.queued, [&](const ActivityId& id) {
       const Activity& activity = *tx_.space.activities.peek(id);

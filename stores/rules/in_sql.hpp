@@ -70,9 +70,9 @@ inline std::string is_requested(const std::string& of) {
 
 /// state_of(), of a session.
 inline std::string session_state(const std::string& now) {
-  return "coalesce(ended, CASE WHEN worker = 0 THEN " + number(SessionState::unclaimed) +
-         " WHEN lease_until > " + now + " THEN " + number(SessionState::active) + " ELSE " +
-         number(SessionState::lapsed) + " END)";
+  return "coalesce(ended, CASE WHEN worker = 0 THEN " + number(SessionStatus::unclaimed) +
+         " WHEN lease_until > " + now + " THEN " + number(SessionStatus::active) + " ELSE " +
+         number(SessionStatus::lapsed) + " END)";
 }
 
 }  // namespace holdfast::rules

@@ -22,7 +22,6 @@
 namespace holdfast::rules {
 
 using namespace holdfast::store;
-using holdfast::store::SessionState;  // not what runtimes keep in memory, which has the same name
 
 /// Stays when its lease is over, until somebody takes the row: the token still counts.
 struct Lock {
@@ -100,7 +99,7 @@ struct SavedState {
 struct Session {
   std::string id{};
   SessionPolicy policy{};
-  std::optional<SessionState> ended{};  ///< expired, closed or failed
+  std::optional<SessionStatus> ended{};  ///< expired, closed or failed
   SessionReason reason = SessionReason::none;
   std::string note{};
   std::string owner{};      ///< node; after the end: who owned it then

@@ -39,7 +39,7 @@ Acquired acquire_new(Transaction& tx, const Worker& worker, const Abilities& abi
 
 /// What stands in the way of claiming a session that exists, if anything does.
 std::optional<Acquired::Kind> obstacle(const Transaction& tx, const Session& session, WorkerKey worker) {
-  if (session.ended == SessionState::closed || session.ended == SessionState::expired ||
+  if (session.ended == SessionStatus::closed || session.ended == SessionStatus::expired ||
       session.ttl_until <= tx.now) {
     return Acquired::Kind::closed;
   }

@@ -65,10 +65,10 @@ bool is_current(const Session& session, WorkerKey worker, Generation generation)
   return !session.ended && session.worker == worker && session.generation == generation;
 }
 
-SessionState state_of(const Transaction& tx, const Session& session) {
+SessionStatus state_of(const Transaction& tx, const Session& session) {
   if (session.ended) return *session.ended;
-  if (session.worker == WorkerKey{}) return SessionState::unclaimed;
-  return is_held(tx, session) ? SessionState::active : SessionState::lapsed;
+  if (session.worker == WorkerKey{}) return SessionStatus::unclaimed;
+  return is_held(tx, session) ? SessionStatus::active : SessionStatus::lapsed;
 }
 
 BootTime left_at(const Session& session) {
@@ -77,12 +77,12 @@ BootTime left_at(const Session& session) {
 }
 
 bool begins_anew(const Session& session) {
-  return session.ended == SessionState::closed && !session.policy.on_record;
+  return session.ended == SessionStatus::closed && !session.policy.on_record;
 }
 
 CancelReason reason_of(const Session& session) {
-  if (session.ended == SessionState::expired) return CancelReason::session_expired;
-  if (session.ended == SessionState::closed) return CancelReason::session_closed;
+  if (session.ended == SessionStatus::expired) return CancelReason::session_expired;
+  if (session.ended == SessionStatus::closed) return CancelReason::session_closed;
   return session.reason == SessionReason::aborted ? CancelReason::session_aborted
                                                   : CancelReason::session_lost;
 }
@@ -140,9 +140,9 @@ void tell_watchers(Transaction& tx, const Session& session, const SessionNews& n
 /// What there is to say of a session that has ended, or whose record goes.
 SessionNews end_of(const Session& session, SessionReason reason) {
   using Kind = SessionNews::Kind;
-  return {.kind = session.ended == SessionState::closed   ? Kind::closed
-                  : session.ended == SessionState::failed ? Kind::lost
-                                                          : Kind::expired,
+  return {.kind = session.ended == SessionStatus::closed   ? Kind::closed
+                  : session.ended == SessionStatus::failed ? Kind::lost
+                                                           : Kind::expired,
           .from = session.owner,
           .reason = std::string(to_string(reason)),
           .generation = session.generation};
@@ -346,8 +346,8 @@ namespace {
 
 /// Takes a copy: those that fail leave their session. What ran when an earlier session of the id ended is not
 /// its own: it may finish, whatever becomes of this one.
-void fail_items(Transaction& tx, std::set<ActivityId> items, CancelReason reason) {
-  for (const ActivityId& id : items) {
+void fail_activities(Transaction& tx, std::set<ActivityId> ids, CancelReason reason) {
+  for (const ActivityId& id : ids) {
     Activity& activity = tx.space.activities.at(id);
     if (!activity.session_over) fail(tx, activity, reason);
   }
@@ -355,7 +355,7 @@ void fail_items(Transaction& tx, std::set<ActivityId> items, CancelReason reason
 
 /// The record keeps its last owner, for those who look at it; and the owner is told, which may keep much in
 /// its memory.
-void end(Transaction& tx, Session& session, SessionState state, SessionReason reason,
+void end(Transaction& tx, Session& session, SessionStatus state, SessionReason reason,
          SessionLogEntry::Kind kind) {
   changed(tx, session, reason);
   session.ended = state;
@@ -371,7 +371,7 @@ void end(Transaction& tx, Session& session, SessionState state, SessionReason re
 
 void fail_queued(Transaction& tx, Session& session) {
   const CancelReason reason = reason_of(session);
-  fail_items(tx, session.queued, reason);
+  fail_activities(tx, session.queued, reason);
   for (const ActivityId& id : session.in_flight) {
     Activity& activity = tx.space.activities.at(id);
     if (!activity.session_over) activity.session_over = reason;
@@ -381,32 +381,32 @@ void fail_queued(Transaction& tx, Session& session) {
 
 void fail_all(Transaction& tx, Session& session) {
   const CancelReason reason = reason_of(session);
-  fail_items(tx, session.queued, reason);
-  fail_items(tx, session.in_flight, reason);
+  fail_activities(tx, session.queued, reason);
+  fail_activities(tx, session.in_flight, reason);
 }
 
 }  // namespace
 
 void close(Transaction& tx, Session& session, SessionReason reason) {
-  end(tx, session, SessionState::closed, reason, SessionLogEntry::Kind::closed);
+  end(tx, session, SessionStatus::closed, reason, SessionLogEntry::Kind::closed);
   fail_queued(tx, session);
   tell_watchers(tx, session, end_of(session, reason));
 }
 
 void expire(Transaction& tx, Session& session) {
-  end(tx, session, SessionState::expired, SessionReason::ttl, SessionLogEntry::Kind::expired);
+  end(tx, session, SessionStatus::expired, SessionReason::ttl, SessionLogEntry::Kind::expired);
   fail_queued(tx, session);
   tell_watchers(tx, session, end_of(session, SessionReason::ttl));
 }
 
 void lose(Transaction& tx, Session& session, SessionReason reason) {
-  end(tx, session, SessionState::failed, reason, SessionLogEntry::Kind::lost);
+  end(tx, session, SessionStatus::failed, reason, SessionLogEntry::Kind::lost);
   fail_all(tx, session);
   tell_watchers(tx, session, end_of(session, reason));
 }
 
 void abort(Transaction& tx, Session& session, const std::string& note) {
-  end(tx, session, SessionState::failed, SessionReason::aborted, SessionLogEntry::Kind::aborted);
+  end(tx, session, SessionStatus::failed, SessionReason::aborted, SessionLogEntry::Kind::aborted);
   session.note = note;
   fail_all(tx, session);
   tell_watchers(tx, session, end_of(session, SessionReason::aborted));

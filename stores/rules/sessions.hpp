@@ -30,7 +30,7 @@ namespace holdfast::rules {
 [[nodiscard]] bool runs_on(const Transaction& tx, const Session& session, WorkerKey worker);
 /// Whether this was its owner, in its current generation, and it has not ended.
 [[nodiscard]] bool is_current(const Session& session, WorkerKey worker, Generation generation);
-[[nodiscard]] SessionState state_of(const Transaction& tx, const Session& session);
+[[nodiscard]] SessionStatus state_of(const Transaction& tx, const Session& session);
 /// Until when it was of use, of one that has not ended: to its owner, or, if nobody owns it, to the node that it
 /// is kept for.
 [[nodiscard]] BootTime left_at(const Session& session);
@@ -79,10 +79,10 @@ void keep_for_wanted(Transaction& tx, Session& session);
 /// A newer incarnation of its owner's node has joined.
 void owner_restarted(Transaction& tx, Session& session, const Worker& joined);
 
-/// Ends it: queued items fail, what is in flight may finish.
+/// Ends it: queued activities fail, what is in flight may finish.
 void close(Transaction& tx, Session& session, SessionReason reason);
 void expire(Transaction& tx, Session& session);
-/// Ends it: all items fail, also those in flight.
+/// Ends it: all activities fail, also those in flight.
 void lose(Transaction& tx, Session& session, SessionReason reason);
 void abort(Transaction& tx, Session& session, const std::string& note);
 /// Removes the record.

@@ -135,7 +135,7 @@ class Sweep {
 
   [[nodiscard]] bool is_lapsed(const std::string& id) const {
     const Session* const session = find_session(tx_, id);
-    return session != nullptr && state_of(tx_, *session) == SessionState::lapsed;
+    return session != nullptr && state_of(tx_, *session) == SessionStatus::lapsed;
   }
 
   /// When a `fail` session is to be declared lost, or to be looked at for that.

@@ -33,7 +33,7 @@ bool is_gone(const Transaction& tx, WorkerKey owner) {
 }
 
 bool is_orphaned(const Transaction& tx, const Session& session) {
-  return state_of(tx, session) == SessionState::lapsed && is_gone(tx, session.worker);
+  return state_of(tx, session) == SessionStatus::lapsed && is_gone(tx, session.worker);
 }
 
 WorkerView view(const Transaction& tx, const Worker& worker) {

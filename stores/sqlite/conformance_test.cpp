@@ -1,10 +1,12 @@
-#include "temporary_folder_test.hpp"
+#include "testkit/support/temporary_folder.hpp"
 
 #include <holdfast/sqlite.hpp>
 #include <holdfast/testing/conformance.hpp>
 
 namespace holdfast::testing::conformance_test {
 namespace {
+
+using support::TemporaryFolder;
 
 class Database final : public StoreDatabase {
  public:
@@ -16,7 +18,7 @@ class Database final : public StoreDatabase {
   }
 
  private:
-  sqlite_store::TemporaryFolder folder_;
+  TemporaryFolder folder_;
 };
 
 const bool kRegistered = register_conformance_tests({"sqlite", [] { return std::make_unique<Database>(); }});

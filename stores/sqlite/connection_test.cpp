@@ -1,11 +1,13 @@
 #include "stores/sqlite/connection.hpp"
 
-#include "stores/sqlite/temporary_folder_test.hpp"
+#include "testkit/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 
 namespace holdfast::sqlite_store::connection_test {
 namespace {
+
+using support::TemporaryFolder;
 
 constexpr int kCreate = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
 

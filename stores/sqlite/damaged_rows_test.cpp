@@ -1,6 +1,6 @@
 // A row that can't be decoded: it is set aside, shown and deletable, and in nobody's way.
 #include "stores/sqlite/connection.hpp"
-#include "stores/sqlite/temporary_folder_test.hpp"
+#include "testkit/support/temporary_folder.hpp"
 
 #include <holdfast/sqlite.hpp>
 #include <holdfast/store.hpp>
@@ -15,6 +15,7 @@
 namespace holdfast::sqlite_store::damaged_rows_test {
 namespace {
 
+using support::TemporaryFolder;
 using namespace holdfast::store;
 using namespace std::chrono_literals;
 

@@ -1,8 +1,8 @@
 // The store on a disk whose syncs and writes fail: what it has answered is there after a power cut, too.
 #include "stores/sqlite/connection.hpp"
 #include "stores/sqlite/faulty_disk_test.hpp"
-#include "stores/sqlite/temporary_folder_test.hpp"
 #include "stores/sqlite/wal_limit.hpp"
+#include "testkit/support/temporary_folder.hpp"
 
 #include <holdfast/sqlite.hpp>
 #include <holdfast/store.hpp>
@@ -23,6 +23,7 @@
 namespace holdfast::sqlite_store::failing_disk_test {
 namespace {
 
+using support::TemporaryFolder;
 using namespace holdfast::store;
 using namespace std::chrono_literals;
 

@@ -1,11 +1,11 @@
 #include "stores/sqlite/connection.hpp"
 #include "stores/sqlite/faulty_disk_test.hpp"
 #include "stores/sqlite/open.hpp"
-#include "stores/sqlite/processes_test.hpp"
-#include "stores/sqlite/small_disk_test.hpp"
-#include "stores/sqlite/temporary_folder_test.hpp"
 #include "stores/sqlite/wake.hpp"
 #include "stores/sqlite/wal_limit.hpp"
+#include "testkit/support/processes.hpp"
+#include "testkit/support/small_disk.hpp"
+#include "testkit/support/temporary_folder.hpp"
 
 #include <holdfast/errors.hpp>
 #include <holdfast/sqlite.hpp>
@@ -23,6 +23,10 @@
 namespace holdfast::sqlite_store::full_disk_test {
 namespace {
 
+using support::kNotAllowed;
+using support::Processes;
+using support::SmallDisk;
+using support::TemporaryFolder;
 using Kind = StoreOpenError::Kind;
 
 constexpr std::array kMigrations{Migration{1, "first", "CREATE TABLE t (a INTEGER PRIMARY KEY, b BLOB)"}};
@@ -109,7 +113,7 @@ TEST(SqliteFullDisk, BearsARealOne) {
   Processes processes;
   const pid_t pid = processes.start([&] {
     const SmallDisk disk(folder / "disk");
-    if (!disk.is_there()) _exit(kNotAllowed);
+    if (!disk.mounted()) _exit(kNotAllowed);
     auto opened = open_database(disk.path() / "a.db", {}, kPlan);
     const auto side_file = std::make_shared<SideFile>(opened.path, nullptr);
     FileWakes wakes(opened.path, side_file, real_clock());
@@ -179,7 +183,7 @@ TEST(SqliteFullDisk, OfAnySizeLetsTheStoreGoOnByItselfWhenThereIsRoom) {
   Processes processes;
   const pid_t pid = processes.start([&] {
     const SmallDisk disk(folder / "disk", "8m");
-    if (!disk.is_there()) _exit(kNotAllowed);
+    if (!disk.mounted()) _exit(kNotAllowed);
     disk.put(3U << 19U);
     SmallStore store(disk.path() / "a.db");
     int started = 0;

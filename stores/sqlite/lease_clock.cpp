@@ -76,8 +76,4 @@ std::int64_t LeaseClock::look() const noexcept {
   return machine_now() + offset_.load(std::memory_order_relaxed);
 }
 
-BootTime LeaseClock::to_boot(std::int64_t lease_time) const noexcept {
-  return BootTime{BootTime::duration{lease_time - offset_.load(std::memory_order_relaxed) + ahead_}};
-}
-
 }  // namespace holdfast::sqlite_store

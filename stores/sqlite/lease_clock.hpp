@@ -57,8 +57,6 @@ class LeaseClock {
   /// The time by the offset that now() or follow() found last, for those outside of write transactions; one
   /// of them was called before. Any thread.
   [[nodiscard]] std::int64_t look() const noexcept;
-  /// When the boot clock shows that lease time. As look().
-  [[nodiscard]] BootTime to_boot(std::int64_t lease_time) const noexcept;
 
  private:
   struct Reading {

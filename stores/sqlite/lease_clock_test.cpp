@@ -1,8 +1,8 @@
 #include "stores/sqlite/lease_clock.hpp"
 
-#include "stores/sqlite/processes_test.hpp"
-#include "stores/sqlite/small_disk_test.hpp"
-#include "stores/sqlite/temporary_folder_test.hpp"
+#include "testkit/support/processes.hpp"
+#include "testkit/support/small_disk.hpp"
+#include "testkit/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -22,6 +22,9 @@
 namespace holdfast::sqlite_store::lease_clock_test {
 namespace {
 
+using support::kNotAllowed;
+using support::Processes;
+using support::TemporaryFolder;
 using namespace std::chrono_literals;
 
 constexpr std::int64_t kSecond = 1'000'000;
@@ -62,7 +65,6 @@ TEST(SqliteLeaseClock, GoesAsTheBootClockGoes) {
   EXPECT_EQ(lease.look(), start + 3 * kSecond);
   clock.advance(1h);
   EXPECT_EQ(committed_now(db, lease), start + 3603 * kSecond);
-  EXPECT_EQ(lease.to_boot(start + 3604 * kSecond), clock.boot_now() + 1s);
 }
 
 TEST(SqliteLeaseClock, IsTheSameForAllProcessesOfABoot) {
@@ -92,7 +94,6 @@ TEST(SqliteLeaseClock, IsTheSameInAllTimeNamespacesOfABoot) {
     for (std::size_t i = 0; i < leases.size(); ++i) {
       EXPECT_EQ(committed_now(db, *leases[i]), now) << i;
       EXPECT_EQ(leases[i]->look(), now) << i;
-      EXPECT_EQ(leases[i]->to_boot(now + kSecond), clocks[i]->boot_now() + 1s) << i;
       clocks[i]->advance(1min);
     }
   }

@@ -1,7 +1,7 @@
 #include "stores/sqlite/migrations.hpp"
 
-#include "stores/sqlite/processes_test.hpp"
-#include "stores/sqlite/temporary_folder_test.hpp"
+#include "testkit/support/processes.hpp"
+#include "testkit/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,6 +9,9 @@
 
 namespace holdfast::sqlite_store::migrations_test {
 namespace {
+
+using support::Processes;
+using support::TemporaryFolder;
 
 constexpr int kCreate = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
 

@@ -1,6 +1,6 @@
 // The SQLite store does what the model of the contract does, call by call. HOLDFAST_MODEL_PROGRAMS=10000 and
 // its siblings (holdfast/testing/model_comparison.hpp) search longer.
-#include "temporary_folder_test.hpp"
+#include "testkit/support/temporary_folder.hpp"
 
 #include <holdfast/sqlite.hpp>
 #include <holdfast/testing/model_comparison.hpp>
@@ -13,6 +13,7 @@
 namespace holdfast::sqlite_store::model_test {
 namespace {
 
+using support::TemporaryFolder;
 using testing::OpenHandle;
 using testing::StoreSubject;
 

@@ -1,7 +1,7 @@
 #include "stores/sqlite/open.hpp"
 
-#include "stores/sqlite/processes_test.hpp"
-#include "stores/sqlite/temporary_folder_test.hpp"
+#include "testkit/support/processes.hpp"
+#include "testkit/support/temporary_folder.hpp"
 
 #include <holdfast/errors.hpp>
 
@@ -18,6 +18,9 @@
 
 namespace holdfast::sqlite_store::open_test {
 namespace {
+
+using support::Processes;
+using support::TemporaryFolder;
 
 namespace fs = std::filesystem;
 using Kind = StoreOpenError::Kind;

@@ -1,5 +1,5 @@
 #include "connection.hpp"
-#include "temporary_folder_test.hpp"
+#include "testkit/support/temporary_folder.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/sqlite.hpp>
@@ -14,6 +14,7 @@
 namespace holdfast::pack_test {
 namespace {
 
+using support::TemporaryFolder;
 using namespace holdfast::store;
 using namespace std::chrono_literals;
 
@@ -72,7 +73,7 @@ class SqlitePacks : public ::testing::Test {
   static constexpr LockToken kTurn{7, 7};
   static constexpr LockToken kFirst{2, 1};  // of what the first turn hands off
 
-  sqlite_store::TemporaryFolder folder_;
+  TemporaryFolder folder_;
   ManualClock clock_;
   Abilities abilities_{.handlers = {"a"}};
   Code code_{.orchestrations = {{"o", "1"}}};
@@ -237,7 +238,7 @@ TEST_F(SqlitePacksInASession, WhatHasEndedStaysEndedWhenTheSameCommitExpiresTheS
   TurnCommit next = hand_off_in_session({102});
   next.completed = {{.event = {2}, .token = kFirst}, {.event = {3}, .token = kFirst}};
   commit(next);
-  EXPECT_EQ(session().state, store::SessionState::expired);
+  EXPECT_EQ(session().state, store::SessionStatus::expired);
   EXPECT_EQ(running(), Events{});
   EXPECT_EQ(session().in_flight, 0U);
 }

@@ -1,8 +1,8 @@
 #include "stores/sqlite/connection.hpp"
 #include "stores/sqlite/faulty_disk_test.hpp"
 #include "stores/sqlite/open.hpp"
-#include "stores/sqlite/temporary_folder_test.hpp"
 #include "stores/sqlite/wal_limit.hpp"
+#include "testkit/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,6 +17,8 @@
 
 namespace holdfast::sqlite_store::power_cut_test {
 namespace {
+
+using support::TemporaryFolder;
 
 constexpr std::array kMigrations{
     Migration{1, "first", "CREATE TABLE t (a INTEGER PRIMARY KEY, b BLOB); CREATE INDEX t_by_b ON t (b)"}};

@@ -48,19 +48,19 @@ class Lanes {
            });
   }
 
-  // Those that the worker owns, or those that have items: whichever are fewer. Both are gone through side by
-  // side until one list is complete.
+  // Those that the worker owns, or those that have activities: whichever are fewer. Both are gone through
+  // side by side until one list is complete.
   std::vector<std::string> sessions() {
     std::vector<std::string> owned;
-    std::vector<std::int64_t> with_items;
+    std::vector<std::int64_t> with_activities;
     Cursor session = set_.link().rows(set_.sql().sessions_owned, wanted_.worker, set_.ns());
     for (std::int64_t lane = std::numeric_limits<std::int64_t>::min();;) {
       if (!session.next()) return owned;
       owned.emplace_back(session->text(0));
       const auto next = next_lane(lane, 0);
-      if (!next) return names_of(with_items);
+      if (!next) return names_of(with_activities);
       lane = *next;
-      with_items.push_back(-lane);
+      with_activities.push_back(-lane);
     }
   }
 
@@ -85,22 +85,22 @@ class Lanes {
     }
   }
 
-  struct Place {
+  struct Position {
     std::int64_t since = std::numeric_limits<std::int64_t>::min();
     ActivityId id{};
   };
 
-  std::vector<Place> read(std::int64_t lane, std::int64_t priority, const Place& after) {
-    std::vector<Place> items;
+  std::vector<Position> read(std::int64_t lane, std::int64_t priority, const Position& after) {
+    std::vector<Position> found;
     for (Cursor row =
              set_.link().rows(set_.sql().queued_in_lane, lane, priority, parameter(set_.tx().now),
                               after.since, after.id.instance, after.id.execution, after.id.event, kAtOnce);
          row.next();) {
-      items.push_back(
+      found.push_back(
           {row->int64(0),
            {row->number<InstanceKey>(1), row->number<ExecutionNumber>(2), row->number<EventId>(3)}});
     }
-    return items;
+    return found;
   }
 
   void bring_stream(std::int64_t lane, std::int64_t priority) {
@@ -109,18 +109,18 @@ class Lanes {
     const bool for_claims = set_.link().interned.kind(lane).in_session;
     std::size_t admitted = 0;
     std::set<std::string> claimable;
-    for (Place last;;) {
-      const std::vector<Place> items = read(lane, priority, last);
-      for (const Place& item : items) {
-        const rules::Activity* const activity = rules::find_activity(set_.tx(), item.id);
+    for (Position last;;) {
+      const std::vector<Position> found = read(lane, priority, last);
+      for (const Position& position : found) {
+        const rules::Activity* const activity = rules::find_activity(set_.tx(), position.id);
         if (activity == nullptr) continue;
         const Admission admission = admit(set_.tx(), wanted_.worker, wanted_.abilities, *activity);
         if (admission != Admission::no) ++admitted;
         if (admission == Admission::by_claim) claimable.insert(*activity->session);
         if (admitted > wanted_.max && (!for_claims || claimable.size() > claims())) return;
       }
-      if (items.size() < kAtOnce) return;
-      last = items.back();
+      if (found.size() < kAtOnce) return;
+      last = found.back();
     }
   }
 

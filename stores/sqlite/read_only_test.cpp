@@ -1,8 +1,8 @@
 // Stores that are opened with read_only: what they need, and that they leave everything as it is.
 #include "stores/sqlite/connection.hpp"
-#include "stores/sqlite/processes_test.hpp"
-#include "stores/sqlite/shared_test.hpp"
-#include "stores/sqlite/temporary_folder_test.hpp"
+#include "testkit/support/processes.hpp"
+#include "testkit/support/shared.hpp"
+#include "testkit/support/temporary_folder.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/errors.hpp>
@@ -25,6 +25,9 @@
 namespace holdfast::sqlite_store::read_only_test {
 namespace {
 
+using support::Processes;
+using support::Shared;
+using support::TemporaryFolder;
 using namespace std::chrono_literals;
 
 std::string content_of(const std::string& path) {

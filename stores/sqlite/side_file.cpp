@@ -102,44 +102,63 @@ SideFile::SideFile(const std::string& database, Logger* logger, std::chrono::mil
       path_(database.empty() ? "" : database + "-wake"),
       logger_(logger),
       look_every_(look_every) {
-  attach();
+  Remark remark;
+  {
+    const MutexLock lock(mutex_);
+    remark = attach();
+  }
+  say(remark);
 }
 
 std::shared_ptr<SharedPage> SideFile::page() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return page_;
 }
 
 bool SideFile::look_after() {
-  const std::lock_guard lock(mutex_);
-  const auto now = std::chrono::steady_clock::now();
-  if (path_.empty() || now - looked_ < look_every_) return false;
-  const auto before = page_;
-  if (page_->file() < 0 || !page_->is_at(path_)) attach();
-  looked_ = now;
-  if (page_ == before) return false;
-  before->words().sequence.fetch_add(1);  // so that who sleeps there comes over
-  futex_wake_all(before->words().sequence);
-  return true;
+  if (path_.empty()) return false;
+  Remark remark;
+  bool moved = false;
+  {
+    const MutexLock lock(mutex_);
+    const auto now = std::chrono::steady_clock::now();
+    if (now - looked_ < look_every_) return false;
+    const auto before = page_;
+    if (page_->file() < 0 || !page_->is_at(path_)) remark = attach();
+    looked_ = now;
+    moved = page_ != before;
+    if (moved) {
+      before->words().sequence.fetch_add(1);  // so that who sleeps there comes over
+      futex_wake_all(before->words().sequence);
+    }
+  }
+  say(remark);
+  return moved;
 }
 
-void SideFile::attach() {
+SideFile::Remark SideFile::attach() {
   looked_ = std::chrono::steady_clock::now();
   std::string why;
   auto mapped = path_.empty() ? nullptr : SharedPage::map(path_, database_, why);
   if (mapped == nullptr) {
     if (page_ == nullptr || page_->file() >= 0) page_ = SharedPage::alone();
-    if (!path_.empty() && !std::exchange(complained_, true) && logger_ != nullptr) {
-      log(*logger_, LogLevel::warn,
-          "the side file of the store can't be used: work of other processes is looked for once per second",
-          {{"file", path_}, {"reason", why}});
-    }
-    return;
+    if (path_.empty() || std::exchange(complained_, true)) return {};
+    return {.kind = Remark::Kind::unusable, .why = std::move(why)};
   }
   page_ = std::move(mapped);
-  if (std::exchange(complained_, false) && logger_ != nullptr) {
+  if (!std::exchange(complained_, false)) return {};
+  return {.kind = Remark::Kind::usable_again};
+}
+
+void SideFile::say(const Remark& remark) const {
+  if (logger_ == nullptr || remark.kind == Remark::Kind::none) return;
+  if (remark.kind == Remark::Kind::usable_again) {
     log(*logger_, LogLevel::info, "the side file of the store can be used again", {{"file", path_}});
+    return;
   }
+  log(*logger_, LogLevel::warn,
+      "the side file of the store can't be used: work of other processes is looked for once per second",
+      {{"file", path_}, {"reason", remark.why}});
 }
 
 }  // namespace holdfast::sqlite_store

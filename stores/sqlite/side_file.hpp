@@ -1,6 +1,8 @@
 // The file beside a database through which the processes that share it take turns and wake each other.
 #pragma once
 
+#include "base/mutex.hpp"
+
 #include <holdfast/log.hpp>
 
 #include <array>
@@ -8,7 +10,6 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 
 namespace holdfast::sqlite_store {
@@ -75,16 +76,23 @@ class SideFile {
   bool look_after();
 
  private:
-  void attach();
+  /// What is to be said of the file. The logger is code of the user, and may ask for the page.
+  struct Remark {
+    enum class Kind : std::uint8_t { none, unusable, usable_again };
+    Kind kind = Kind::none;
+    std::string why{};
+  };
+  Remark attach() HOLDFAST_REQUIRES(mutex_);
+  void say(const Remark& remark) const HOLDFAST_EXCLUDES(mutex_);
 
   const std::string database_;
   const std::string path_;
   Logger* const logger_;
   const std::chrono::milliseconds look_every_;
-  mutable std::mutex mutex_{};
-  std::shared_ptr<SharedPage> page_{};
-  std::chrono::steady_clock::time_point looked_{};
-  bool complained_ = false;
+  mutable Mutex mutex_;
+  std::shared_ptr<SharedPage> page_ HOLDFAST_GUARDED_BY(mutex_){};
+  std::chrono::steady_clock::time_point looked_ HOLDFAST_GUARDED_BY(mutex_){};
+  bool complained_ HOLDFAST_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace holdfast::sqlite_store

@@ -133,16 +133,16 @@ std::string SqliteStore::description() const {
 void SqliteStore::run(Job& job) { options_.read_only ? store::refuse_to_write(job) : writer_->run(job); }
 
 template <class Answer, class Call>
-StoreResult<Answer> SqliteStore::write(Call call, Place place) {
-  store::OneAnswer<WorkingSet, Answer, Call> job(std::move(call), place);
+StoreResult<Answer> SqliteStore::write(Call call, Order order) {
+  store::OneAnswer<WorkingSet, Answer, Call> job(std::move(call), order);
   run(job);
   return job.take();
 }
 
 template <class Answer, class Item, class Call>
-std::vector<StoreResult<Answer>> SqliteStore::write_each(std::span<const Item> items, Place place,
+std::vector<StoreResult<Answer>> SqliteStore::write_each(std::span<const Item> items, Order order,
                                                          Call call) {
-  store::ManyAnswers<WorkingSet, Answer, Item, Call> job(items, std::move(call), place);
+  store::ManyAnswers<WorkingSet, Answer, Item, Call> job(items, std::move(call), order);
   run(job);
   return job.take();
 }
@@ -169,7 +169,7 @@ StoreResult<Answer> SqliteStore::read(Call call) {
     set.begin(BootTime(Duration(lease_clock_->look())), clock().calendar_now());
     StoreResult<Answer> answer = call(set);
     link->connection.rollback();
-    const std::lock_guard lock(readers_mutex_);
+    const MutexLock lock(readers_mutex_);
     readers_.push_back(std::move(link));
     return answer;
   } catch (const InjectedFault&) {
@@ -187,7 +187,7 @@ StoreResult<Answer> SqliteStore::read(Call call) {
 
 std::unique_ptr<Link> SqliteStore::take_reader() {
   {
-    const std::lock_guard lock(readers_mutex_);
+    const MutexLock lock(readers_mutex_);
     if (!readers_.empty()) {
       std::unique_ptr<Link> link = std::move(readers_.back());
       readers_.pop_back();
@@ -216,19 +216,19 @@ StoreResult<std::vector<store::WorkerView>> SqliteStore::workers() {
 
 StoreResult<store::FetchedTurns> SqliteStore::fetch_turns(const store::TurnRequest& request) {
   return write<store::FetchedTurns>([&](WorkingSet& set) { return sqlite_store::fetch_turns(set, request); },
-                                    Place::last);
+                                    Order::last);
 }
 
 std::vector<StoreResult<store::Committed>> SqliteStore::commit_turns(
     const store::CommitRequest& request, std::span<const store::TurnCommit> commits) {
-  return write_each<store::Committed>(commits, Place::middle,
+  return write_each<store::Committed>(commits, Order::middle,
                                       [&](WorkingSet& set, const store::TurnCommit& commit) {
                                         return rules::commit_turn(set.tx(), request, commit);
                                       });
 }
 
 std::vector<StoreResult<void>> SqliteStore::release_turns(std::span<const store::TurnRelease> releases) {
-  return write_each<void>(releases, Place::middle, [](WorkingSet& set, const store::TurnRelease& release) {
+  return write_each<void>(releases, Order::middle, [](WorkingSet& set, const store::TurnRelease& release) {
     return rules::release_turn(set.tx(), release);
   });
 }
@@ -252,21 +252,21 @@ StoreResult<store::FetchedActivities> SqliteStore::fetch_activities(const store:
 
 std::vector<StoreResult<void>> SqliteStore::finish_activities(
     std::span<const store::ActivityResult> results) {
-  return write_each<void>(results, Place::middle, [](WorkingSet& set, const store::ActivityResult& result) {
+  return write_each<void>(results, Order::middle, [](WorkingSet& set, const store::ActivityResult& result) {
     return rules::finish_activity(set.tx(), result);
   });
 }
 
 std::vector<StoreResult<void>> SqliteStore::renew_turns(WorkerKey worker, Duration lease,
                                                         std::span<const store::TurnRenewal> turns) {
-  return write_each<void>(turns, Place::first, [=](WorkingSet& set, const store::TurnRenewal& renewal) {
+  return write_each<void>(turns, Order::first, [=](WorkingSet& set, const store::TurnRenewal& renewal) {
     return rules::renew_turn(set.tx(), worker, lease, renewal);
   });
 }
 
 std::vector<StoreResult<void>> SqliteStore::renew_activities(
     WorkerKey worker, Duration lease, std::span<const store::ActivityRenewal> activities) {
-  return write_each<void>(activities, Place::first,
+  return write_each<void>(activities, Order::first,
                           [=](WorkingSet& set, const store::ActivityRenewal& renewal) {
                             return rules::renew_activity(set.tx(), worker, lease, renewal);
                           });
@@ -298,14 +298,14 @@ StoreResult<store::Acquired> SqliteStore::acquire_session(WorkerKey worker, cons
 
 std::vector<StoreResult<void>> SqliteStore::renew_sessions(WorkerKey worker,
                                                            std::span<const store::SessionRenewal> holds) {
-  return write_each<void>(holds, Place::first, [=](WorkingSet& set, const store::SessionRenewal& renewal) {
+  return write_each<void>(holds, Order::first, [=](WorkingSet& set, const store::SessionRenewal& renewal) {
     return rules::renew_session(set.tx(), worker, renewal);
   });
 }
 
 std::vector<StoreResult<void>> SqliteStore::release_sessions(
     WorkerKey worker, std::span<const store::SessionRelease> releases) {
-  return write_each<void>(releases, Place::middle, [=](WorkingSet& set, const store::SessionRelease& item) {
+  return write_each<void>(releases, Order::middle, [=](WorkingSet& set, const store::SessionRelease& item) {
     return release_session(set, worker, item);
   });
 }
@@ -367,13 +367,13 @@ StoreResult<std::vector<store::SessionLogEntry>> SqliteStore::session_log(std::s
 std::vector<StoreResult<store::StartAnswer>> SqliteStore::start(
     std::span<const store::StartRequest> requests) {
   return write_each<store::StartAnswer>(
-      requests, Place::middle,
+      requests, Order::middle,
       [](WorkingSet& set, const store::StartRequest& request) { return rules::start(set.tx(), request); });
 }
 
 std::vector<StoreResult<InstanceKey>> SqliteStore::send(std::span<const store::ClientMessage> messages) {
   return write_each<InstanceKey>(
-      messages, Place::middle,
+      messages, Order::middle,
       [](WorkingSet& set, const store::ClientMessage& message) { return rules::send(set.tx(), message); });
 }
 

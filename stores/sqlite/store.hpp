@@ -2,6 +2,7 @@
 // they do is in the files about turns, activities, sessions and clients.
 #pragma once
 
+#include "base/mutex.hpp"
 #include "lease_clock.hpp"
 #include "log_trust.hpp"
 #include "open.hpp"
@@ -17,7 +18,6 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -97,10 +97,10 @@ class SqliteStore final : public Store {
  private:
   /// One call with one answer, through the writer.
   template <class Answer, class Call>
-  StoreResult<Answer> write(Call call, Place place = Place::middle);
+  StoreResult<Answer> write(Call call, Order order = Order::middle);
   /// One answer for each item, through the writer.
   template <class Answer, class Item, class Call>
-  std::vector<StoreResult<Answer>> write_each(std::span<const Item> items, Place place, Call call);
+  std::vector<StoreResult<Answer>> write_each(std::span<const Item> items, Order order, Call call);
   void run(Job& job);
   /// A call that writes nothing.
   template <class Answer, class Call>
@@ -128,8 +128,8 @@ class SqliteStore final : public Store {
   rules::Lapses lapses_{};             // used by jobs of the writer only, one at a time
   std::atomic<bool> in_doubt_{false};  // a call was answered `unavailable` since the last sweep
 
-  std::mutex readers_mutex_{};
-  std::vector<std::unique_ptr<Link>> readers_{};
+  Mutex readers_mutex_;
+  std::vector<std::unique_ptr<Link>> readers_ HOLDFAST_GUARDED_BY(readers_mutex_){};
 };
 
 }  // namespace holdfast::sqlite_store

@@ -1,6 +1,6 @@
 // The store itself on a disk that loses its power or fills up: what it has answered stays true.
 #include "stores/sqlite/faulty_disk_test.hpp"
-#include "stores/sqlite/temporary_folder_test.hpp"
+#include "testkit/support/temporary_folder.hpp"
 
 #include <holdfast/sqlite.hpp>
 #include <holdfast/testing/model_comparison.hpp>
@@ -21,6 +21,7 @@
 namespace holdfast::sqlite_store::store_on_faulty_disk_test {
 namespace {
 
+using support::TemporaryFolder;
 using namespace holdfast::store;
 using namespace std::chrono_literals;
 

@@ -2,7 +2,7 @@
 
 #include "stores/sqlite/lease_clock.hpp"
 #include "stores/sqlite/open.hpp"
-#include "stores/sqlite/temporary_folder_test.hpp"
+#include "testkit/support/temporary_folder.hpp"
 
 #include <holdfast/errors.hpp>
 #include <holdfast/sqlite.hpp>
@@ -20,6 +20,7 @@
 namespace holdfast::sqlite_store::store_plan_test {
 namespace {
 
+using support::TemporaryFolder;
 using namespace std::chrono_literals;
 
 TEST(SqliteStorePlan, LetsALongUpgradeWaitForEnginesThatAreAtWork) {

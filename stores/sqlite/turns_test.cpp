@@ -1,4 +1,4 @@
-#include "temporary_folder_test.hpp"
+#include "testkit/support/temporary_folder.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/sqlite.hpp>
@@ -16,6 +16,7 @@
 namespace holdfast::turns_test {
 namespace {
 
+using support::TemporaryFolder;
 using namespace holdfast::store;
 using namespace std::chrono_literals;
 
@@ -171,7 +172,7 @@ class SqliteStarts : public ::testing::Test {
   }
 
   static constexpr LockToken kToken{7, 7};
-  sqlite_store::TemporaryFolder folder_;
+  TemporaryFolder folder_;
   ManualClock clock_;
   Code code_{.orchestrations = {{"o", "1"}}};
 };
@@ -208,7 +209,7 @@ TEST_F(SqliteStarts, OneThatTheFirstTurnConsumedStaysRead) {
 
 // While the first one waits for the lock, the others wait for the first one: that counts.
 TEST(SqliteLocked, CallsThatComeTogetherWaitForTheLockTogether) {
-  const sqlite_store::TemporaryFolder folder;
+  const TemporaryFolder folder;
   const auto store = sqlite(folder / "a.db", {.busy_timeout = 2s});
   const WorkerKey worker = store->join({.node = "n"}).value();
   sqlite3* other = nullptr;

@@ -1,9 +1,10 @@
 #include "stores/sqlite/turnstile.hpp"
 
 #include "stores/sqlite/connection.hpp"
-#include "stores/sqlite/processes_test.hpp"
-#include "stores/sqlite/shared_test.hpp"
-#include "stores/sqlite/temporary_folder_test.hpp"
+#include "testkit/support/eventually.hpp"
+#include "testkit/support/processes.hpp"
+#include "testkit/support/shared.hpp"
+#include "testkit/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -19,6 +20,10 @@
 namespace holdfast::sqlite_store::turnstile_test {
 namespace {
 
+using support::eventually;
+using support::Processes;
+using support::Shared;
+using support::TemporaryFolder;
 using namespace std::chrono_literals;
 
 std::string new_database(const TemporaryFolder& folder) {

@@ -86,9 +86,9 @@ store::SessionCounts count_sessions(WorkingSet& set) {
   set.bring_all_workers();
   for (Cursor row = set.link().rows(set.sql().session_counts, set.ns(), parameter(set.tx().now));
        row.next();) {
-    const auto state = static_cast<store::SessionState>(row->integer(0));
+    const auto state = static_cast<store::SessionStatus>(row->integer(0));
     const bool orphaned =
-        state == store::SessionState::lapsed && rules::is_gone(set.tx(), row->number<WorkerKey>(1));
+        state == store::SessionStatus::lapsed && rules::is_gone(set.tx(), row->number<WorkerKey>(1));
     counts.add(state, orphaned, row->uint64(2));
   }
   return counts;

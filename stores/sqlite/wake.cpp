@@ -1,6 +1,7 @@
 #include "wake.hpp"
 
 #include "base/moments.hpp"
+#include "base/mutex.hpp"
 #include "futex.hpp"
 
 #include <sys/stat.h>
@@ -9,7 +10,6 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <set>
 #include <utility>
 
@@ -69,20 +69,7 @@ class FileWakes::Shared {
     const WorkMask kinds = kinds_of(news);
     if (kinds.empty()) return;
     bus.publish(news);
-    const auto page = side_file->page();
-    {
-      const std::lock_guard lock(mutex_);
-      if (page != own_page_) {
-        own_page_ = page;
-        own_ = {};
-      }
-      for (std::size_t kind = 0; kind < kKinds; ++kind) {
-        if (!kinds.has({static_cast<std::uint8_t>(1U << kind)})) continue;
-        page->words().news[kind].fetch_add(1);
-        ++own_[kind];
-      }
-    }
-    ring(*page);
+    ring(*count(kinds));
   }
 
   /// Wakes all who wait, to look at what is there.
@@ -93,7 +80,7 @@ class FileWakes::Shared {
 
   /// How often others had news of each kind.
   Tally others(const std::shared_ptr<SharedPage>& page) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Tally tally{};
     for (std::size_t kind = 0; kind < kKinds; ++kind) {
       tally[kind] = page->words().news[kind].load() - (page == own_page_ ? own_[kind] : 0);
@@ -108,9 +95,26 @@ class FileWakes::Shared {
   store::WakeBus bus;
 
  private:
-  std::mutex mutex_{};
-  std::shared_ptr<SharedPage> own_page_{};
-  Tally own_{};  // of what stands in own_page_
+  /// Counts news of this process in the page that is used now. The page is asked for
+  /// under the mutex: two threads that publish while it changes would else forget in turn what they counted.
+  std::shared_ptr<SharedPage> count(WorkMask kinds) {
+    const MutexLock lock(mutex_);
+    auto page = side_file->page();
+    if (page != own_page_) {
+      own_page_ = page;
+      own_ = {};
+    }
+    for (std::size_t kind = 0; kind < kKinds; ++kind) {
+      if (!kinds.has({static_cast<std::uint8_t>(1U << kind)})) continue;
+      page->words().news[kind].fetch_add(1);
+      ++own_[kind];
+    }
+    return page;
+  }
+
+  Mutex mutex_;
+  std::shared_ptr<SharedPage> own_page_ HOLDFAST_GUARDED_BY(mutex_){};
+  Tally own_ HOLDFAST_GUARDED_BY(mutex_){};  // of what stands in own_page_
 };
 
 class FileWakes::Ear final : public store::Listener {
@@ -148,12 +152,12 @@ class FileWakes::Ear final : public store::Listener {
 
   void watch(InstanceKey key) override {
     near_->watch(key);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     watched_.insert(key);
   }
   void unwatch(InstanceKey key) override {
     near_->unwatch(key);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     watched_.erase(key);
   }
 
@@ -175,7 +179,7 @@ class FileWakes::Ear final : public store::Listener {
     kinds = kinds & mask_;
     wake.work |= kinds & (kTurns | kActivities | kSweep);
     if (kinds.has(kCancels) && worker_.value != 0) wake.work |= kCancels;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (kinds.has(kWatched) && !watched_.empty()) {
       wake.work |= kWatched;
       wake.any_instance = true;
@@ -220,8 +224,8 @@ class FileWakes::Ear final : public store::Listener {
   BootTime floor_;  // when to look at the files
   bool in_doubt_ = true;
   std::atomic<bool> interrupted_{false};
-  std::mutex mutex_{};
-  std::set<InstanceKey> watched_{};
+  Mutex mutex_;
+  std::set<InstanceKey> watched_ HOLDFAST_GUARDED_BY(mutex_){};
 };
 
 FileWakes::FileWakes(std::string database, std::shared_ptr<SideFile> side_file, const Clock& clock,

@@ -1,9 +1,12 @@
 #include "stores/sqlite/wake.hpp"
 
 #include "stores/sqlite/connection.hpp"
-#include "stores/sqlite/processes_test.hpp"
-#include "stores/sqlite/shared_test.hpp"
-#include "stores/sqlite/temporary_folder_test.hpp"
+#include "testkit/support/eventually.hpp"
+#include "testkit/support/lines.hpp"
+#include "testkit/support/nosy_logger.hpp"
+#include "testkit/support/processes.hpp"
+#include "testkit/support/shared.hpp"
+#include "testkit/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,6 +20,13 @@
 
 namespace holdfast::sqlite_store::wake_test {
 namespace {
+
+using support::eventually;
+using support::Lines;
+using support::NosyLogger;
+using support::Processes;
+using support::Shared;
+using support::TemporaryFolder;
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
@@ -32,13 +42,6 @@ constexpr BootTime kLongAgo{};
 constexpr std::chrono::milliseconds kShortFloor{100};
 
 BootTime generous_deadline() { return real_clock().boot_now() + 60s; }
-
-class KeepingLogger final : public Logger {
- public:
-  [[nodiscard]] bool enabled(LogLevel) const noexcept override { return true; }
-  void write(const LogRecord& record) noexcept override { lines.push_back(format_line(record)); }
-  std::vector<std::string> lines{};
-};
 
 std::string new_database(const TemporaryFolder& folder) {
   std::string path = folder / "a.db";
@@ -210,11 +213,10 @@ TEST(SqliteWakes, AreHeardNowAndThenWithoutASideFile) {
   const TemporaryFolder folder;
   const std::string path = new_database(folder);
   fs::create_directory(path + "-wake");
-  KeepingLogger logger;
+  Lines logger;
   Handle mine(path, real_clock(), &logger);
-  ASSERT_EQ(logger.lines.size(), 1U);
-  EXPECT_NE(logger.lines[0].find("side file"), std::string::npos) << logger.lines[0];
-  EXPECT_NE(logger.lines[0].find(path + "-wake"), std::string::npos) << logger.lines[0];
+  EXPECT_EQ(logger.count(""), 1U) << logger.all();
+  EXPECT_TRUE(logger.wait_for_parts({"side file", path + "-wake"})) << logger.all();
 
   const auto listener = mine.wakes.listen(kAllWork, {});
   mine.wakes.publish({.work = kActivities});
@@ -225,9 +227,28 @@ TEST(SqliteWakes, AreHeardNowAndThenWithoutASideFile) {
   fs::remove(path + "-wake");
   EXPECT_TRUE(eventually([&] {
     listener->wait(real_clock().boot_now() + 10ms);
-    return logger.lines.size() == 2;
+    return logger.count("") == 2;
   }));
-  EXPECT_NE(logger.lines[1].find("again"), std::string::npos) << logger.lines[1];
+  EXPECT_EQ(logger.count("again"), 1U) << logger.all();
+}
+
+// A logger of the user may send what it gets to the same store.
+TEST(SqliteSideFile, IsUsedByALoggerThatIsToldOfIt) {
+  const TemporaryFolder folder;
+  const std::string path = new_database(folder);
+  NosyLogger logger;
+  SideFile side_file(path, &logger, 0ms);
+  std::shared_ptr<SharedPage> seen;
+  logger.ask = [&] { seen = side_file.page(); };
+  fs::remove(path + "-wake");
+  fs::create_directory(path + "-wake");
+  EXPECT_TRUE(side_file.look_after());
+  EXPECT_EQ(logger.lines, 1);
+  EXPECT_EQ(seen, side_file.page());
+  fs::remove(path + "-wake");
+  EXPECT_TRUE(side_file.look_after());
+  EXPECT_EQ(logger.lines, 2);
+  EXPECT_EQ(seen, side_file.page());
 }
 
 TEST(SqliteWakes, StayQuietWhileNothingHappens) {

@@ -1,6 +1,7 @@
 #include "stores/sqlite/wal_limit.hpp"
 
-#include "stores/sqlite/temporary_folder_test.hpp"
+#include "testkit/support/lines.hpp"
+#include "testkit/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,14 +10,9 @@
 namespace holdfast::sqlite_store::wal_limit_test {
 namespace {
 
+using support::Lines;
+using support::TemporaryFolder;
 using namespace std::chrono_literals;
-
-class CountingLogger final : public Logger {
- public:
-  [[nodiscard]] bool enabled(LogLevel) const noexcept override { return true; }
-  void write(const LogRecord&) noexcept override { ++lines; }
-  int lines = 0;
-};
 
 class SqliteWalLimit : public ::testing::Test {
  protected:
@@ -48,7 +44,7 @@ TEST_F(SqliteWalLimit, KeepsTheLogShortWhileOneWrites) {
 }
 
 TEST_F(SqliteWalLimit, BearsAReaderThatHoldsTheLogBackAndEmptiesItAfterwards) {
-  CountingLogger logger;
+  Lines logger;
   constexpr std::uint64_t kLimit = 8U << 20U;
   WalLimit limit(db_, trust_, {.limit_bytes = kLimit, .busy_timeout = 1s, .logger = &logger});
   Connection reader(path_, SQLITE_OPEN_READWRITE);
@@ -57,7 +53,7 @@ TEST_F(SqliteWalLimit, BearsAReaderThatHoldsTheLogBackAndEmptiesItAfterwards) {
   for (int i = 0; i < 100; ++i) commit_and_tell(limit, 50);
   EXPECT_GT(log_bytes(), kLimit);
   EXPECT_EQ(reader.int64_of("SELECT count(*) FROM t"), 0);
-  EXPECT_EQ(logger.lines, 1);
+  EXPECT_EQ(logger.count(""), 1U) << logger.all();
 
   reader.exec("COMMIT");
   for (int i = 0; i < 40; ++i) commit_and_tell(limit, 50);

@@ -38,6 +38,7 @@ StoreError explain(const SqlError& error) {
 void Writer::run(Job& job) {
   const auto came = std::chrono::steady_clock::now();
   queue_.run(job, [this, came](std::span<store::GroupedCall* const> group) -> store::CallQueue::Afterwards {
+    const InRole leads(leading_);
     came_ = came;
     lead(group);
     if (hooks_.log_is_long()) return hooks_.shorten_log;
@@ -103,7 +104,7 @@ void Writer::commit(std::span<const Item> items, WhenFull when_full) {
 
 void Writer::run_transaction(std::span<const Item> items) {
   hooks_.wait_for_disk(
-      std::ranges::any_of(items, [](const Item& i) { return i.call->place() == Place::middle; }));
+      std::ranges::any_of(items, [](const Item& i) { return i.call->order() == Order::middle; }));
   using namespace std::chrono;
   hooks_.begin(duration_cast<milliseconds>(steady_clock::now() - came_));
   came_ = steady_clock::now();  // what the same group begins next has not waited yet

@@ -1,6 +1,7 @@
 // Writer: the one connection that writes, and the group commit over it.
 #pragma once
 
+#include "base/role.hpp"
 #include "contract/group_commit.hpp"
 #include "working_set.hpp"
 
@@ -14,7 +15,7 @@
 
 namespace holdfast::sqlite_store {
 
-using store::Place;
+using store::Order;
 using Job = store::Job<WorkingSet>;
 
 /// Runs a group of jobs in one transaction and commits once for all. Nobody is answered before that commit.
@@ -53,21 +54,24 @@ class Writer {
     StoreError error{};
   };
 
-  void lead(std::span<store::GroupedCall* const> group);
-  void commit_together(std::span<const Item> items);
-  void commit_alone(const Item& item);
+  void lead(std::span<store::GroupedCall* const> group) HOLDFAST_REQUIRES(leading_);
+  void commit_together(std::span<const Item> items) HOLDFAST_REQUIRES(leading_);
+  void commit_alone(const Item& item) HOLDFAST_REQUIRES(leading_);
   enum class WhenFull : std::uint8_t { make_room, give_up };
-  void commit(std::span<const Item> items, WhenFull when_full = WhenFull::make_room);
-  void run_transaction(std::span<const Item> items);
-  void undo() noexcept;
+  void commit(std::span<const Item> items, WhenFull when_full = WhenFull::make_room)
+      HOLDFAST_REQUIRES(leading_);
+  void run_transaction(std::span<const Item> items) HOLDFAST_REQUIRES(leading_);
+  void undo() noexcept HOLDFAST_REQUIRES(leading_);
   static void fail_all(std::span<const Item> items, const StoreError& error);
 
   Link& link_;
   const Clock& clock_;
   Hooks hooks_;
-  WorkingSet set_;
-  std::int64_t data_version_ = 0;
-  std::chrono::steady_clock::time_point came_{};  // since when the group that is led waits for the lock
+  Role leading_;  // which the queue gives to one thread at a time
+  WorkingSet set_ HOLDFAST_GUARDED_BY(leading_);
+  std::int64_t data_version_ HOLDFAST_GUARDED_BY(leading_) = 0;
+  // Since when the group that is led waits for the lock.
+  std::chrono::steady_clock::time_point came_ HOLDFAST_GUARDED_BY(leading_){};
 
   // Keeps a transaction well below 50 ms: an item takes 10 to 50 microseconds.
   static constexpr std::size_t kItemsPerTransaction = 500;

@@ -128,7 +128,7 @@ STORE_TEST(Deletion, ClosesTheSessionsThatTheInstanceOpened) {
   const Worker a = join("a");
   a.commit(a.begin("order-1").opens_session("gpu", {.on_record = true}));
   must(store().delete_instance("order-1", true));
-  EXPECT_EQ(session("gpu").state, SessionState::closed);
+  EXPECT_EQ(session("gpu").state, SessionStatus::closed);
   EXPECT_EQ(session("gpu").reason, SessionReason::opener_ended);
 }
 

@@ -1,11 +1,9 @@
 // Hearing in a test: what was committed is heard, or the test says after some seconds that it was not.
 #pragma once
 
+#include "base/mutex.hpp"
 #include "testkit/conformance/story.hpp"
 
-#include <condition_variable>
-#include <mutex>
-#include <stop_token>
 #include <thread>
 
 namespace holdfast::testing::conformance {
@@ -13,24 +11,34 @@ namespace holdfast::testing::conformance {
 /// Interrupts a wait that should have ended long ago.
 class Watchdog {
  public:
-  explicit Watchdog(Listener& ears)
-      : thread_([this, &ears](const std::stop_token& stop) {
-          std::unique_lock lock(mutex_);
-          while (!done_.wait_for(lock, stop, 10s, [] { return false; }) && !stop.stop_requested()) {
-            expired_ = true;
-            ears.interrupt();
-          }
-        }) {}
+  explicit Watchdog(Listener& ears) : thread_([this, &ears] { watch(ears); }) {}
+  ~Watchdog() {
+    const MutexLock lock(mutex_);
+    called_off_ = true;
+    changed_.notify_all();
+  }
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
   [[nodiscard]] bool expired() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return expired_;
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable_any done_;
-  bool expired_ = false;
-  std::jthread thread_;
+  void watch(Listener& ears) {
+    MutexLock lock(mutex_);
+    while (!changed_.wait_for(lock, 10s, [this]() HOLDFAST_REQUIRES(mutex_) { return called_off_; })) {
+      expired_ = true;
+      ears.interrupt();
+    }
+  }
+
+  Mutex mutex_;
+  Condition changed_;
+  bool called_off_ HOLDFAST_GUARDED_BY(mutex_) = false;
+  bool expired_ HOLDFAST_GUARDED_BY(mutex_) = false;
+  std::jthread thread_;  // the last: it is over before the others go
 };
 
 /// Waits until something of `work` is heard, and tells all that was; gives up after some seconds. The world's

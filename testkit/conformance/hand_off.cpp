@@ -180,7 +180,7 @@ STORE_TEST(HandOff, ToAWorkerThatDrainsOnlyOfItsSessions) {
 STORE_TEST(HandOff, ItNeverClaimsASession) {
   const Worker a = join("a");
   EXPECT_EQ(fates(a.commit(a.begin("order-1").schedules(kOfSession))), Texts{"queued"});
-  EXPECT_EQ(session("gpu").state, SessionState::unclaimed);
+  EXPECT_EQ(session("gpu").state, SessionStatus::unclaimed);
 }
 
 STORE_TEST(HandOff, OfAnothersSessionItIsQueued) {

@@ -120,7 +120,7 @@ STORE_TEST(LocalCompletions, ASessionMayBeAbortedWithIt) {
   const Work work = a.commit_and_run(turn).at(0);
   turn.completes(work).commit.completed[0].abort_session = "the device is on fire";
   a.commit(turn);
-  EXPECT_EQ(session("gpu").state, SessionState::failed);
+  EXPECT_EQ(session("gpu").state, SessionStatus::failed);
   EXPECT_EQ(session("gpu").reason, SessionReason::aborted);
   EXPECT_EQ(session("gpu").note, "the device is on fire");
 }

@@ -128,7 +128,7 @@ STORE_TEST(SessionAdmission, ContinuingAsNewTakesTheirWorkAwayAndLeavesThem) {
   const Work work = a.fetch_activity();
   a.commit(turn.continues_as_new("again").keeps_lock());
   EXPECT_EQ(answer(a.finish(work)), "gone(continued_as_new)");
-  EXPECT_EQ(session("s").state, SessionState::active);
+  EXPECT_EQ(session("s").state, SessionStatus::active);
   EXPECT_EQ(session("s").generation, work->session->hold.generation);
   a.commit(turn.schedules(of_session("s")).keeps_lock());
   EXPECT_EQ(names(b.fetch_activities()), Texts{});

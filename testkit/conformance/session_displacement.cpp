@@ -122,7 +122,7 @@ STORE_TEST(SessionDisplacement, WhatALapsedOwnerLeftIsKeptForWhoMakesRoomForIt) 
   const Full b(*this, "b");
   EXPECT_EQ(a.displaced(), "ok");
   EXPECT_EQ(b.displaced(), "conflict");
-  EXPECT_EQ(session(lost.hold.id).state, SessionState::unclaimed);
+  EXPECT_EQ(session(lost.hold.id).state, SessionStatus::unclaimed);
   const Work work = a.worker.fetch_activity();
   EXPECT_EQ(work->session->hold.id, lost.hold.id);
   EXPECT_EQ(work->session->reason, SessionReason::lapsed);
@@ -136,7 +136,7 @@ STORE_TEST(SessionDisplacement, WhatLapsedUnderTheWorkerItselfStaysItsOwn) {
   pass(a.worker.info.abilities.session_lease);
   const SessionHold other{"other", a.worker.acquire("other").session.generation};
   EXPECT_EQ(answer(a.worker.release(other, SessionReason::displaced)), "ok");
-  EXPECT_EQ(session(a.hold.id).state, SessionState::lapsed);
+  EXPECT_EQ(session(a.hold.id).state, SessionStatus::lapsed);
   EXPECT_TRUE(a.worker.fetch_activity()->session->same_owner);
 }
 

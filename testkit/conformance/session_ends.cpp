@@ -77,7 +77,7 @@ STORE_TEST(SessionEnds, ARestartOfTheOwnerIsALossUnderFail) {
   before.commit(before.begin("order-1").schedules(of_session("gpu")).schedules(of_session("gpu")));
   const Work work = before.fetch_activities(1).works.at(0);
   const Worker after = join("a");
-  EXPECT_EQ(session("gpu").state, SessionState::failed);
+  EXPECT_EQ(session("gpu").state, SessionStatus::failed);
   EXPECT_EQ(session("gpu").reason, SessionReason::owner_restarted);
   EXPECT_EQ(sorted(told(after)),
             (Texts{"order-1: taken 1/2: session_lost", "order-1: taken 1/3: session_lost"}));
@@ -91,7 +91,7 @@ STORE_TEST(SessionEnds, ARestartOfTheOwnerIsNoneUnderReclaim) {
   const Work work = before.fetch_activity();
   const SessionHold hold = work->session->hold;
   const Worker after = join("a");
-  EXPECT_EQ(session("gpu").state, SessionState::unclaimed);
+  EXPECT_EQ(session("gpu").state, SessionStatus::unclaimed);
   EXPECT_EQ(answer(before.renew(hold)), "superseded");
   EXPECT_EQ(answer(before.release(hold, SessionReason::drained, "stale")), "superseded");
   EXPECT_EQ(answer(before.try_fetch_activities()), "superseded");
@@ -163,14 +163,14 @@ STORE_TEST(SessionEnds, OneThatActivitiesNamedBeginsAnewWithTheNextOfThemAfterIt
                       .result = Finished{"x"},
                       .save = SessionSave{.bytes = "of the first life"}}));
   must(store().close_session("gpu", SessionReason::operated));
-  EXPECT_EQ(session("gpu").state, SessionState::closed);
+  EXPECT_EQ(session("gpu").state, SessionStatus::closed);
   a.commit(a.fetch_turn());
   a.commit(a.begin("order-2").schedules(of_session("gpu")));
   const Work next = a.fetch_activity();
   EXPECT_GT(next->session->hold.generation, work->session->hold.generation);
   EXPECT_EQ(next->session->held_since, next->session->hold.generation) << "what is in memory is old";
   EXPECT_EQ(next->session->saved, std::nullopt);
-  EXPECT_EQ(session("gpu").state, SessionState::active);
+  EXPECT_EQ(session("gpu").state, SessionStatus::active);
   EXPECT_EQ(log_of(*this, "gpu"), (Texts{"claimed", "closed", "claimed"}));
 }
 
@@ -359,7 +359,7 @@ STORE_TEST(SessionEnds, OnlyTheCurrentGenerationMayAbort) {
   EXPECT_EQ(answer(a.answer_with(
                 {.id = work.id(), .token = work.token, .result = Finished{"x"}, .abort_session = "late"})),
             "ok");
-  EXPECT_EQ(session("gpu").state, SessionState::active);
+  EXPECT_EQ(session("gpu").state, SessionStatus::active);
   EXPECT_EQ(session("gpu").owner, "b");
   EXPECT_EQ(told(a), Texts{"order-1: outcome 1/2: x"});
 }
@@ -383,13 +383,13 @@ STORE_TEST(SessionEnds, AFailedOneMayBeAcquiredAgainUnderReclaim) {
   const Worker b = join("b");
   abort(a, "order-1", {.on_record = true});
   const SessionView failed = session("gpu");
-  EXPECT_EQ(failed.state, SessionState::failed);
+  EXPECT_EQ(failed.state, SessionStatus::failed);
   a.commit(a.begin("order-2").schedules(of_session("gpu")));
   EXPECT_EQ(told(a), Texts{"order-2: taken 1/2: session_aborted"});
 
   const Acquired again = b.acquire("gpu");
   EXPECT_EQ(again.kind, Acquired::Kind::reacquired);
-  EXPECT_EQ(again.session.state, SessionState::active);
+  EXPECT_EQ(again.session.state, SessionStatus::active);
   EXPECT_EQ(again.session.owner, "b");
   EXPECT_GT(again.session.generation, failed.generation);
   EXPECT_EQ(again.session.note, "");
@@ -417,14 +417,14 @@ STORE_TEST(SessionEnds, AnExpiredOneMayNotBeAcquiredAgain) {
   EXPECT_EQ(a.acquire("gpu").kind, Acquired::Kind::closed);  // nobody has swept
   sweep();
   EXPECT_EQ(a.acquire("gpu").kind, Acquired::Kind::closed);
-  EXPECT_EQ(session("gpu").state, SessionState::expired);
+  EXPECT_EQ(session("gpu").state, SessionStatus::expired);
 }
 
 /// What is opened under the id of one that has ended is a new one.
 void opens_anew(World& world, const Worker& worker, Generation before) {
   worker.commit(worker.begin("order-9").opens_session("gpu", {.ttl = 2h, .on_record = true}, EventId{5}));
   EXPECT_EQ(told(worker), Texts{"order-9: session 1/5: opened"});
-  EXPECT_EQ(world.session("gpu").state, SessionState::unclaimed);
+  EXPECT_EQ(world.session("gpu").state, SessionStatus::unclaimed);
   EXPECT_EQ(world.session("gpu").ttl_left, 2h);
   EXPECT_EQ(world.session("gpu").note, "");
   EXPECT_EQ(world.session("gpu").saved, std::nullopt);

@@ -80,7 +80,7 @@ STORE_TEST(SessionLeases, ThatAreOverAreNotRevivedByAnActivity) {
   pass(a.info.abilities.session_lease);
   must(a.renew(work));
   must(a.heartbeat(work, "half"));
-  EXPECT_EQ(session("gpu").state, SessionState::lapsed);
+  EXPECT_EQ(session("gpu").state, SessionStatus::lapsed);
 }
 
 // It may still be finished, as what it was when it began.
@@ -129,7 +129,7 @@ STORE_TEST(SessionLeases, UnderFailMayBeRenewedLate) {
   EXPECT_EQ(answer(b.renew(hold)), "lost");
   EXPECT_EQ(answer(a.renew(hold)), "ok");
   EXPECT_TRUE(hears(*this, *ears, kActivities));
-  EXPECT_EQ(session("gpu").state, SessionState::active);
+  EXPECT_EQ(session("gpu").state, SessionStatus::active);
   pass(lease / 2);
   EXPECT_EQ(sweep().sessions_lost, 0U);
   const Work work = a.fetch_activity();
@@ -165,7 +165,7 @@ STORE_TEST(SessionLeases, UnderFailAreKeptLateByAnActivityToo) {
   const Work work = a.fetch_activity();
   pass(a.info.abilities.session_lease);
   must(a.renew(work));
-  EXPECT_EQ(session("gpu").state, SessionState::active);
+  EXPECT_EQ(session("gpu").state, SessionStatus::active);
 }
 
 STORE_TEST(SessionLeases, NeverOutlastTheTimeToLiveWhichNothingExtends) {
@@ -195,12 +195,12 @@ STORE_TEST(SessionLeases, ASessionWhoseTimeIsOverExpiresWithACallThatIsRefused) 
   const Worker b = join("b");
   const SessionHold hold{"gpu", a.acquire("gpu", {.ttl = 1min, .on_record = true}).session.generation};
   pass(1min);
-  EXPECT_EQ(session("gpu").state, SessionState::lapsed) << "whoever looks ends nothing";
+  EXPECT_EQ(session("gpu").state, SessionStatus::lapsed) << "whoever looks ends nothing";
   EXPECT_EQ(names(b.fetch_activities()), Texts{});
-  EXPECT_EQ(session("gpu").state, SessionState::lapsed) << "nor does a fetch";
+  EXPECT_EQ(session("gpu").state, SessionStatus::lapsed) << "nor does a fetch";
   EXPECT_EQ(answer(b.renew(SessionHold{"gpu", Generation{hold.generation.value + 1}})),
             "gone(session_expired)");
-  EXPECT_EQ(session("gpu").state, SessionState::expired);
+  EXPECT_EQ(session("gpu").state, SessionStatus::expired);
   EXPECT_EQ(session("gpu").owner, "a");
 }
 
@@ -212,7 +212,7 @@ STORE_TEST(SessionLeases, ASessionThatNobodyClaimedExpiresToo) {
   told(a);
   pass(1min);
   EXPECT_EQ(sweep().sessions_expired, 1U);
-  EXPECT_EQ(session("gpu").state, SessionState::expired);
+  EXPECT_EQ(session("gpu").state, SessionStatus::expired);
   EXPECT_TRUE(activities().empty());
 }
 
@@ -299,7 +299,7 @@ STORE_TEST(SessionLeases, OfABatchAreGivenUpOneByOne) {
   Texts answers;
   for (const auto& one : store().release_sessions(a.key, releases)) answers.push_back(answer(one));
   EXPECT_EQ(answers, (Texts{"lost", "conflict", "ok"}));
-  EXPECT_EQ(session("mine").state, SessionState::unclaimed);
+  EXPECT_EQ(session("mine").state, SessionStatus::unclaimed);
   EXPECT_EQ(session("busy").owner, "a");
   EXPECT_EQ(session("others").owner, "b");
 }

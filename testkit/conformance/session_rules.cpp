@@ -57,7 +57,7 @@ STORE_TEST(SessionRules, AWorkerThatDrainsGetsNothingButWhatItsSessionsBring) {
   ASSERT_EQ(names(fetched), Texts{"charge"});
   EXPECT_EQ(fetched.works[0]->session->hold.id, "mine");
   EXPECT_FALSE(fetched.left_behind);
-  EXPECT_EQ(session("unclaimed").state, SessionState::unclaimed);
+  EXPECT_EQ(session("unclaimed").state, SessionStatus::unclaimed);
   must(store().refresh(a.key, false));
   EXPECT_EQ(names(a.fetch_activities()), (Texts{"charge", "ship"}));
 }
@@ -101,7 +101,7 @@ STORE_TEST(SessionRules, ANewIncarnationTakesItsSessionsBackAtOnce) {
   const Generation generation = before.acquire("gpu").session.generation;
   before.commit(before.begin("order-1").schedules({.name = "charge", .session = SessionUse{.id = "gpu"}}));
   const Worker after = join("a");
-  EXPECT_EQ(session("gpu").state, SessionState::unclaimed);
+  EXPECT_EQ(session("gpu").state, SessionStatus::unclaimed);
   const Work work = after.fetch_activity();
   EXPECT_TRUE(work->session->claimed);
   EXPECT_FALSE(work->session->same_owner);
@@ -213,7 +213,7 @@ STORE_TEST(SessionRules, AFetchOfWhatIsOwnedTakesAndClaimsNothingElse) {
                                                       .owned_only = true}));
   ASSERT_EQ(fetched.activities.size(), 1U);
   EXPECT_EQ(fetched.activities[0].session->hold.id, "gpu");
-  EXPECT_EQ(session("cpu").state, SessionState::unclaimed);
+  EXPECT_EQ(session("cpu").state, SessionStatus::unclaimed);
 }
 
 STORE_TEST(SessionRules, RequirementsThatNobodyMetInTimeAreNamed) {
@@ -275,7 +275,7 @@ STORE_TEST(SessionRules, ImplicitOnesGoOnceNobodyNeedsThem) {
   must(store().leave(a.key));
   EXPECT_EQ(sweep().sessions_removed, 1U);
   EXPECT_EQ(answer(store().session("gpu")), "not_found");
-  EXPECT_EQ(session("kept").state, SessionState::lapsed);
+  EXPECT_EQ(session("kept").state, SessionStatus::lapsed);
 }
 
 STORE_TEST(SessionRules, RecordsOfEndedOnesAreKeptForAWhile) {

@@ -26,7 +26,7 @@ STORE_TEST(SessionSweeps, SpareThoseWithWork) {
   pass(a.info.abilities.session_lease);
   EXPECT_EQ(sweep().sessions_removed, 0U);
   for (const char* id : {"queued", "backs off", "runs"}) {
-    EXPECT_EQ(session(id).state, SessionState::lapsed);
+    EXPECT_EQ(session(id).state, SessionStatus::lapsed);
   }
   must(store().leave(a.key));
   EXPECT_EQ(sweep().sessions_removed, 0U);
@@ -46,7 +46,7 @@ STORE_TEST(SessionSweeps, SpareThoseOfAnOwnerThatIsRegisteredHoweverLateItIs) {
       {.id = work.id(), .token = work.token, .result = Finished{"x"}, .save = SessionSave{"state"}}));
   pass(48h);
   EXPECT_EQ(sweep().sessions_removed, 0U);
-  EXPECT_EQ(session("quiet").state, SessionState::lapsed);
+  EXPECT_EQ(session("quiet").state, SessionStatus::lapsed);
   const Acquired again = a.acquire("quiet");
   EXPECT_EQ(again.kind, Acquired::Kind::reacquired);
   EXPECT_TRUE(again.same_owner);
@@ -136,7 +136,7 @@ STORE_TEST(SessionSweeps, AnOwnerWithoutASignOfLifeLeavesOrphans) {
   pass(59s);
   must(store().refresh(a.key, false));
   pass(60s - 1us);
-  EXPECT_EQ(session("gpu").state, SessionState::lapsed);
+  EXPECT_EQ(session("gpu").state, SessionStatus::lapsed);
   EXPECT_FALSE(session("gpu").orphaned);
   pass(1us);
   EXPECT_TRUE(session("gpu").orphaned);
@@ -144,7 +144,7 @@ STORE_TEST(SessionSweeps, AnOwnerWithoutASignOfLifeLeavesOrphans) {
   EXPECT_EQ(sweep(SweepRequest{}).workers_removed, 0U);
   pass(30s);
   EXPECT_EQ(sweep(SweepRequest{}).workers_removed, 1U);
-  EXPECT_EQ(session("gpu").state, SessionState::lapsed);
+  EXPECT_EQ(session("gpu").state, SessionStatus::lapsed);
   EXPECT_TRUE(session("gpu").orphaned);
 
   const Worker b = join("b");
@@ -173,7 +173,7 @@ STORE_TEST(SessionSweeps, AnOwnerThatIsGoneHoldsNothingThatOthersMayHave) {
   EXPECT_EQ(sweep(by_b).workers_removed, 1U);
   EXPECT_TRUE(hears(*this, *ears, kActivities));
   EXPECT_TRUE(session("gpu").orphaned);
-  EXPECT_EQ(session("fails").state, SessionState::active);
+  EXPECT_EQ(session("fails").state, SessionStatus::active);
   const Work work = b.fetch_activity();
   EXPECT_EQ(work->session->previous_owner, "a");
   EXPECT_EQ(work->session->reason, SessionReason::lapsed);
@@ -220,7 +220,7 @@ STORE_TEST(SessionSweeps, OneThatIsHeldIsNoOrphan) {
   const Worker a = join("a");
   a.acquire("gpu", {.lease = 1h, .on_record = true});
   pass(10min);
-  EXPECT_EQ(session("gpu").state, SessionState::active);
+  EXPECT_EQ(session("gpu").state, SessionStatus::active);
   EXPECT_FALSE(session("gpu").orphaned);
 }
 
@@ -245,7 +245,7 @@ STORE_TEST(SessionSweeps, WhatIsOnRecordAndNobodyHoldsIsListedForAWhile) {
   EXPECT_EQ(sweep().next_due, 24h);
   pass(24h - 1us);
   EXPECT_EQ(sweep().sessions_removed, 0U);
-  EXPECT_EQ(session("gpu").state, SessionState::unclaimed);
+  EXPECT_EQ(session("gpu").state, SessionStatus::unclaimed);
   pass(1us);
   EXPECT_EQ(sweep().sessions_removed, 1U);
   EXPECT_EQ(log_of(*this, "gpu"), (Texts{"claimed", "released", "swept"}));
@@ -277,8 +277,8 @@ STORE_TEST(SessionSweeps, SpareWhatHasATimeToLiveOrAnOpenerThatLives) {
   a.commit(opener.ends());
   EXPECT_EQ(sweep().sessions_removed, 1U);
   EXPECT_EQ(answer(store().session("outlives")), "not_found");
-  EXPECT_EQ(session("opened").state, SessionState::closed);
-  EXPECT_EQ(session("lives").state, SessionState::unclaimed);
+  EXPECT_EQ(session("opened").state, SessionStatus::closed);
+  EXPECT_EQ(session("lives").state, SessionStatus::unclaimed);
 }
 
 // ---- the log -------------------------------------------------------------------------------------

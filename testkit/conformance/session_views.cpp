@@ -91,14 +91,14 @@ STORE_TEST(SessionViews, EachStateIsListed) {
   pass(1min);
   sweep();
   a.acquire("active");
-  std::map<std::string, SessionState> states;
+  std::map<std::string, SessionStatus> states;
   for (const SessionView& view : must(store().sessions({.limit = 100}))) states[view.id] = view.state;
-  EXPECT_EQ(states, (std::map<std::string, SessionState>{{"unclaimed", SessionState::unclaimed},
-                                                         {"active", SessionState::active},
-                                                         {"lapsed", SessionState::lapsed},
-                                                         {"expired", SessionState::expired},
-                                                         {"closed", SessionState::closed},
-                                                         {"failed", SessionState::failed}}));
+  EXPECT_EQ(states, (std::map<std::string, SessionStatus>{{"unclaimed", SessionStatus::unclaimed},
+                                                          {"active", SessionStatus::active},
+                                                          {"lapsed", SessionStatus::lapsed},
+                                                          {"expired", SessionStatus::expired},
+                                                          {"closed", SessionStatus::closed},
+                                                          {"failed", SessionStatus::failed}}));
   EXPECT_EQ(
       must(store().count_sessions()),
       (store::SessionCounts{
@@ -137,8 +137,8 @@ STORE_TEST(SessionViews, AreFilteredByStateOwnerAndQueue) {
     return texts;
   };
   EXPECT_EQ(ids({.owner = "a"}), (Texts{"a1", "a2", "a3", "a4"})) << "one that has ended says who held it";
-  EXPECT_EQ(ids({.states = {SessionState::active}, .owner = "a"}), (Texts{"a1", "a3", "a4"}));
-  EXPECT_EQ(ids({.states = {SessionState::closed, SessionState::failed}}), Texts{"a2"});
+  EXPECT_EQ(ids({.states = {SessionStatus::active}, .owner = "a"}), (Texts{"a1", "a3", "a4"}));
+  EXPECT_EQ(ids({.states = {SessionStatus::closed, SessionStatus::failed}}), Texts{"a2"});
   EXPECT_EQ(ids({.queue = "gpu"}), (Texts{"a1", "a2", "a3", "b1", "b2"}));
   EXPECT_EQ(ids({.queue = ""}), Texts{"a4"});
   EXPECT_EQ(ids({.owner = "nobody"}), Texts{});

@@ -53,7 +53,7 @@ STORE_TEST(SessionWishes, ForWhatNobodyHasAreFulfilled) {
   acquired(a, "lapsed", {.on_record = true});
   pass(a.info.abilities.session_lease);
   EXPECT_EQ(asked(*this, "lapsed"), "released");
-  EXPECT_EQ(session("lapsed").state, SessionState::unclaimed);
+  EXPECT_EQ(session("lapsed").state, SessionStatus::unclaimed);
 }
 
 STORE_TEST(SessionWishes, ByForceTakeASessionFromItsOwner) {

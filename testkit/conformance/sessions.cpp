@@ -17,7 +17,7 @@ STORE_TEST(Sessions, OpeningIsAnsweredAndSeen) {
   a.commit(a.begin("order-1").opens_session("gpu", policy, EventId{5}));
   EXPECT_EQ(a.fetch_turn().messages(), Texts{"session 1/5: opened"});
   const SessionView view = session("gpu");
-  EXPECT_EQ(view.state, SessionState::unclaimed);
+  EXPECT_EQ(view.state, SessionStatus::unclaimed);
   EXPECT_EQ(view.policy, policy);
   EXPECT_EQ(view.opened_by, "order-1");
   EXPECT_EQ(view.owner, "");
@@ -39,7 +39,7 @@ STORE_TEST(Sessions, AFetchClaimsTheSessionOfItsItem) {
   const Worker a = join("a");
   const Worker b = join("b");
   a.commit(a.begin("order-1").schedules(of_session("gpu")));
-  EXPECT_EQ(session("gpu").state, SessionState::unclaimed);
+  EXPECT_EQ(session("gpu").state, SessionStatus::unclaimed);
   EXPECT_EQ(session("gpu").queued, 1U);
 
   const Work work = a.fetch_activity();
@@ -53,7 +53,7 @@ STORE_TEST(Sessions, AFetchClaimsTheSessionOfItsItem) {
   EXPECT_EQ(work->session->previous_owner, "");
   EXPECT_EQ(work->session->when_lost, SessionPolicy::WhenLost::reclaim);
   const SessionView view = session("gpu");
-  EXPECT_EQ(view.state, SessionState::active);
+  EXPECT_EQ(view.state, SessionStatus::active);
   EXPECT_EQ(view.owner, "a");
   EXPECT_EQ(view.worker, a.key);
   EXPECT_EQ(view.generation, work->session->hold.generation);
@@ -78,7 +78,7 @@ STORE_TEST(Sessions, OnceTheLeaseIsOverAnotherMayClaimIt) {
   const Generation first = a.acquire("gpu").session.generation;
   a.commit(a.begin("order-1").schedules(of_session("gpu")));
   pass(a.info.abilities.session_lease);
-  EXPECT_EQ(session("gpu").state, SessionState::lapsed);
+  EXPECT_EQ(session("gpu").state, SessionStatus::lapsed);
   const Work work = b.fetch_activity();
   EXPECT_TRUE(work->session->claimed);
   EXPECT_GT(work->session->hold.generation, first);
@@ -93,7 +93,7 @@ STORE_TEST(Sessions, RenewalKeepsThem) {
     pass(a.info.abilities.session_lease - 1s);
     EXPECT_EQ(answer(a.renew(hold)), "ok");
   }
-  EXPECT_EQ(session("gpu").state, SessionState::active);
+  EXPECT_EQ(session("gpu").state, SessionStatus::active);
   pass(a.info.abilities.session_lease);
   EXPECT_EQ(answer(a.renew(hold)), "lost");
 }
@@ -113,7 +113,7 @@ STORE_TEST(Sessions, RenewingAnActivityKeepsItsSession) {
   pass(a.info.abilities.session_lease - 1s);
   must(a.renew(work));
   pass(2s);
-  EXPECT_EQ(session("gpu").state, SessionState::active);
+  EXPECT_EQ(session("gpu").state, SessionStatus::active);
 }
 
 STORE_TEST(Sessions, AReleasedOneMayBeClaimedAtOnceWithItsSavedState) {
@@ -121,7 +121,7 @@ STORE_TEST(Sessions, AReleasedOneMayBeClaimedAtOnceWithItsSavedState) {
   const Worker b = join("b");
   const SessionHold hold{"gpu", a.acquire("gpu").session.generation};
   EXPECT_EQ(answer(a.release(hold, SessionReason::drained, "state")), "ok");
-  EXPECT_EQ(session("gpu").state, SessionState::unclaimed);
+  EXPECT_EQ(session("gpu").state, SessionStatus::unclaimed);
   b.commit(b.begin("order-1").schedules(of_session("gpu")));
   const Work work = b.fetch_activity();
   EXPECT_TRUE(work->session->claimed);
@@ -156,7 +156,7 @@ STORE_TEST(Sessions, ReleasesDontWaitForAnActivityOfAFormerOwner) {
     pass(a.info.abilities.session_lease);
     const SessionHold hold{id, b.acquire(id).session.generation};
     EXPECT_EQ(answer(b.release(hold, reason, "state")), "ok") << id;
-    EXPECT_EQ(session(id).state, SessionState::unclaimed) << id;
+    EXPECT_EQ(session(id).state, SessionStatus::unclaimed) << id;
     EXPECT_EQ(session(id).in_flight, 1U) << id;
     EXPECT_EQ(answer(a.finish(work)), "ok") << id;
     EXPECT_EQ(session(id).saved, "state") << id;
@@ -182,7 +182,7 @@ STORE_TEST(Sessions, ClosingFailsWhatIsQueuedAndLetsTheRestFinish) {
   a.commit(a.begin("order-1").schedules(of_session("gpu")).schedules(of_session("gpu")));
   const Work work = a.fetch_activities(1).works.at(0);
   EXPECT_EQ(must(store().close_session("gpu", SessionReason::operated)), true);
-  EXPECT_EQ(session("gpu").state, SessionState::closed);
+  EXPECT_EQ(session("gpu").state, SessionStatus::closed);
   EXPECT_EQ(session("gpu").reason, SessionReason::operated);
   EXPECT_EQ(answer(a.finish(work)), "ok");
   EXPECT_EQ(a.fetch_turn().messages(), (Texts{"taken 1/3: session_closed", "outcome 1/2: result"}));
@@ -223,11 +223,11 @@ STORE_TEST(Sessions, TheEndOfTheirOpenerClosesThem) {
                .opens_session("cpu", {.ttl = 1h, .outlives_opener = true, .on_record = true})
                .keeps_lock());
   a.commit(turn.continues_as_new("again").keeps_lock());
-  EXPECT_EQ(session("gpu").state, SessionState::unclaimed);
+  EXPECT_EQ(session("gpu").state, SessionStatus::unclaimed);
   a.commit(turn.ends());
-  EXPECT_EQ(session("gpu").state, SessionState::closed);
+  EXPECT_EQ(session("gpu").state, SessionStatus::closed);
   EXPECT_EQ(session("gpu").reason, SessionReason::opener_ended);
-  EXPECT_EQ(session("cpu").state, SessionState::unclaimed);
+  EXPECT_EQ(session("cpu").state, SessionStatus::unclaimed);
 }
 
 STORE_TEST(Sessions, TheirTimeToLiveEndsThem) {
@@ -237,7 +237,7 @@ STORE_TEST(Sessions, TheirTimeToLiveEndsThem) {
   EXPECT_LE(session("gpu").lease_left, 1min);
   pass(1min);
   EXPECT_EQ(sweep().sessions_expired, 1U);
-  EXPECT_EQ(session("gpu").state, SessionState::expired);
+  EXPECT_EQ(session("gpu").state, SessionStatus::expired);
   EXPECT_EQ(a.fetch_turn().messages(), Texts{"taken 1/2: session_expired"});
 }
 
@@ -261,7 +261,7 @@ STORE_TEST(Sessions, AWorkerOwnsNoMoreThanItsLimit) {
   a.commit(a.begin("order-1").schedules(of_session("gpu")).schedules(of_session("cpu")).schedules("ship"));
   const Works fetched = a.fetch_activities();
   EXPECT_EQ(names(fetched), (Texts{"charge", "ship"}));
-  EXPECT_EQ(session("cpu").state, SessionState::unclaimed);
+  EXPECT_EQ(session("cpu").state, SessionStatus::unclaimed);
   a.commit(a.begin("order-2").schedules(of_session("gpu")));
   pass(3s);
   const Works more = a.fetch_activities();
@@ -373,7 +373,7 @@ STORE_TEST(Sessions, AnActivityMayAbortThem) {
                       .token = works.works[0].token,
                       .result = Finished{"own result"},
                       .abort_session = "on fire"}));
-  EXPECT_EQ(session("gpu").state, SessionState::failed);
+  EXPECT_EQ(session("gpu").state, SessionStatus::failed);
   EXPECT_EQ(session("gpu").reason, SessionReason::aborted);
   EXPECT_EQ(session("gpu").note, "on fire");
   EXPECT_EQ(answer(a.finish(works.works[1])), "gone(session_aborted)");
@@ -395,7 +395,7 @@ STORE_TEST(Sessions, UnderFailALostOwnerFailsItsWork) {
   EXPECT_EQ(sweep().sessions_lost, 0U);
   pass(a.info.abilities.session_lease / 2);
   EXPECT_EQ(sweep().sessions_lost, 1U);
-  EXPECT_EQ(session("gpu").state, SessionState::failed);
+  EXPECT_EQ(session("gpu").state, SessionStatus::failed);
   EXPECT_EQ(session("gpu").reason, SessionReason::owner_lost);
   EXPECT_EQ(b.fetch_turn().messages(), Texts{"taken 1/2: session_lost"});
 }
@@ -408,7 +408,7 @@ STORE_TEST(Sessions, UnderFailTheOwnerMayGiveOneUp) {
   a.commit(a.begin("order-1").schedules(of_session("gpu")));
   EXPECT_EQ(answer(store().fail_session(b.key, hold, SessionReason::drain_deadline)), "lost");
   EXPECT_EQ(answer(store().fail_session(a.key, hold, SessionReason::drain_deadline)), "ok");
-  EXPECT_EQ(session("gpu").state, SessionState::failed);
+  EXPECT_EQ(session("gpu").state, SessionStatus::failed);
   EXPECT_EQ(session("gpu").reason, SessionReason::drain_deadline);
   EXPECT_EQ(a.fetch_turn().messages(), Texts{"taken 1/2: session_lost"});
 }
@@ -420,7 +420,7 @@ STORE_TEST(Sessions, AnOpenedOneBeginsAgainAfterItsEnd) {
   must(store().close_session("gpu", SessionReason::operated));
   a.commit(turn.opens_session("gpu", {.ttl = 1h, .on_record = true}, EventId{5}));
   EXPECT_EQ(a.fetch_turn().messages(), (Texts{"news gpu: closed", "session 1/5: opened"}));
-  EXPECT_EQ(session("gpu").state, SessionState::unclaimed);
+  EXPECT_EQ(session("gpu").state, SessionStatus::unclaimed);
   EXPECT_EQ(session("gpu").ttl_left, 1h);
 }
 

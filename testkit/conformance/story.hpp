@@ -19,6 +19,5 @@ namespace holdfast::testing::conformance {
 
 using namespace std::chrono_literals;
 using namespace holdfast::store;
-using holdfast::store::SessionState;  // not what runtimes keep in memory, which has the same name
 
 }  // namespace holdfast::testing::conformance

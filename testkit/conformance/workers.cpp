@@ -186,7 +186,7 @@ STORE_TEST(Workers, AnOlderIncarnationThatDrainsKeepsWhatItHas) {
   const Turn turn = before.begin("order-2");
   must(store().refresh(before.key, true));
   join("a");
-  EXPECT_EQ(session("gpu").state, SessionState::active);
+  EXPECT_EQ(session("gpu").state, SessionStatus::active);
   EXPECT_EQ(answer(before.renew(hold)), "ok");
   EXPECT_EQ(answer(before.renew(work)), "ok");
   EXPECT_EQ(answer(before.renew(turn)), "ok");
@@ -263,7 +263,7 @@ STORE_TEST(Workers, AnOutageThatNobodyIsToldOfSweepsNobodyAway) {
   }
   EXPECT_EQ(answer(store().refresh(b.key, false)), "ok");
   EXPECT_EQ(answer(b.renew(SessionHold{"gpu", session("gpu").generation})), "ok");
-  EXPECT_EQ(session("gpu").state, SessionState::active);
+  EXPECT_EQ(session("gpu").state, SessionStatus::active);
 }
 
 // What was seen before counts no more: the others were out of reach of the store as well.

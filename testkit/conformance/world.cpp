@@ -1,12 +1,12 @@
 #include "testkit/conformance/world.hpp"
 
+#include "base/mutex.hpp"
 #include "testkit/conformance/worker.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 
 namespace holdfast::testing::conformance {
 
@@ -37,9 +37,9 @@ struct World::Shared {
   const StoreUnderTest& under_test;
   ManualClock clock{};
   FaultScript faults{};
-  std::mutex mutex{};  // of the two below
-  SeededRandom random{1};
-  std::map<std::pair<InstanceKey, ExecutionNumber>, std::uint64_t> events{};
+  Mutex mutex;
+  SeededRandom random HOLDFAST_GUARDED_BY(mutex){1};
+  std::map<std::pair<InstanceKey, ExecutionNumber>, std::uint64_t> events HOLDFAST_GUARDED_BY(mutex){};
   std::unique_ptr<StoreDatabase> database;
 };
 
@@ -56,11 +56,11 @@ const StoreUnderTest& World::under_test() const { return shared_->under_test; }
 FaultScript& World::faults() const { return shared_->faults; }
 ManualClock& World::clock() const { return shared_->clock; }
 NodeToken World::draw() const {
-  const std::lock_guard lock(shared_->mutex);
+  const MutexLock lock(shared_->mutex);
   return random_token<NodeToken>(shared_->random);
 }
 EventId World::next_event(InstanceKey key, ExecutionNumber execution) const {
-  const std::lock_guard lock(shared_->mutex);
+  const MutexLock lock(shared_->mutex);
   return {++shared_->events[{key, execution}]};
 }
 

@@ -116,7 +116,7 @@ void Oracle::save_and_abort(const Activity& activity, const std::optional<store:
   if (save) {
     save_state(*session, *save);
   }
-  if (abort) end_session(*session, store::SessionState::failed, store::SessionReason::aborted, *abort);
+  if (abort) end_session(*session, store::SessionStatus::failed, store::SessionReason::aborted, *abort);
 }
 
 // Later attempts of a session that has ended fail.

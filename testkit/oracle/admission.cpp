@@ -90,18 +90,18 @@ Oracle::Admission Oracle::admission(const Asker& asker, const Activity& activity
   return owns ? Admission::allowed : Admission::claims;
 }
 
-// Items of higher priority first, then those that waited longest.
-std::vector<Activity*> Oracle::ready_items() const {
-  std::vector<Activity*> items;
+// Those of higher priority first, then those that waited longest.
+std::vector<Activity*> Oracle::ready_activities() const {
+  std::vector<Activity*> ready;
   for (Activity& activity : rows().activities) {
-    if (is_ready(activity)) items.push_back(&activity);
+    if (is_ready(activity)) ready.push_back(&activity);
   }
-  std::sort(items.begin(), items.end(), [&](const Activity* a, const Activity* b) {
+  std::sort(ready.begin(), ready.end(), [&](const Activity* a, const Activity* b) {
     if (a->priority != b->priority) return a->priority > b->priority;
     if (waits_since(*a) != waits_since(*b)) return waits_since(*a) < waits_since(*b);
     return a->id < b->id;
   });
-  return items;
+  return ready;
 }
 
 store::LockedActivity Oracle::lock(Activity& activity, WorkerKey worker, LockToken token,

@@ -11,7 +11,7 @@ using store::Message;
 using store::MessageKind;
 using store::SessionAnswer;
 using store::SessionReason;
-using store::SessionState;
+using store::SessionStatus;
 
 namespace {
 
@@ -195,7 +195,7 @@ std::optional<store::LockedActivity> Oracle::schedule(const store::CommitRequest
     if (session == nullptr) {
       // A session that was closed and is not `on_record` counts as missing, unless the activity's policy
       // forbids to create it. A missing one is created, unless the policy forbids that: then it waits.
-      const bool missing = record == nullptr || (record->ended == SessionState::closed &&
+      const bool missing = record == nullptr || (record->ended == SessionStatus::closed &&
                                                  !record->policy.on_record && policy.create_if_missing);
       if (!missing) {
         tell_taken(activity, reason_of(*record));
@@ -216,8 +216,9 @@ std::optional<store::LockedActivity> Oracle::schedule(const store::CommitRequest
   if (!wanted.hand_off || ends(commit) || worker == nullptr || worker->superseded) return std::nullopt;
   const Asker asker{request.worker, request.abilities, worker->draining};
   if (admission(asker, row) != Admission::allowed) return std::nullopt;
-  // It never passes a ready item of the same session, nor one of higher priority that this worker could take.
-  for (const Activity* const other : ready_items()) {
+  // It never passes a ready activity of the same session, nor one of higher priority that this worker could
+  // take.
+  for (const Activity* const other : ready_activities()) {
     if (other == &row) continue;
     if (!row.session.empty() && other->session == row.session) return std::nullopt;
     if (other->priority <= row.priority) continue;
@@ -233,7 +234,7 @@ void Oracle::close_and_watch_sessions(Instance& instance, const store::TurnCommi
                                       Answers& answers) const {
   for (const store::SessionClose& close : commit.close_sessions) {
     Session* const session = live_session(close.id);
-    if (session != nullptr) end_session(*session, SessionState::closed, SessionReason::closed_by_code);
+    if (session != nullptr) end_session(*session, SessionStatus::closed, SessionReason::closed_by_code);
     if (close.source == EventId{}) continue;
     const auto kind = session != nullptr ? SessionAnswer::Kind::closed : SessionAnswer::Kind::missing;
     answers.push_back({.kind = MessageKind::session,

@@ -11,30 +11,30 @@ using store::SessionReason;
 StoreResult<store::FetchedActivities> Oracle::fetch_activities(const store::ActivityRequest& request) {
   if (const auto refused = refusal(request.worker)) return Unexpected(*refused);
   if (request.repeated) put_back_locked_by(request.token);
-  // A worker that is registered as draining gets items of sessions that it owns only.
+  // A worker that is registered as draining gets activities of sessions that it owns only.
   const Asker asker{request.worker, request.abilities,
                     request.owned_only || find_worker(request.worker)->draining};
   store::FetchedActivities fetched;
 
   // At most its share of the claimable sessions among the live workers, rounded up; those that drain don't
   // count.
-  const std::vector<Activity*> items = ready_items();
+  const std::vector<Activity*> ready = ready_activities();
   std::set<std::string> claimable;
-  for (const Activity* const item : items) {
-    if (admission(asker, *item) == Admission::claims) claimable.insert(item->session);
+  for (const Activity* const activity : ready) {
+    if (admission(asker, *activity) == Admission::claims) claimable.insert(activity->session);
   }
   const auto live = static_cast<std::size_t>(std::count_if(rows().workers.begin(), rows().workers.end(),
                                                            [](const auto& row) { return takes_work(row); }));
   std::size_t share = (claimable.size() + live - 1) / std::max<std::size_t>(live, 1);
 
-  for (Activity* const item : items) {
-    const Admission admitted = admission(asker, *item);
+  for (Activity* const activity : ready) {
+    const Admission admitted = admission(asker, *activity);
     if (admitted == Admission::refused) continue;
-    Session* const session = find_session(item->session);
+    Session* const session = find_session(activity->session);
     if (admitted == Admission::claims) {
       if (!has_capacity(asker)) {
         if (request.abilities->session_limit > 0) {
-          const Duration waited = now() - waits_since(*item);
+          const Duration waited = now() - waits_since(*activity);
           fetched.wants_capacity = std::max(fetched.wants_capacity.value_or(waited), waited);
         }
         continue;
@@ -53,7 +53,7 @@ StoreResult<store::FetchedActivities> Oracle::fetch_activities(const store::Acti
       --share;
       claimed = claim(*session, request.worker, *request.abilities, SessionReason::work);
     }
-    fetched.activities.push_back(lock(*item, request.worker, request.token, request.lease));
+    fetched.activities.push_back(lock(*activity, request.worker, request.token, request.lease));
     if (!claimed) continue;
     store::SessionGrant& grant = *fetched.activities.back().session;
     grant.claimed = true;
@@ -76,8 +76,8 @@ void Oracle::put_back_locked_by(LockToken token) const {
   }
 }
 
-// Sessions of this worker that have nothing in flight, and ready items which it has no handler or queue for
-// but another live worker has.
+// Sessions of this worker that have nothing in flight, and ready activities which it has no handler or queue
+// for but another live worker has.
 std::vector<store::SessionHold> Oracle::to_hand_over(const store::ActivityRequest& request) const {
   std::vector<store::SessionHold> holds;
   for (const auto& [id, session] : rows().sessions) {

@@ -51,7 +51,7 @@ void Oracle::end_execution(Instance& instance, CancelReason reason) const {
 void Oracle::close_sessions_of(const Instance& instance) const {
   for (auto& [id, session] : rows().sessions) {
     if (session.opener != instance.key || session.ended || session.policy.outlives_opener) continue;
-    end_session(session, store::SessionState::closed, store::SessionReason::opener_ended);
+    end_session(session, store::SessionStatus::closed, store::SessionReason::opener_ended);
   }
 }
 

@@ -197,7 +197,7 @@ class Oracle final : public Store {
   [[nodiscard]] Answers values_read(const store::TurnCommit& commit) const;
   void end_turn(Instance& instance, const store::TurnCommit& commit) const;
 
-  // ---- admission.cpp: may this worker take this item now?
+  // ---- admission.cpp: may this worker take this activity now?
 
   struct Asker {
     WorkerKey key{};
@@ -210,7 +210,7 @@ class Oracle final : public Store {
   [[nodiscard]] BootTime deadline(const Activity& activity) const;
   [[nodiscard]] static bool has_code(const store::Abilities& abilities, const Activity& activity);
   [[nodiscard]] static bool covers(const store::Abilities& abilities, const store::SessionPolicy& policy);
-  /// Whether another of its items may run beside those that do.
+  /// Whether another of its activities may run beside those that do.
   [[nodiscard]] bool has_room(const Session& session, const Activity* apart_from = nullptr) const;
   [[nodiscard]] bool is_claimable(const Session& session) const;
   /// For some node.
@@ -221,8 +221,8 @@ class Oracle final : public Store {
   /// `claims`: it may be taken with a claim of its session, if the worker has room for another one.
   enum class Admission : std::uint8_t { refused, allowed, claims };
   [[nodiscard]] Admission admission(const Asker& asker, const Activity& activity) const;
-  /// Ready items, in the order in which they are handed out.
-  [[nodiscard]] std::vector<Activity*> ready_items() const;
+  /// Ready activities, in the order in which they are handed out.
+  [[nodiscard]] std::vector<Activity*> ready_activities() const;
   store::LockedActivity lock(Activity& activity, WorkerKey worker, LockToken token, Duration lease) const;
 
   // ---- fetch_activities.cpp
@@ -257,7 +257,7 @@ class Oracle final : public Store {
   // ---- sessions.cpp: how a session begins, is claimed, left and ended
 
   [[nodiscard]] bool is_held(const Session& session) const;  ///< owned, with an unexpired lease
-  [[nodiscard]] store::SessionState state_of(const Session& session) const;
+  [[nodiscard]] store::SessionStatus state_of(const Session& session) const;
   [[nodiscard]] bool runs_on(const Session& session, WorkerKey worker) const;
   /// Something that waits or backs off.
   [[nodiscard]] bool has_queued(const Session& session) const;
@@ -278,7 +278,7 @@ class Oracle final : public Store {
   void release(Session& session, store::SessionReason why) const;
   void leave_owner(Session& session, store::SessionReason reason) const;
   void keep_as_wished(Session& session) const;
-  void end_session(Session& session, store::SessionState how, store::SessionReason reason,
+  void end_session(Session& session, store::SessionStatus how, store::SessionReason reason,
                    std::string note = {}) const;
   [[nodiscard]] static CancelReason reason_of(const Session& session);
   void tell(const Session& session, const store::SessionNews& news) const;

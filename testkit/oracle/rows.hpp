@@ -138,7 +138,7 @@ struct Session {
   CalendarTime updated_at{};
   BootTime ttl_until = BootTime::max();
 
-  std::optional<store::SessionState> ended{};  ///< expired, closed or failed
+  std::optional<store::SessionStatus> ended{};  ///< expired, closed or failed
   store::SessionReason reason = store::SessionReason::none;
   std::string note{};
   bool end_is_told = true;  ///< false until the owner at the end has acknowledged it

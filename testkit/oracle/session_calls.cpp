@@ -8,7 +8,7 @@ namespace holdfast::testing::oracle {
 
 using store::Acquired;
 using store::SessionReason;
-using store::SessionState;
+using store::SessionStatus;
 using WhenLost = store::SessionPolicy::WhenLost;
 using Logged = store::SessionLogEntry::Kind;
 
@@ -36,7 +36,7 @@ StoreResult<Acquired> Oracle::acquire_session(WorkerKey worker, const store::Abi
     extend(*session);
     return Acquired{.kind = Acquired::Kind::reused, .session = view_of(*session, store::Saved::bytes)};
   }
-  if (session->ended == SessionState::closed || session->ended == SessionState::expired ||
+  if (session->ended == SessionStatus::closed || session->ended == SessionStatus::expired ||
       session->ttl_until <= now()) {
     return is(Acquired::Kind::closed);
   }
@@ -149,9 +149,9 @@ Session* Oracle::waits_for_room_of(const WorkerRow& worker) const {
   const Asker asker{worker.key, &worker.info.abilities};
   // `conflict` when the worker is below its limit of sessions; one that takes no new work needs no room.
   if (!takes_work(worker) || has_capacity(asker)) return nullptr;
-  for (const Activity* const item : ready_items()) {
-    if (now() - waits_since(*item) < store::kWaitsForRoom) continue;
-    if (admission(asker, *item) == Admission::claims) return find_session(item->session);
+  for (const Activity* const activity : ready_activities()) {
+    if (now() - waits_since(*activity) < store::kWaitsForRoom) continue;
+    if (admission(asker, *activity) == Admission::claims) return find_session(activity->session);
   }
   return nullptr;
 }
@@ -161,7 +161,7 @@ StoreResult<bool> Oracle::close_session(std::string_view id, SessionReason reaso
   if (find_session(id) == nullptr) return error(Kind::not_found);
   Session* const session = live_session(id);
   if (session == nullptr) return false;
-  end_session(*session, SessionState::closed, reason);
+  end_session(*session, SessionStatus::closed, reason);
   return true;
 }
 
@@ -252,7 +252,7 @@ StoreResult<void> Oracle::fail_session(WorkerKey worker, const store::SessionHol
   const StoreResult<Session*> session = held(worker, hold);
   if (!session) return Unexpected(session.error());
   if ((*session)->policy.when_lost != WhenLost::fail) return error(Kind::invalid);
-  end_session(**session, SessionState::failed, reason);
+  end_session(**session, SessionStatus::failed, reason);
   return {};
 }
 

@@ -21,7 +21,7 @@ store::SessionView Oracle::view_of(const Session& session, store::Saved saved) c
                           .created_at = session.created_at,
                           .updated_at = session.updated_at};
   // Lapsed, and the owner's registration is stale or missing.
-  if (view.state == store::SessionState::lapsed) {
+  if (view.state == store::SessionStatus::lapsed) {
     const WorkerRow* const owner = find_worker(session.worker);
     view.orphaned = owner == nullptr || now() - owner->seen >= owner->info.shown_stale_after();
   }
@@ -58,7 +58,7 @@ StoreResult<std::vector<store::SessionView>> Oracle::sessions(const store::Sessi
 }
 
 StoreResult<store::SessionCounts> Oracle::count_sessions() {
-  using enum store::SessionState;
+  using enum store::SessionStatus;
   store::SessionCounts counts;
   for (const auto& [id, session] : rows().sessions) {
     const store::SessionView view = view_of(session, store::Saved::size);

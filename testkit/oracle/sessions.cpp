@@ -9,17 +9,17 @@ namespace holdfast::testing::oracle {
 using store::MessageKind;
 using store::SessionNews;
 using store::SessionReason;
-using store::SessionState;
+using store::SessionStatus;
 using Logged = store::SessionLogEntry::Kind;
 
 bool Oracle::is_held(const Session& session) const {
   return !session.ended && session.worker != WorkerKey{} && session.lease_until > now();
 }
 
-SessionState Oracle::state_of(const Session& session) const {
+SessionStatus Oracle::state_of(const Session& session) const {
   if (session.ended) return *session.ended;
-  if (session.worker == WorkerKey{}) return SessionState::unclaimed;
-  return is_held(session) ? SessionState::active : SessionState::lapsed;
+  if (session.worker == WorkerKey{}) return SessionStatus::unclaimed;
+  return is_held(session) ? SessionStatus::active : SessionStatus::lapsed;
 }
 
 // Activities that former owners still run don't matter.
@@ -62,7 +62,7 @@ Session* Oracle::live_session(std::string_view id) const {
   Session* const session = find_session(id);
   if (session == nullptr) return nullptr;
   if (!session->ended && session->ttl_until <= now()) {
-    end_session(*session, SessionState::expired, SessionReason::ttl);
+    end_session(*session, SessionStatus::expired, SessionReason::ttl);
   }
   return session->ended ? nullptr : session;
 }
@@ -162,9 +162,9 @@ void Oracle::keep_as_wished(Session& session) const {
   }
 }
 
-// Losing, closing, expiring and aborting take queued items away; what is in flight is cut off (lost, aborted)
-// or may finish (closed, expired).
-void Oracle::end_session(Session& session, SessionState how, SessionReason reason, std::string note) const {
+// Losing, closing, expiring and aborting take queued activities away; what is in flight is cut off (lost,
+// aborted) or may finish (closed, expired).
+void Oracle::end_session(Session& session, SessionStatus how, SessionReason reason, std::string note) const {
   session.ended = how;
   session.reason = reason;
   session.note = std::move(note);
@@ -174,8 +174,9 @@ void Oracle::end_session(Session& session, SessionState how, SessionReason reaso
   session.changed = now();
   session.updated_at = today();
   Logged logged = Logged::closed;
-  if (how == SessionState::expired) logged = Logged::expired;
-  if (how == SessionState::failed) logged = reason == SessionReason::aborted ? Logged::aborted : Logged::lost;
+  if (how == SessionStatus::expired) logged = Logged::expired;
+  if (how == SessionStatus::failed)
+    logged = reason == SessionReason::aborted ? Logged::aborted : Logged::lost;
   log(session, logged, reason, "", session.owner);
 
   // What ran when an earlier session of this id was closed or expired may finish, whatever becomes of this
@@ -189,7 +190,7 @@ void Oracle::end_session(Session& session, SessionState how, SessionReason reaso
       ids_of([&](const Activity& activity) { return of_session(activity, true); });
   for (const store::ActivityId& id : queued) take(id, reason_of(session));
   for (const store::ActivityId& id : in_flight) {
-    if (how == SessionState::failed) {
+    if (how == SessionStatus::failed) {
       take(id, reason_of(session));
     } else {
       find_activity(id)->session_over = reason_of(session);
@@ -199,8 +200,8 @@ void Oracle::end_session(Session& session, SessionState how, SessionReason reaso
 }
 
 CancelReason Oracle::reason_of(const Session& session) {
-  if (session.ended == SessionState::closed) return CancelReason::session_closed;
-  if (session.ended == SessionState::expired) return CancelReason::session_expired;
+  if (session.ended == SessionStatus::closed) return CancelReason::session_closed;
+  if (session.ended == SessionStatus::expired) return CancelReason::session_expired;
   return session.reason == SessionReason::aborted ? CancelReason::session_aborted
                                                   : CancelReason::session_lost;
 }
@@ -221,8 +222,8 @@ SessionNews Oracle::news_of_end(const Session& session) {
                    .from = session.owner,
                    .reason = std::string(to_string(session.reason)),
                    .generation = session.generation};
-  if (session.ended == SessionState::closed) news.kind = SessionNews::Kind::closed;
-  if (session.ended == SessionState::failed) news.kind = SessionNews::Kind::lost;
+  if (session.ended == SessionStatus::closed) news.kind = SessionNews::Kind::closed;
+  if (session.ended == SessionStatus::failed) news.kind = SessionNews::Kind::lost;
   return news;
 }
 

@@ -7,7 +7,7 @@
 namespace holdfast::testing::oracle {
 
 using store::SessionReason;
-using store::SessionState;
+using store::SessionStatus;
 using WhenLost = store::SessionPolicy::WhenLost;
 
 /// So many rows of one kind at once.
@@ -67,8 +67,9 @@ void Oracle::time_out_activities(Slices& slices, store::Swept& swept) const {
   swept.activities_timed_out = slice.taken();
 }
 
-// `requirements_not_met` when workers for the item live, and none of them meets its session's requirements;
-// `no_session_capacity` when some do, the session could be claimed, and all of them hold as many as they may.
+// `requirements_not_met` when workers for the activity live, and none of them meets its session's
+// requirements; `no_session_capacity` when some do, the session could be claimed, and all of them hold as
+// many as they may.
 CancelReason Oracle::why_not_started(const Activity& activity) const {
   const Session* const session = find_session(activity.session);
   if (session == nullptr) return CancelReason::schedule_to_start;
@@ -123,12 +124,12 @@ void Oracle::end_sessions(Slices& slices, store::Swept& swept) {
     const bool fails = session.policy.when_lost == WhenLost::fail;
     const bool lapsed = session.worker != WorkerKey{} && !is_held(session);
     if (session.ttl_until <= now() && expired.takes()) {
-      end_session(session, SessionState::expired, SessionReason::ttl);
+      end_session(session, SessionStatus::expired, SessionReason::ttl);
     } else if (fails && lapsed &&
                certain_at(late_sessions_[{id, session.generation}], session.lease_until, session.lease) <=
                    now() &&
                lost.takes()) {
-      end_session(session, SessionState::failed, SessionReason::owner_lost);
+      end_session(session, SessionStatus::failed, SessionReason::owner_lost);
     } else if (!fails && is_held(session) && find_worker(session.worker) == nullptr && leases.takes()) {
       // The leases of sessions that may be re-claimed end when their owner is not registered any more.
       session.lease_until = now();

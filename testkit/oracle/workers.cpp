@@ -20,7 +20,7 @@ StoreResult<WorkerKey> Oracle::join(const store::NewWorker& info) {
     const WorkerRow* const owner = find_worker(session.worker);
     if (owner != nullptr && owner->draining) continue;
     if (session.policy.when_lost == WhenLost::fail) {
-      end_session(session, store::SessionState::failed, SessionReason::owner_restarted);
+      end_session(session, store::SessionStatus::failed, SessionReason::owner_restarted);
       continue;
     }
     // Only this node may claim it, but no longer than its lease would have lasted; unless an operator has

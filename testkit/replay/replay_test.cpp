@@ -1,5 +1,5 @@
 // The harness: what a test can do to an orchestration, and what it is told.
-#include "base/lines_test.hpp"
+#include "testkit/support/lines.hpp"
 
 #include <holdfast/saga.hpp>
 #include <holdfast/testing/replay.hpp>
@@ -11,6 +11,7 @@
 namespace holdfast::testing {
 namespace {
 
+using support::Lines;
 using namespace std::chrono_literals;
 using State = ReplayHarness::State;
 

@@ -85,7 +85,6 @@ class Process {
     paused_until_ = until;
     came_back_at_ = std::max(until, now());
   }
-  [[nodiscard]] BootTime paused_until() const noexcept { return paused_until_; }
   /// When it stood still last, the end of that.
   [[nodiscard]] BootTime came_back_at() const noexcept { return came_back_at_; }
   /// From when on it acts on news: after the last step of the thread that does so which took long, since a

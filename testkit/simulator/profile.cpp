@@ -6,7 +6,7 @@ namespace holdfast::simulator {
 
 using namespace std::chrono_literals;
 
-Profile draw_profile(Dice& dice, const testing::SimulatedFaults& allowed) {
+Profile draw_profile(testing::Dice& dice, const testing::SimulatedFaults& allowed) {
   Profile profile;
   profile.latency = dice.pick<Duration>({0us, 50us, 500us, 5ms});
   profile.activity_time = dice.pick<Duration>({0us, 5ms, 10ms, 200ms, 2s});

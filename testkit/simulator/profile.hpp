@@ -1,7 +1,7 @@
 // Profile: what goes wrong in one run, and how often.
 #pragma once
 
-#include "testkit/simulator/dice.hpp"
+#include "testkit/dice.hpp"
 
 #include <holdfast/options.hpp>
 #include <holdfast/testing/simulator.hpp>
@@ -63,7 +63,7 @@ struct Profile {
   }
 };
 
-Profile draw_profile(Dice& dice, const testing::SimulatedFaults& allowed);
+Profile draw_profile(testing::Dice& dice, const testing::SimulatedFaults& allowed);
 /// The same run once nothing goes wrong any more.
 Profile without_faults(const Profile& profile);
 

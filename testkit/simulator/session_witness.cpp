@@ -130,7 +130,7 @@ bool SessionWitness::makes_room(WorkerKey worker, std::string_view displaced) {
     if (session.id == displaced) return session.reason == store::SessionReason::operated;
     const bool kept = session.kept_for > Duration::zero() && session.wanted.value_or("") == node_of(worker);
     const bool taken_back = session.kept_for > Duration::zero() && !session.wanted;
-    const bool its_own = session.state == store::SessionState::lapsed && session.worker == worker;
+    const bool its_own = session.state == store::SessionStatus::lapsed && session.worker == worker;
     return session.queued > 0 && (kept || taken_back || its_own);
   });
 }
@@ -179,7 +179,7 @@ void SessionWitness::inspect(const store::StoreState& state) {
   }
   for (const store::SessionView& session : state.sessions) {
     const std::string who = "session '" + session.id + "'";
-    if (session.state == store::SessionState::active) {
+    if (session.state == store::SessionStatus::active) {
       Holder& holder = holders_[session.id];
       if (holder.worker != session.worker || holder.generation != session.generation)
         broken_(who + " is held by worker " + to_string(session.worker) + " in generation " +
@@ -188,9 +188,9 @@ void SessionWitness::inspect(const store::StoreState& state) {
       // One that nobody else may have is renewed late, also when its place was taken meanwhile.
       if (session.policy.when_lost == store::SessionPolicy::WhenLost::reclaim) ++held[session.worker];
     }
-    const bool over = session.state == store::SessionState::closed ||
-                      session.state == store::SessionState::expired ||
-                      session.state == store::SessionState::failed;
+    const bool over = session.state == store::SessionStatus::closed ||
+                      session.state == store::SessionStatus::expired ||
+                      session.state == store::SessionStatus::failed;
     if (over && session.queued > lapsed[session.id])
       broken_(who + " has ended, and work waits in it for ever");
     if (session.policy.max_concurrent > 0 && session.in_flight > session.policy.max_concurrent)

@@ -221,8 +221,8 @@ TEST_F(SessionWitnessTest, HasNothingToSayOfOneThatIsIdleAgain) {
 }
 
 TEST_F(SessionWitnessTest, SeesWorkThatWaitsForEver) {
-  using store::SessionState;
-  for (const SessionState over : {SessionState::closed, SessionState::expired, SessionState::failed}) {
+  using store::SessionStatus;
+  for (const SessionStatus over : {SessionStatus::closed, SessionStatus::expired, SessionStatus::failed}) {
     complaints_.clear();
     store::StoreState state;
     state.sessions.push_back({.id = "s", .state = over, .queued = 1});
@@ -235,7 +235,7 @@ TEST_F(SessionWitnessTest, SeesAWorkerThatHoldsTooMany) {
   claim(kFirst, 1);
   store::StoreState state;
   state.sessions.push_back({.id = "s",
-                            .state = store::SessionState::active,
+                            .state = store::SessionStatus::active,
                             .worker = kFirst,
                             .generation = Generation{1},
                             .lease_left = 30s});

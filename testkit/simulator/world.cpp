@@ -79,8 +79,8 @@ World::World(std::uint64_t seed, const testing::SimulationOptions& options, bool
       began_(first_moment(seed)),
       stale_after_(silence_allowed(seed)),
       clock_(ManualClock::kCalendarStart, began_),
-      dice_(seed),
-      scenario_dice_(~seed),
+      random_(seed),
+      scenario_random_(~seed),
       client_random_(seed ^ 0x636c69656e740000U),
       profile_(draw_profile(dice_, options.faults)),
       witness_(clock_, [this](std::string what) { fail(std::move(what)); }),
@@ -250,7 +250,7 @@ void World::judge_losses(const store::StoreState& state) {
   using store::SessionReason;
   for (const store::SessionView& session : state.sessions) {
     const bool lost =
-        session.state == store::SessionState::failed &&
+        session.state == store::SessionStatus::failed &&
         (session.reason == SessionReason::owner_lost || session.reason == SessionReason::owner_restarted);
     const bool always_renewed_in_time = session.policy.lease.value_or(Duration()) >= kSurelyKept;
     if (!lost || !always_renewed_in_time || excused_.contains(session.worker)) continue;
@@ -268,10 +268,10 @@ void World::judge_losses(const store::StoreState& state) {
 // A worker hears at once that a session of its own has ended: it may keep much in its memory for it.
 void World::judge_ends(const store::StoreState& state) {
   if (!profile_.tells_in_time() || !profile_.keeps_going()) return untold_.clear();
-  using store::SessionState;
+  using store::SessionStatus;
   for (const store::SessionView& session : state.sessions) {
-    const bool over = session.state == SessionState::closed || session.state == SessionState::expired ||
-                      session.state == SessionState::failed;
+    const bool over = session.state == SessionStatus::closed || session.state == SessionStatus::expired ||
+                      session.state == SessionStatus::failed;
     const auto holds_it = [&](const std::unique_ptr<Process>& process) {
       return process->worker() == session.worker && process->is_at_work() &&
              process->holds({session.id, session.generation});

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "runtime/registry.hpp"
+#include "testkit/dice.hpp"
 #include "testkit/simulator/activity_watch.hpp"
-#include "testkit/simulator/dice.hpp"
 #include "testkit/simulator/faulty_store.hpp"
 #include "testkit/simulator/process.hpp"
 #include "testkit/simulator/profile.hpp"
@@ -58,7 +58,7 @@ class World : private CallGuard {
   std::vector<std::function<void()>> calm_actions;
   std::vector<std::function<void()>> end_checks;
   void fail(std::string what);
-  Dice& scenario_dice() noexcept { return scenario_dice_; }
+  testing::Dice& scenario_dice() noexcept { return scenario_dice_; }
   [[nodiscard]] Duration age() const { return clock_.boot_now() - began_; }
   /// Code of an orchestration blocks its thread: the others go on.
   void block(Duration time);
@@ -185,9 +185,12 @@ class World : private CallGuard {
   const BootTime began_;
   const Duration stale_after_;  // of all workers, unless they differ
   ManualClock clock_;
-  Dice dice_;
-  Dice scenario_dice_;
+  // Streams of their own: a draw more in one changes nothing in the others.
+  SeededRandom random_;
+  SeededRandom scenario_random_;
   SeededRandom client_random_;
+  testing::Dice dice_{random_};
+  testing::Dice scenario_dice_{scenario_random_};
   Profile profile_;
   Witness witness_;
   SessionWitness session_witness_;

@@ -1,8 +1,7 @@
 // Activities that nobody wants any more: how they learn of it, how long they have, and what becomes of those
 // that don't listen.
-#include "base/outage_test.hpp"
-#include "contract/forwarding_store_test.hpp"
 #include "stores_test.hpp"
+#include "testkit/support/forwarding_store.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -15,6 +14,8 @@
 
 namespace holdfast::e2e::cancellation_test {
 namespace {
+
+using support::ForwardingStore;
 
 /// Blocks until the activity is asked to stop.
 void wait_for_stop(std::stop_token stop) {

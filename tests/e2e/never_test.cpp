@@ -1,12 +1,14 @@
 // Times beyond all measure: they are long, and nothing else.
-#include "base/outage_test.hpp"
 #include "stores_test.hpp"
+#include "testkit/support/outage.hpp"
 
 #include <future>
 #include <vector>
 
 namespace holdfast::e2e::never_test {
 namespace {
+
+using support::Outage;
 
 constexpr Duration kCenturies = 24h * 365 * 400;
 

@@ -1,9 +1,9 @@
 // The store goes away for a while: nothing fails, and somebody says so.
-#include "base/outage_test.hpp"
+#include "testkit/support/outage.hpp"
 
 #include "program_test.hpp"
-#include "small_disk_test.hpp"
-#include "stores/sqlite/processes_test.hpp"
+#include "testkit/support/processes.hpp"
+#include "testkit/support/small_disk.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -18,7 +18,9 @@
 namespace holdfast::e2e::outage_test {
 namespace {
 
-using sqlite_store::Processes;
+using support::Outage;
+using support::Processes;
+using support::SmallDisk;
 using namespace std::chrono_literals;
 
 constexpr const char* kTrouble = "the store could not answer; trying again";

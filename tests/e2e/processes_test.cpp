@@ -1,8 +1,9 @@
 // Engines and clients in processes of their own, on one file.
-#include "stores/sqlite/processes_test.hpp"
+#include "testkit/support/processes.hpp"
 
 #include "program_test.hpp"
-#include "stores/sqlite/shared_test.hpp"
+#include "testkit/support/eventually.hpp"
+#include "testkit/support/shared.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -13,9 +14,9 @@
 namespace holdfast::e2e::processes_test {
 namespace {
 
-using sqlite_store::eventually;
-using sqlite_store::Processes;
-using sqlite_store::Shared;
+using support::eventually;
+using support::Processes;
+using support::Shared;
 
 /// What the processes of a test tell each other.
 struct Board {

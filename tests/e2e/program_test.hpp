@@ -1,8 +1,8 @@
 // What the runtimes of these tests run, and where.
 #pragma once
 
-#include "base/lines_test.hpp"
-#include "stores/sqlite/temporary_folder_test.hpp"
+#include "testkit/support/lines.hpp"
+#include "testkit/support/temporary_folder.hpp"
 
 #include <holdfast/holdfast.hpp>
 
@@ -14,8 +14,9 @@
 
 namespace holdfast::e2e {
 
+using support::Lines;
+using support::TemporaryFolder;
 using namespace std::chrono_literals;
-using sqlite_store::TemporaryFolder;
 
 constexpr Duration kSoon = 60s;  // a deadline for what happens at once, on a machine that is busy
 

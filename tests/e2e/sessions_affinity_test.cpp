@@ -142,7 +142,7 @@ TEST_P(SessionAffinity, ALongActivityOutlivesTheIdleTimeout) {
   const auto run = a->client().start("waits_in", {.id = "c"}, "s1");
   ASSERT_TRUE(eventually([&] { return waiting == 1; }));
   pass(3s);  // several idle timeouts
-  EXPECT_EQ(client().describe_session("s1").state, store::SessionState::active);
+  EXPECT_EQ(client().describe_session("s1").state, store::SessionStatus::active);
   go_on = true;
   run.wait(kSoon);
   EXPECT_EQ(client().session_log("s1").front().kind, SessionLogEntry::Kind::claimed);

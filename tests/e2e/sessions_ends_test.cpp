@@ -1,6 +1,6 @@
 // How sessions end, as orchestrations and activities see it: loss, time to live, abort; and how they go on.
-#include "contract/forwarding_store_test.hpp"
 #include "sessions_test.hpp"
+#include "testkit/support/forwarding_store.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,6 +9,8 @@
 
 namespace holdfast::e2e::sessions_ends_test {
 namespace {
+
+using support::ForwardingStore;
 
 class SessionEnds : public SessionsTest {
  protected:

@@ -1,8 +1,8 @@
 // Sessions beside everything else: cancels, deletions, retries, code that kills its worker, workers that are
 // set up in different ways, processes that come and go.
 #include "sessions_test.hpp"
-#include "stores/sqlite/processes_test.hpp"
-#include "stores/sqlite/shared_test.hpp"
+#include "testkit/support/processes.hpp"
+#include "testkit/support/shared.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -15,6 +15,9 @@
 
 namespace holdfast::e2e::sessions_interplay_test {
 namespace {
+
+using support::Processes;
+using support::Shared;
 
 class SessionInterplay : public SessionsTest {};
 HOLDFAST_ON_EACH_STORE(SessionInterplay);
@@ -179,7 +182,7 @@ class SessionProcesses : public ::testing::TestWithParam<Kept> {
   void keep_engine(std::size_t place, std::uint32_t poison_after) {
     processes.start([this, place, poison_after] {
       while (!board->over) {
-        sqlite_store::Processes engines;
+        Processes engines;
         static_cast<void>(engines.exit_code(engines.start([&] {
           board->engines.at(place) = getpid();
           run_engine(poison_after);
@@ -218,8 +221,8 @@ class SessionProcesses : public ::testing::TestWithParam<Kept> {
   TemporaryFolder folder;
   const std::string file = folder / "app.db";
   std::optional<postgres_store::TestSchema> schema{};
-  sqlite_store::Shared<Board> board;
-  sqlite_store::Processes processes;
+  Shared<Board> board;
+  Processes processes;
 };
 INSTANTIATE_TEST_SUITE_P(OnEachStore, SessionProcesses, ::testing::Values(Kept::in_a_file, Kept::on_a_server),
                          kept_name);

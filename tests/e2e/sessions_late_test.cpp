@@ -238,7 +238,7 @@ TEST_P(SessionsLate, AnActivityOfADeadWorkerDoesNotKeepTheNextOwnerFromLeaving) 
   EXPECT_TRUE(b->drain(kSoon)) << log->all();
   using Kind = SessionLogEntry::Kind;
   EXPECT_EQ(story_of("s1"), (std::vector{Kind::claimed, Kind::reclaimed, Kind::released}));
-  EXPECT_EQ(client().describe_session("s1").state, store::SessionState::unclaimed);
+  EXPECT_EQ(client().describe_session("s1").state, store::SessionStatus::unclaimed);
   const auto c = worker("c", quick(log));
   const auto next = client().start("converse", {.id = "d"}, "s1", 1).wait<std::vector<Said>>(kSoon);
   EXPECT_EQ(next[0].node, "c");

@@ -41,7 +41,7 @@ class SessionOperators : public SessionsTest {
   std::string owner_of(const std::string& session) { return client().describe_session(session).owner; }
   bool is_free(const std::string& session) {
     return eventually(
-        [&] { return client().describe_session(session).state == store::SessionState::unclaimed; });
+        [&] { return client().describe_session(session).state == store::SessionStatus::unclaimed; });
   }
 };
 HOLDFAST_ON_EACH_STORE(SessionOperators);

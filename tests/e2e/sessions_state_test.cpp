@@ -289,7 +289,7 @@ TEST_P(SessionStates, ThatCannotBeSavedKeepTheirSessionHereUntilTheWorkerGoes) {
   EXPECT_EQ(log->count("a session is released without being saved: changes since its state was saved last"),
             1)
       << log->all();
-  EXPECT_EQ(client().describe_session("s1").state, store::SessionState::unclaimed);
+  EXPECT_EQ(client().describe_session("s1").state, store::SessionStatus::unclaimed);
 }
 
 // Its worker has lost the session while it ran: what it changed can't be saved any more, so it is done again
@@ -402,7 +402,7 @@ TEST_P(SessionStates, OfAnAbortedSessionAreGoneWithIt) {
   EXPECT_EQ(a->client().start("recite", {.id = "r1"}, "s1", Strings{"one", "aborts"}).wait<Strings>(kSoon),
             (Strings{"one", "aborts"}));
   const SessionInfo session = client().describe_session("s1");
-  EXPECT_EQ(session.state, store::SessionState::failed);
+  EXPECT_EQ(session.state, store::SessionStatus::failed);
   EXPECT_EQ(session.note, "the lines are mixed up");
   const auto late = a->client().start("recite", {.id = "r2"}, "s1", Strings{"two"}).result<Strings>(kSoon);
   ASSERT_FALSE(late);

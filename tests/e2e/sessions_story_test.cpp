@@ -4,37 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <mutex>
-#include <sstream>
 
 namespace holdfast::e2e::sessions_story_test {
 namespace {
 
-/// Keeps lines of every level.
-class AllLines final : public Logger {
- public:
-  [[nodiscard]] bool enabled(LogLevel level) const noexcept override { return level != LogLevel::off; }
-  void write(const LogRecord& record) noexcept override { lines_->write(record); }
-  [[nodiscard]] Lines& lines() const { return *lines_; }
-
- private:
-  std::shared_ptr<Lines> lines_ = std::make_shared<Lines>();
-};
-
 class SessionStory : public SessionsTest {
  protected:
   /// Whether a line with all of these comes soon.
-  bool says(const std::vector<std::string>& parts) {
-    return eventually([&] {
-      std::istringstream lines(log->all());
-      for (std::string line; std::getline(lines, line);) {
-        if (std::ranges::all_of(
-                parts, [&](const std::string& part) { return line.find(part) != std::string::npos; })) {
-          return true;
-        }
-      }
-      return false;
-    });
-  }
+  bool says(const std::vector<std::string>& parts) { return log->wait_for_parts(parts); }
   static bool counts(Runtime& rt, const std::string& line) {
     return rt.metrics().prometheus().find(line + "\n") != std::string::npos;
   }
@@ -179,13 +156,13 @@ TEST_P(SessionStory, ALossIsLogged) {
 }
 
 TEST_P(SessionStory, RenewalsAreOneLineForAllOfThem) {
-  const auto all = std::make_shared<AllLines>();
+  const auto all = std::make_shared<Lines>(LogLevel::debug);
   RuntimeOptions options = quick(all);
   options.session_lease = 900ms;
   const auto a = worker("a", options);
   EXPECT_TRUE(a->acquire_session("s1", {.lease = 900ms}).held());
   EXPECT_TRUE(a->acquire_session("s2", {.lease = 900ms}).held());
-  EXPECT_TRUE(all->lines().wait_for("sessions renewed count=2 of=2")) << all->lines().all();
+  EXPECT_TRUE(all->wait_for("sessions renewed count=2 of=2")) << all->all();
 }
 
 /// Hears who gets a session that others name.
@@ -224,7 +201,7 @@ TEST_P(SessionStory, SessionsAreCountedAndListedByStateOwnerAndQueue) {
   const Client operates = client();
   EXPECT_EQ(operates.count_sessions(), (SessionCounts{.active = 2, .closed = 1}));
   EXPECT_EQ(operates.list_sessions({.owner = "a"}).size(), 3U);
-  const auto active = operates.list_sessions({.states = {store::SessionState::active}});
+  const auto active = operates.list_sessions({.states = {store::SessionStatus::active}});
   ASSERT_EQ(active.size(), 2U);
   EXPECT_EQ(active[0].id, "s1");
   const auto video = operates.list_sessions({.queue = "video"});

@@ -1,7 +1,7 @@
 // Stopping, and what happens to a runtime whose file is taken away.
 #include "program_test.hpp"
-#include "stores/sqlite/processes_test.hpp"
-#include "stores/sqlite/shared_test.hpp"
+#include "testkit/support/processes.hpp"
+#include "testkit/support/shared.hpp"
 
 #include <holdfast/store.hpp>
 
@@ -15,6 +15,9 @@
 
 namespace holdfast::e2e::stopping_test {
 namespace {
+
+using support::Processes;
+using support::Shared;
 
 class StoppingTest : public ::testing::Test {
  protected:
@@ -107,10 +110,10 @@ class SignalledTest : public StoppingTest {
     while (!*busy) std::this_thread::sleep_for(1ms);
   }
 
-  const sqlite_store::Shared<std::atomic<bool>> ready;
-  const sqlite_store::Shared<std::atomic<bool>> busy;
-  const sqlite_store::Shared<std::atomic<bool>> signalled;
-  sqlite_store::Processes processes;
+  const Shared<std::atomic<bool>> ready;
+  const Shared<std::atomic<bool>> busy;
+  const Shared<std::atomic<bool>> signalled;
+  Processes processes;
 };
 
 TEST_F(SignalledTest, AWorkerThatIsIdleEndsWithEitherSignal) {

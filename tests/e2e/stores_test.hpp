@@ -3,7 +3,7 @@
 
 #include "program_test.hpp"
 #include "stores/postgres/server_test.hpp"
-#include "stores/sqlite/processes_test.hpp"
+#include "testkit/support/eventually.hpp"
 
 #include <holdfast/store.hpp>
 
@@ -16,7 +16,7 @@
 
 namespace holdfast::e2e {
 
-using sqlite_store::eventually;
+using support::eventually;
 
 enum class Kept : std::uint8_t { in_memory, in_a_file, on_a_server };
 

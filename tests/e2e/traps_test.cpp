@@ -11,8 +11,8 @@
 // - shutdown: StoppingTest.*
 // - completions that come twice or late: Execution.IgnoresOutcomesThatAreLateTwiceOrForSomebodyElse
 // - no hash maps, pointers, locale: tests/layers (the engine has no hash map), tests/exchange
-#include "base/outage_test.hpp"
 #include "stores_test.hpp"
+#include "testkit/support/outage.hpp"
 
 #include <holdfast/store.hpp>
 
@@ -21,6 +21,8 @@
 
 namespace holdfast::e2e::traps_test {
 namespace {
+
+using support::Outage;
 
 class TrapsTest : public OnEachStore {};
 HOLDFAST_ON_EACH_STORE(TrapsTest);

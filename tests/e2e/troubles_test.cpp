@@ -1,6 +1,7 @@
 // Code that is missing, code that no longer fits, code that kills its worker.
-#include "stores/sqlite/shared_test.hpp"
 #include "stores_test.hpp"
+#include "testkit/support/processes.hpp"
+#include "testkit/support/shared.hpp"
 
 #include <holdfast/fault.hpp>
 
@@ -11,6 +12,9 @@
 
 namespace holdfast::e2e::troubles_test {
 namespace {
+
+using support::Processes;
+using support::Shared;
 
 class TroublesTest : public OnEachStore {};
 HOLDFAST_ON_EACH_STORE(TroublesTest);
@@ -174,7 +178,7 @@ class PoisonTest : public ::testing::Test {
     const std::string path = file;
     const pid_t nurse = processes.start([this, add, path] {
       while (!board->over) {
-        sqlite_store::Processes engines;
+        Processes engines;
         const pid_t pid = engines.start([this, add, path] {
           Runtime rt(sqlite(path), {.activity_slots = 4,
                                     .activity_lease = 100ms,
@@ -197,8 +201,8 @@ class PoisonTest : public ::testing::Test {
 
   TemporaryFolder folder;
   const std::string file = folder / "app.db";
-  sqlite_store::Shared<Board> board;
-  sqlite_store::Processes processes;
+  Shared<Board> board;
+  Processes processes;
 };
 
 Task<std::string> calls_killer(Context& ctx) {

@@ -1,5 +1,6 @@
 // The disk of the server is full: calls are unavailable and say why, and all goes on when there is room.
-#include "tests/e2e/small_disk_test.hpp"
+#include "testkit/support/small_disk.hpp"
+#include "testkit/support/temporary_folder.hpp"
 #include "workload_test.hpp"
 
 #include <holdfast/errors.hpp>
@@ -11,6 +12,9 @@
 
 namespace holdfast::faults {
 namespace {
+
+using support::SmallDisk;
+using support::TemporaryFolder;
 
 /// The tables are on a disk of their own, which gets full. Where nobody may mount one, the server is made to
 /// say what it says when a disk is full.
@@ -43,8 +47,8 @@ class DiskFull : public ::testing::Test {
             "is_full()");
   }
 
-  const e2e::TemporaryFolder folder;
-  const e2e::SmallDisk disk{folder.path(), "16m"};
+  const TemporaryFolder folder;
+  const SmallDisk disk{folder.path(), "16m"};
   TestServer server{"--durable"};
   std::string uri = server.uri();
   std::shared_ptr<Lines> log = std::make_shared<Lines>();

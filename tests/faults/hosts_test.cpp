@@ -122,7 +122,7 @@ class Hosts : public ::testing::Test {
     });
   }
 
-  const e2e::TemporaryFolder folder;
+  const support::TemporaryFolder folder;
   const std::string lines_file = folder / "lines";
   const Network network;
   const std::unique_ptr<TestServer> server = start_server();

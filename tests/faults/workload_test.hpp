@@ -4,7 +4,7 @@
 
 #include "stores/postgres/connection.hpp"
 #include "stores/postgres/server_test.hpp"
-#include "stores/sqlite/processes_test.hpp"
+#include "testkit/support/eventually.hpp"
 #include "tests/e2e/program_test.hpp"
 
 #include <holdfast/store.hpp>
@@ -21,6 +21,7 @@
 
 namespace holdfast::faults {
 
+using support::eventually;
 using namespace std::chrono_literals;
 using e2e::kSoon;
 using postgres_store::Connection;
@@ -28,7 +29,6 @@ using postgres_store::Parameters;
 using postgres_store::SqlError;
 using postgres_store::Statement;
 using postgres_store::TestServer;
-using sqlite_store::eventually;
 
 /// Runs one statement on a connection of its own.
 inline void run_sql(const std::string& uri, const std::string& sql) {

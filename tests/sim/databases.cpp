@@ -1,36 +1,20 @@
 #include "tests/sim/databases.hpp"
 
-#include <holdfast/sqlite.hpp>
+#include "testkit/support/temporary_folder.hpp"
 
-#include <stdlib.h>
+#include <holdfast/sqlite.hpp>
 
 #include <filesystem>
 #include <memory>
-#include <stdexcept>
 #include <string>
 
 namespace holdfast::sim {
 namespace {
 
 // In memory, where the machine has such a place: nothing here is about disks.
-class Folder {
- public:
-  Folder() {
-    const bool shared_memory = std::filesystem::is_directory("/dev/shm");
-    std::string pattern =
-        (shared_memory ? "/dev/shm" : std::filesystem::temp_directory_path()) / "simulated-XXXXXX";
-    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("there is no place for " + pattern);
-    path = pattern;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  std::filesystem::path path{};
-};
+std::filesystem::path where() {
+  return std::filesystem::is_directory("/dev/shm") ? "/dev/shm" : std::filesystem::temp_directory_path();
+}
 
 testing::StoreOpener in_memory(const Clock& clock) {
   const auto store = sqlite(":memory:", {.clock = &clock});
@@ -39,9 +23,9 @@ testing::StoreOpener in_memory(const Clock& clock) {
 
 // [snippet database]
 testing::StoreOpener in_file(const Clock& clock) {
-  const auto folder = std::make_shared<Folder>();
+  const auto folder = std::make_shared<support::TemporaryFolder>(where());
   return [folder, &clock] {
-    return sqlite(folder->path / "simulated.db", {.durability = Durability::off, .clock = &clock});
+    return sqlite(*folder / "simulated.db", {.durability = Durability::off, .clock = &clock});
   };
 }
 // [/snippet]

@@ -12,12 +12,11 @@
 #include "plans.hpp"
 #include "roles.hpp"
 #include "stores/postgres/server_test.hpp"
+#include "testkit/support/temporary_folder.hpp"
 
 #include <holdfast/random.hpp>
 
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
 #include <iostream>
 #include <set>
 #include <stdexcept>
@@ -214,28 +213,29 @@ class Soak {
 };
 
 int soak(double minutes, std::uint64_t seed) {
-  std::string folder = (std::filesystem::temp_directory_path() / "holdfast-soak-XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no temporary folder");
+  support::TemporaryFolder folder;
   std::cout << "soak: " << minutes << " minutes with seed " << seed << std::endl;
   const Time began = now();
   std::string wrong;
   try {
-    Soak soak(Place(folder), seed, std::chrono::milliseconds(static_cast<std::int64_t>(minutes * 60'000)));
+    Soak soak(Place(folder.path()), seed,
+              std::chrono::milliseconds(static_cast<std::int64_t>(minutes * 60'000)));
     soak.run();
     for (const std::string& problem : soak.finish()) wrong += "\n  " + problem;
     std::cout << soak.summary();
-  } catch (const Lost& lost) {
-    wrong = std::string("\n  ") + lost.what();
+  } catch (const std::exception& error) {
+    wrong = std::string("\n  ") + error.what();
   }
   if (!wrong.empty()) {
+    folder.keep();
     std::cerr << "soak: FAILED after " << static_cast<int>(seconds(now() - began)) << " s, seed " << seed
-              << wrong << "\n  kept: " << folder << " (journals, *.log)\n  again: ./dev soak --minutes "
-              << minutes << " --seed " << seed << "\n";
+              << wrong << "\n  kept: " << folder.path()
+              << " (journals, *.log)\n  again: ./dev soak --minutes " << minutes << " --seed " << seed
+              << "\n";
     return 1;
   }
   std::cout << "soak: OK, " << static_cast<int>(seconds(now() - began))
             << " s: nothing lost, nothing ended twice, nothing has grown\n";
-  std::filesystem::remove_all(folder);
   return 0;
 }
 

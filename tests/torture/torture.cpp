@@ -8,14 +8,13 @@
 #include "journal.hpp"
 #include "place.hpp"
 #include "roles.hpp"
+#include "testkit/support/temporary_folder.hpp"
 
 #include <holdfast/random.hpp>
 
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
+#include <exception>
 #include <iostream>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -119,12 +118,11 @@ class Driver {
 };
 
 int torture(std::uint64_t rounds, std::uint64_t seed) {
-  std::string folder = (std::filesystem::temp_directory_path() / "holdfast-torture-XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no temporary folder");
+  support::TemporaryFolder folder;
   const auto began = std::chrono::steady_clock::now();
   std::uint64_t round = 0;
   try {
-    Driver driver(Place(folder), seed);
+    Driver driver(Place(folder.path()), seed);
     while (round < rounds) {
       ++round;
       driver.round();
@@ -135,13 +133,13 @@ int torture(std::uint64_t rounds, std::uint64_t seed) {
         std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - began);
     std::cout << "torture: " << rounds << " rounds with seed " << seed << " in " << seconds.count()
               << " s: " << driver.summary() << "\n";
-  } catch (const Lost& lost) {
+  } catch (const std::exception& error) {
+    folder.keep();
     std::cerr << "torture: FAILED after round " << round << " of " << rounds << ", seed " << seed << "\n  "
-              << lost.what() << "\n  kept: " << folder << " (torture.db, journal-0, *.log)\n"
+              << error.what() << "\n  kept: " << folder.path() << " (torture.db, journal-0, *.log)\n"
               << "  again: ./dev torture --rounds " << rounds << " --seed " << seed << "\n";
     return 1;
   }
-  std::filesystem::remove_all(folder);
   return 0;
 }
 

@@ -87,19 +87,20 @@ struct ActivityRequest {
   bool repeated = false;
   Duration lease{};
   std::size_t max = 1;
-  /// Fetch only items of sessions that the worker owns, and claim none. The same holds for a worker that is
-  /// registered as draining, whatever it asks for.
+  /// Fetch only activities of sessions that the worker owns, and claim none. The same holds for a worker that
+  /// is registered as draining, whatever it asks for.
   bool owned_only = false;
 };
 
 struct FetchedActivities {
   std::vector<LockedActivity> activities{};  ///< higher priority first, then those that waited longest
-  Duration next_due = never;  ///< until an item that this worker could take is due, or a lease of it lapses
-  bool left_behind = false;   ///< because of `max`, ready items that this worker may take were left
-  /// How long the oldest ready item has waited whose session this worker could claim if it had room.
+  Duration next_due =
+      never;  ///< until an activity that this worker could take is due, or a lease of it lapses
+  bool left_behind = false;  ///< because of `max`, ready activities that this worker may take were left
+  /// How long the oldest ready activity has waited whose session this worker could claim if it had room.
   std::optional<Duration> wants_capacity{};
-  /// Sessions of this worker that have nothing in flight, and ready items which it has no handler or queue
-  /// for but another live worker has.
+  /// Sessions of this worker that have nothing in flight, and ready activities which it has no handler or
+  /// queue for but another live worker has.
   std::vector<SessionHold> to_hand_over{};
 };
 

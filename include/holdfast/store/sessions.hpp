@@ -22,7 +22,7 @@ using holdfast::SessionFilter;
 using holdfast::SessionLogEntry;
 using holdfast::SessionPolicy;
 using holdfast::SessionReason;
-using SessionState = SessionStatus;
+using holdfast::SessionStatus;
 
 /// Proves ownership: the current generation of a session.
 struct SessionHold {
@@ -48,7 +48,7 @@ enum class Saved : std::uint8_t {
 
 struct SessionView {
   std::string id{};
-  SessionState state = SessionState::unclaimed;
+  SessionStatus state = SessionStatus::unclaimed;
   bool orphaned = false;  ///< lapsed, and the owner's registration is stale or missing
   SessionReason reason = SessionReason::none;
   std::string note{};   ///< the reason that an activity gave to abort_session()

@@ -1,9 +1,9 @@
 // Chooser: picks what a step is about from what there is in a namespace.
 #pragma once
 
-#include "testkit/conformance/model/dice.hpp"
 #include "testkit/conformance/model/operations.hpp"
 #include "testkit/conformance/model/world.hpp"
+#include "testkit/dice.hpp"
 
 #include <functional>
 #include <vector>

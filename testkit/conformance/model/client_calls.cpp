@@ -170,7 +170,7 @@ void Comparison::look_at_sessions(On on) {
   }
   ask(on, "sessions", [](Store& store) { return store.sessions({.limit = 100}); });
   ask(on, "sessions after s", [](Store& store) { return store.sessions({.after = "s", .limit = 1}); });
-  using State = store::SessionState;
+  using State = store::SessionStatus;
   ask(on, "sessions that are free or closed",
       [](Store& store) { return store.sessions({.states = {State::unclaimed, State::closed}}); });
   ask(on, "sessions of a lapsed owner",

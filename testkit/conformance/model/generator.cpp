@@ -64,7 +64,7 @@ class Generator {
     const bool owned = std::any_of(state.sessions.begin(), state.sessions.end(),
                                    [](const auto& session) { return session.worker.value != 0; });
     const bool lapsed = std::any_of(state.sessions.begin(), state.sessions.end(), [](const auto& session) {
-      return session.state == store::SessionState::lapsed;
+      return session.state == store::SessionStatus::lapsed;
     });
     return {{2 + some(state.workers.empty(), 90) + some(state.workers.size() < 2, 15), &Generator::join},
             {3, &Generator::refresh},

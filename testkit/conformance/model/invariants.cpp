@@ -62,7 +62,7 @@ void check_activities(const store::StoreState& state, Problems& problems) {
 }
 
 void check_session(const store::StoreState& state, const store::SessionView& session, Problems& problems) {
-  using store::SessionState;
+  using store::SessionStatus;
   const std::string which = "session " + session.id + ": ";
   const auto count = [&](bool running) {
     return static_cast<std::uint64_t>(
@@ -72,15 +72,15 @@ void check_session(const store::StoreState& state, const store::SessionView& ses
   };
   expect(session.queued == count(false), which + "its count of queued items is not what is queued", problems);
   expect(session.in_flight == count(true), which + "its count of items in flight is not what runs", problems);
-  const bool owned = session.state == SessionState::active || session.state == SessionState::lapsed;
+  const bool owned = session.state == SessionStatus::active || session.state == SessionStatus::lapsed;
   expect(!owned || (session.worker.value != 0 && session.generation.value != 0),
          which + "it is owned by nobody, or without a generation", problems);
   expect(session.held_since <= session.generation &&
              (session.held_since.value == 0) == (session.generation.value == 0),
          which + "it is held since a generation that it never had", problems);
-  expect(session.state != SessionState::unclaimed || session.worker.value == 0,
+  expect(session.state != SessionStatus::unclaimed || session.worker.value == 0,
          which + "it is unclaimed and has an owner", problems);
-  expect((session.state == SessionState::active) == (session.lease_left > Duration{}),
+  expect((session.state == SessionStatus::active) == (session.lease_left > Duration{}),
          which + "it is active without a lease, or has one alone", problems);
 }
 
@@ -93,7 +93,7 @@ void check_sessions(const store::StoreState& state, Problems& problems) {
       expect(generations.insert(session.generation).second,
              "session " + session.id + ": another has its generation", problems);
     }
-    if (session.state == store::SessionState::active) ++owned[session.worker];
+    if (session.state == store::SessionStatus::active) ++owned[session.worker];
   }
   for (const store::WorkerView& worker : state.workers) {
     expect(worker.sessions_owned == owned[worker.key],

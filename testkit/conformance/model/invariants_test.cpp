@@ -24,7 +24,7 @@ store::StoreState sane() {
   activity.token = {1, 1};
   activity.lease_left = 5s;
   state.sessions.push_back({.id = "s",
-                            .state = store::SessionState::active,
+                            .state = store::SessionStatus::active,
                             .owner = "ada",
                             .worker = {1},
                             .generation = {1},

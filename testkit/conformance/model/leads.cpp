@@ -8,13 +8,13 @@ namespace holdfast::testing::model {
 namespace {
 
 using store::SessionReason;
-using store::SessionState;
+using store::SessionStatus;
 using store::SessionView;
 using WhenLost = store::SessionPolicy::WhenLost;
 
 bool fails(const SessionView& session) { return session.policy.when_lost == WhenLost::fail; }
 bool is_owned(const SessionView& session) {
-  return session.state == SessionState::active || session.state == SessionState::lapsed;
+  return session.state == SessionStatus::active || session.state == SessionStatus::lapsed;
 }
 
 class Finder {
@@ -51,7 +51,7 @@ class Finder {
         3, [](const SessionView& session) { return is_owned(session) && !fails(session); },
         [this](Sid id) { return Join{.on = on_, .node = node_of(id)}; });
     const auto is_left = [](const SessionView& session) {
-      return session.state == SessionState::unclaimed &&
+      return session.state == SessionStatus::unclaimed &&
              (session.kept_for > Duration{} || session.reason == SessionReason::owner_restarted);
     };
     add_for(8, is_left, [this](Sid id) {
@@ -70,7 +70,7 @@ class Finder {
     add_for(
         6,
         [&](const SessionView& session) {
-          return is_private(session) && session.state == SessionState::lapsed && session.orphaned;
+          return is_private(session) && session.state == SessionStatus::lapsed && session.orphaned;
         },
         [this](Sid) { return Sweep{.on = on_, .who = choose_.worker(), .session_record_retention = 5s}; });
     add_for(
@@ -79,13 +79,13 @@ class Finder {
     add_for(
         12,
         [](const SessionView& session) {
-          return session.state == SessionState::closed && session.in_flight > 0;
+          return session.state == SessionStatus::closed && session.in_flight > 0;
         },
         [this](Sid id) { return opening(id); });
     add_for(
         12,
         [](const SessionView& session) {
-          return session.state == SessionState::unclaimed && session.in_flight > 0;
+          return session.state == SessionStatus::unclaimed && session.in_flight > 0;
         },
         [this](Sid id) { return AcquireSession{.on = on_, .who = choose_.worker(), .id = id}; });
     add_for(

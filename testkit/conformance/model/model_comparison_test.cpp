@@ -1,5 +1,5 @@
 // The comparison itself: it finds nothing between equals, and every planted mistake, in few steps.
-#include "contract/forwarding_store_test.hpp"
+#include "testkit/support/forwarding_store.hpp"
 
 #include <holdfast/testing/model_comparison.hpp>
 
@@ -15,6 +15,8 @@
 
 namespace holdfast::testing {
 namespace {
+
+using support::ForwardingStore;
 
 // Memory stores with a mistake.
 template <class Mistaken>

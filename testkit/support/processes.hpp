@@ -6,15 +6,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <functional>
-#include <thread>
 #include <vector>
 
-namespace holdfast::sqlite_store {
+namespace holdfast::support {
 
 /// The test has no other threads when it starts one, and has no database open that the child uses as well.
 class Processes {
@@ -74,14 +72,4 @@ class Processes {
   std::vector<pid_t> running_;
 };
 
-/// Waits for `condition`, as long as it takes within a generous deadline; false when that passed.
-inline bool eventually(const std::function<bool()>& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{60};
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds{1});
-  }
-  return true;
-}
-
-}  // namespace holdfast::sqlite_store
+}  // namespace holdfast::support

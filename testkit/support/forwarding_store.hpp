@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-namespace holdfast {
+namespace holdfast::support {
 
 class ForwardingStore : public store::StoreForwarder<ForwardingStore> {
  public:
@@ -29,4 +29,4 @@ class ForwardingStore : public store::StoreForwarder<ForwardingStore> {
   }
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::support

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <thread>
 
-namespace holdfast {
+namespace holdfast::support {
 
 /// While it lasts, everything fails: every second time without having happened, else with its answer lost.
 class Outage final : public FaultPlan {
@@ -29,4 +29,4 @@ class Outage final : public FaultPlan {
   std::atomic<int> met_{0};
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::support

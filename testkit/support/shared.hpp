@@ -5,7 +5,7 @@
 
 #include <new>
 
-namespace holdfast::sqlite_store {
+namespace holdfast::support {
 
 /// Made before the processes are started. T consists of atomics.
 template <class T>
@@ -25,4 +25,4 @@ class Shared {
   T* value_;
 };
 
-}  // namespace holdfast::sqlite_store
+}  // namespace holdfast::support

@@ -1,29 +1,38 @@
-// A small disk in memory, for root only, in a process of its own that other processes don't see.
+// A disk of a few megabytes, for tests of what happens when it is full.
 #pragma once
 
 #include <sched.h>
 #include <sys/mount.h>
-#include <unistd.h>
 
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 
-namespace holdfast::sqlite_store {
+namespace holdfast::support {
 
 /// How a process ends that needed a SmallDisk and was not allowed to have one.
 inline constexpr int kNotAllowed = 77;
 
-/// Goes with the process that made it.
+/// Memory, mounted on a folder where this user may do so (root): for this process and those that it starts
+/// from now on, from this thread or from threads that are younger. Nobody else sees it, and it is gone with
+/// them, however they end.
 class SmallDisk {
  public:
   explicit SmallDisk(std::filesystem::path path, const std::string& size = "2m") : path_(std::move(path)) {
     std::filesystem::create_directory(path_);
-    there_ = unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-             mount("none", path_.c_str(), "tmpfs", 0, ("size=" + size).c_str()) == 0;
+    mounted_ = ::unshare(CLONE_NEWNS) == 0 &&
+               ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+               ::mount("none", path_.c_str(), "tmpfs", 0, ("size=" + size).c_str()) == 0;
   }
+  ~SmallDisk() {
+    if (mounted_) ::umount2(path_.c_str(), MNT_DETACH);
+  }
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
 
-  [[nodiscard]] bool is_there() const { return there_; }
+  [[nodiscard]] bool mounted() const { return mounted_; }
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
   /// To the last byte.
@@ -44,11 +53,11 @@ class SmallDisk {
     file << std::string(bytes, 'x');
   }
   /// As an operator would, with a larger disk.
-  void grow() const { mount("none", path_.c_str(), "tmpfs", MS_REMOUNT, "size=20m"); }
+  void grow() const { ::mount("none", path_.c_str(), "tmpfs", MS_REMOUNT, "size=20m"); }
 
  private:
   std::filesystem::path path_;
-  bool there_ = false;
+  bool mounted_ = false;
 };
 
-}  // namespace holdfast::sqlite_store
+}  // namespace holdfast::support

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <functional>
 
-namespace holdfast {
+namespace holdfast::support {
 
 /// Asks something whenever it is called, as a logger of the user may. Whoever calls it with a mutex held that
 /// the question needs hangs.
@@ -25,4 +25,4 @@ class NosyLogger final : public Logger {
   std::atomic<int> lines{0};
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::support
