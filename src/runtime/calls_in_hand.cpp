@@ -28,17 +28,20 @@ bool CallsInHand::was_cancelled_early(const Key& key, CallOrders& orders) {
 // ---- coming and going ---------------------------------------------------------------------------
 
 void CallsInHand::add(const CallPointer& call, BootTime lease_until) {
-  calls_.insert_or_assign(Key{call->id(), call->token()}, Entry{.call = call, .lease_until = lease_until});
+  calls_.insert_or_assign(
+      Key{call->id(), call->token()},
+      Entry{.call = call, .delivery = call->locked().delivery, .lease_until = lease_until});
 }
 
-// The lease was over before its answer came to the store, or before its code came to its end.
+// The lease was over before its answer came to the store, or before its code came to its end. One that was
+// put back, and whose answer is on its way here, has no more deliveries than it had: it is another call.
 std::optional<LockToken> CallsInHand::take_again(const store::LockedActivity& locked, LockToken token,
                                                  BootTime asked, const SessionMemory* memory) {
   auto found = calls_.lower_bound({locked.id, {}});
   const auto is_it = [&] {
     const detail::ActivityCall& call = *found->second.call;
     return !found->second.gone && call.locked().attempt == locked.attempt &&
-           call.locked().delivery + 1 == locked.delivery &&
+           found->second.delivery + 1 == locked.delivery &&
            (call.stay() != nullptr ? call.stay()->memory() : nullptr) == memory;
   };
   while (found != calls_.end() && found->first.first == locked.id && !is_it()) ++found;
@@ -49,6 +52,7 @@ std::optional<LockToken> CallsInHand::take_again(const store::LockedActivity& lo
   Entry& entry = node.mapped();
   entry.call->set_token(token);
   entry.former.push_back(before);
+  entry.delivery = locked.delivery;
   entry.lease_until = after(asked, settings_.options.activity_lease);
   entry.lapsed = false;
   entry.overtaken_by.reset();

@@ -12,6 +12,7 @@
 #include <holdfast/store/activities.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -121,6 +122,7 @@ class CallsInHand {
   using State = store::CancelRecord::State;
   struct Entry {
     CallPointer call{};
+    std::uint32_t delivery = 0;  ///< of the lock that it has now
     BootTime lease_until{};
     Stopping stopping{};
     bool code_runs = true;            ///< in a slot

@@ -43,6 +43,7 @@ class CallsInHandTest : public ::testing::Test {
 
   static constexpr LockToken kToken{1, 1};
   static constexpr LockToken kNewer{1, 2};
+  static constexpr LockToken kNewest{1, 3};
   ManualClock clock;
   SeededRandom random{1};
   Settings settings{memory({.clock = &clock}),
@@ -122,6 +123,26 @@ TEST_F(CallsInHandTest, WhatThisWorkerLocksAgainGoesOn) {
   EXPECT_EQ(calls.find(key(1)), nullptr);
   EXPECT_EQ(calls.find(key(1, kNewer)), call);
   EXPECT_TRUE(check().lapsed.empty());
+}
+
+TEST_F(CallsInHandTest, WhatThisWorkerLocksAgainAndAgainGoesOn) {
+  const CallPointer call = begin(1);
+  ASSERT_EQ(calls.take_again(locked(1, 2), kNewer, clock.boot_now(), nullptr), kToken);
+  EXPECT_EQ(calls.take_again(locked(1, 3), kNewest, clock.boot_now(), nullptr), kNewer);
+  EXPECT_EQ(calls.find(key(1, kNewest)), call);
+  EXPECT_EQ(calls.newer_lock(key(1)), kNewest);
+  EXPECT_EQ(calls.newer_lock(key(1, kNewer)), kNewest);
+}
+
+// The store takes back the delivery of what is put back. A fetch may lock it before the answer to that is
+// here.
+TEST_F(CallsInHandTest, WhatWasLockedAgainAndPutBackIsRunAnew) {
+  const CallPointer call = begin(1);
+  ASSERT_EQ(calls.take_again(locked(1, 2), kNewer, clock.boot_now(), nullptr), kToken);
+  calls.code_ended(*call, orders);
+  EXPECT_FALSE(calls.take_again(locked(1, 2), kNewest, clock.boot_now(), nullptr));
+  EXPECT_EQ(calls.close(key(1, kNewer), orders), call);
+  EXPECT_EQ(calls.size(), 0U);
 }
 
 TEST_F(CallsInHandTest, WhatSomebodyElseHadInBetweenIsRunAnew) {
