@@ -31,8 +31,8 @@ namespace holdfast::rules {
 /// Whether this was its owner, in its current generation, and it has not ended.
 [[nodiscard]] bool is_current(const Session& session, WorkerKey worker, Generation generation);
 [[nodiscard]] SessionStatus state_of(const Transaction& tx, const Session& session);
-/// Until when it was of use, of one that has not ended: to its owner, or, if nobody owns it, to the node that it
-/// is kept for.
+/// Until when it was of use, of one that has not ended: to its owner, or, if nobody owns it, to the node that
+/// it is kept for.
 [[nodiscard]] BootTime left_at(const Session& session);
 /// It was closed, and never opened nor given a policy: an activity that names it begins it anew.
 [[nodiscard]] bool begins_anew(const Session& session);
