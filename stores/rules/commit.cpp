@@ -64,11 +64,11 @@ class Turn {
   void complete() {
     // All rows first: an activity that aborts its session must not take those away that ended with it.
     std::vector<SessionResults> results;
-    results.reserve(commit_.completed.size());
     for (const LocalCompletion& completion : commit_.completed) {
       Activity* const row = find_activity(tx_, activity(completion.event));
       if (row == nullptr) continue;  // named twice
-      results.emplace_back(*row, completion.save, completion.abort_session);
+      if (completion.save || completion.abort_session)
+        results.emplace_back(*row, completion.save, completion.abort_session);
       remove(tx_, *row);
     }
     for (const SessionResults& result : results) result.apply(tx_);
@@ -273,7 +273,7 @@ std::optional<StoreError> objection(Transaction& tx, const TurnCommit& commit) {
                                    instance->view.instance +
                                    "' is not locked by the token of its completion"};
     }
-    if (!SessionResults(*row, completion.save, completion.abort_session).counts(tx)) {
+    if (completion.save && !SessionResults(*row, completion.save, completion.abort_session).counts(tx)) {
       return StoreError{
           .kind = Kind::lost,
           .message = "the state of its session can't be saved: its worker no longer holds the session"};
