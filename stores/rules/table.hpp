@@ -218,7 +218,7 @@ class Table {
     if (next != rows_.end() && next->first == key) return {next, false};
     iterator inserted;
     if (Node spare = spares_.take(); spare.empty()) {
-      inserted = rows_.emplace_hint(next, key, Entry(std::move(row)));
+      inserted = rows_.try_emplace(next, key, std::move(row));
     } else {
       spare.key() = key;
       static_cast<Row&>(spare.mapped()) = std::move(row);

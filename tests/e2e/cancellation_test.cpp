@@ -3,6 +3,8 @@
 #include "stores_test.hpp"
 #include "testkit/support/forwarding_store.hpp"
 
+#include <holdfast/fault.hpp>
+
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>

@@ -5,6 +5,7 @@
 #include "stores/postgres/connection.hpp"
 #include "stores/postgres/server_test.hpp"
 #include "testkit/support/eventually.hpp"
+#include "testkit/support/lines.hpp"
 #include "tests/e2e/program_test.hpp"
 
 #include <holdfast/store.hpp>
@@ -22,6 +23,7 @@
 namespace holdfast::faults {
 
 using support::eventually;
+using support::Lines;
 using namespace std::chrono_literals;
 using e2e::kSoon;
 using postgres_store::Connection;
