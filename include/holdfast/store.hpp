@@ -169,7 +169,8 @@ class Store {
 
   /// Activities of this worker that were cancelled while they ran, and that it has not acknowledged.
   virtual StoreResult<std::vector<store::CancelRecord>> cancel_records(WorkerKey worker) = 0;
-  /// `acknowledged` and `abandoned` are shown until the lease that the activity had is over.
+  /// `acknowledged` and `abandoned` are shown until the lease that the activity had is over. One that is
+  /// acknowledged stays so.
   virtual StoreResult<void> acknowledge_cancels(std::span<const store::CancelAcknowledgement> cancels) = 0;
 
   virtual StoreResult<std::vector<store::QueueDepth>> queue_depths() = 0;

@@ -28,8 +28,8 @@ inline std::string waits_since(const std::string& of) {
 
 /// rules::Activity::deadline() once its lock is over; null when there is none.
 inline std::string deadline_after_lock(const std::string& of) {
-  const std::string start =
-      of + ".until + least(" + of + ".start_within, " + kLastMoment + " - greatest(" + of + ".until, 0))";
+  const std::string start = "CASE WHEN " + of + ".start_within IS NOT NULL THEN " + of + ".until + least(" +
+                            of + ".start_within, " + kLastMoment + " - greatest(" + of + ".until, 0)) END";
   return "(CASE WHEN " + of + ".session_over IS NOT NULL THEN " + of + ".until ELSE nullif(least(" + start +
          ", " + of + ".total_until), " + kLastMoment + ") END)";
 }

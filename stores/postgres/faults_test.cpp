@@ -386,10 +386,10 @@ TEST(PostgresFaults, ASweepWaitsForNobodyWhoWorksInASessionThatIsNotDue) {
 TEST(PostgresFaults, LimitsOfTheRoleDoNotEndItsConnections) {
   const TestSchema schema;
   std::string limits =
-      "-c idle_session_timeout=50 -c idle_in_transaction_session_timeout=1 -c statement_timeout=1"
-      " -c lock_timeout=1";
+      "-c idle_session_timeout=50 -c idle_in_transaction_session_timeout=150 -c statement_timeout=150"
+      " -c lock_timeout=150";
   if (schema.number("SELECT current_setting('server_version_num')::integer") >= 170'000) {
-    limits += " -c transaction_timeout=1";
+    limits += " -c transaction_timeout=150";
   }
   const auto store = postgres(schema.uri() + " options='" + limits + "'", {.schema = schema.name()});
   const auto ears = store->listen(store::kTurns, {});

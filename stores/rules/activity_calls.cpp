@@ -109,7 +109,8 @@ std::vector<CancelRecord> cancel_records(Transaction& tx, WorkerKey worker) {
 
 void acknowledge_cancel(Transaction& tx, const CancelAcknowledgement& item) {
   Cancel* const cancel = find_cancel(tx, item.id, item.token);
-  if (cancel == nullptr) return;
+  // That its code has ended is the last word, in whichever order a worker's threads tell of it.
+  if (cancel == nullptr || cancel->record.state == CancelRecord::State::acknowledged) return;
   const bool made_room = cancel->session && item.state == CancelRecord::State::acknowledged;
   if (made_room) tx.news.work |= kActivities;
   cancel->record.state = item.state;

@@ -159,6 +159,7 @@ struct Early {
   NewMessage message{};
   BootTime visible{};
   BootTime until{};
+  bool is_stored = false;  ///< for a store that writes rows: it stands in the table
 };
 
 /// A client's request that took effect: a message that was sent, or the start of an instance that is gone; as

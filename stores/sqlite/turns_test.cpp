@@ -230,5 +230,40 @@ TEST(SqliteLocked, CallsThatComeTogetherWaitForTheLockTogether) {
   EXPECT_TRUE(store->refresh(worker, false).has_value());
 }
 
+// What comes while a call waits for the lock shares the next transaction.
+TEST(SqliteLocked, AnEarlyDeliveryThatSharesATransactionWithASweepIsKept) {
+  const TemporaryFolder folder;
+  ManualClock clock;
+  const auto store = sqlite(folder / "a.db", {.clock = &clock, .busy_timeout = 60s});
+  const WorkerKey worker = store->join({.node = "n"}).value();
+  const auto send = [&](const std::string& body, Duration keep) {
+    const ClientMessage message{
+        .instance = "late",
+        .message = {.kind = MessageKind::delivery, .address = {Address::Kind::event, "end"}, .body = body},
+        .request = {.high = 1, .low = body.size()},
+        .keep_early = keep};
+    EXPECT_TRUE(store->send(std::span(&message, 1)).at(0));
+  };
+  send("1", 1ms);
+  clock.advance(5ms);
+  sqlite3* other = nullptr;
+  ASSERT_EQ(sqlite3_open((folder / "a.db").c_str(), &other), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+  std::vector<std::thread> threads;
+  const auto begin = [&](auto call) {
+    threads.emplace_back(call);
+    std::this_thread::sleep_for(50ms);  // in another order the test shows less, and does not fail
+  };
+  begin([&] { EXPECT_TRUE(store->refresh(worker, false)); });
+  begin([&] { send("22", 1h); });
+  begin([&] { EXPECT_EQ(store->sweep({.worker = worker}).value().early_dropped, 1U); });
+  ASSERT_EQ(sqlite3_exec(other, "COMMIT", nullptr, nullptr, nullptr), SQLITE_OK);
+  for (std::thread& thread : threads) thread.join();
+  sqlite3_close(other);
+  const auto kept = store->state().value().early;
+  ASSERT_EQ(kept.size(), 1U);
+  EXPECT_EQ(kept[0].message.body, "22");
+}
+
 }  // namespace
 }  // namespace holdfast::turns_test

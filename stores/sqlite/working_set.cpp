@@ -141,6 +141,7 @@ void WorkingSet::early(std::string_view id) {
   for (Cursor row = link_.rows(sql().early_of, ns(), id); row.next();) {
     RowReader reader(row);
     rules::Early& early = read.emplace_back();
+    early.is_stored = true;
     early.until = reader.next<BootTime>();
     early.visible = reader.next<BootTime>();
     message_columns(early.message, Bytes(early.message.body), reader);

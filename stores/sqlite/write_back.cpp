@@ -537,25 +537,29 @@ void WorkingSet::write_workers() {
 void WorkingSet::write_early() {
   for (const auto& note : space_.early.take_notes()) {
     const std::string instance = *note.key;  // its row may leave
-    const std::vector<rules::Early>* const now = note.row;
+    std::vector<rules::Early>* const now = note.row;
     const bool was_read = early_in_table_.contains(instance);
-    std::size_t& written = early_in_table_[instance];
-    const std::size_t count = now == nullptr ? 0 : now->size();
-    if (count < written) {
-      link_.run(sql().drop_early, ns(), instance);
-      written = 0;
+    std::size_t& in_table = early_in_table_[instance];
+    // One of those that were read has gone: the rest is written anew.
+    const auto is_stored = [](const rules::Early& early) { return early.is_stored; };
+    const auto stored = now == nullptr ? 0 : static_cast<std::size_t>(std::ranges::count_if(*now, is_stored));
+    const bool anew = stored < in_table;
+    if (anew) link_.run(sql().drop_early, ns(), instance);
+    if (now != nullptr) {
+      for (rules::Early& early : *now) {
+        if (early.is_stored && !anew) continue;
+        Statement& insert = sql().insert_early.use(link_.connection, link_.faults);
+        insert.bind(1, ns());
+        insert.bind(2, std::string_view(instance));
+        insert.bind(3, parameter(early.until));
+        insert.bind(4, parameter(early.visible));
+        bind_message(insert, 5, early.message, early.message.body);
+        run_bound(insert);
+        early.is_stored = true;
+        anything_early_ = true;
+      }
     }
-    for (; written < count; ++written) {
-      const rules::Early& early = (*now)[written];
-      Statement& insert = sql().insert_early.use(link_.connection, link_.faults);
-      insert.bind(1, ns());
-      insert.bind(2, std::string_view(instance));
-      insert.bind(3, parameter(early.until));
-      insert.bind(4, parameter(early.visible));
-      bind_message(insert, 5, early.message, early.message.body);
-      run_bound(insert);
-      anything_early_ = true;
-    }
+    in_table = now == nullptr ? 0 : now->size();
     if (!was_read) {
       // Others may stand before them.
       early_in_table_.erase(instance);

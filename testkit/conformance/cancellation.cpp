@@ -68,7 +68,7 @@ STORE_TEST(Cancellation, TheInstanceShowsWhatWasTakenAwayInEachState) {
   a.commit(running.turn.cancels(EventId{5}, CancelReason::cancel_requested).keeps_lock());
   const CancelRecord record = a.cancel_records().at(0);
   EXPECT_EQ(describe("order-1").cancels, std::vector{record});
-  for (const State state : {State::acknowledged, State::abandoned}) {
+  for (const State state : {State::abandoned, State::acknowledged}) {
     must(a.acknowledge(record, state));
     EXPECT_EQ(describe("order-1").cancels.at(0).state, state);
   }
@@ -235,6 +235,18 @@ STORE_TEST(Cancellation, AnAbandonedOneIsShownAsThat) {
   EXPECT_TRUE(a.cancel_records().empty());
   ASSERT_EQ(state().cancels.size(), 1U);
   EXPECT_EQ(state().cancels[0].state, CancelRecord::State::abandoned);
+}
+
+// The code ends in one thread of its worker while another tells that it goes on after its grace.
+STORE_TEST(Cancellation, ThatItsCodeHasEndedIsTheLastWord) {
+  const Worker a = join("a");
+  Running running = with_one_running(a);
+  a.commit(running.turn.cancels(EventId{5}));
+  const CancelRecord record = a.cancel_records().at(0);
+  must(a.acknowledge(record, CancelRecord::State::acknowledged));
+  must(a.acknowledge(record, CancelRecord::State::abandoned));
+  ASSERT_EQ(state().cancels.size(), 1U);
+  EXPECT_EQ(state().cancels[0].state, CancelRecord::State::acknowledged);
 }
 
 STORE_TEST(Cancellation, AcknowledgingWhatIsNotThereIsNoMistake) {

@@ -245,8 +245,9 @@ StoreResult<std::vector<store::CancelRecord>> Oracle::cancel_records(WorkerKey w
 StoreResult<void> Oracle::acknowledge_cancels(std::span<const store::CancelAcknowledgement> cancels) {
   for (const store::CancelAcknowledgement& acknowledged : cancels) {
     for (Cancel& cancel : rows().cancels) {
-      if (cancel.id == acknowledged.id && cancel.token == acknowledged.token)
-        cancel.state = acknowledged.state;
+      if (cancel.id != acknowledged.id || cancel.token != acknowledged.token) continue;
+      // An acknowledged record stays so.
+      if (cancel.state != store::CancelRecord::State::acknowledged) cancel.state = acknowledged.state;
     }
   }
   return {};
