@@ -30,6 +30,10 @@
 
 namespace holdfast {
 
+namespace detail {
+struct RuntimeAccess;
+}
+
 /// Settings of a worker. Runtime::start() checks them, and names values that contradict each other.
 struct RuntimeOptions {
   /// The name of this worker, stable over restarts; empty: a random name of 128 bits for each start.
@@ -259,6 +263,7 @@ class Runtime {
   [[nodiscard]] Metrics& metrics() noexcept;
 
  private:
+  friend struct detail::RuntimeAccess;
   Runtime& add_activity(std::string_view name, std::shared_ptr<const detail::ActivityCode> code);
   void add_session_state(std::shared_ptr<const detail::SessionStateCode> code);
   Runtime& add_orchestration(std::string_view name, OrchestrationOptions options,

@@ -164,6 +164,15 @@ void InstanceCache::evict_idle(Duration idle) {
   }
 }
 
+void InstanceCache::evict_elsewhere() {
+  LetGo let_go(outbox_);
+  const MutexLock lock(mutex_);
+  for (auto& [key, instance] : instances_) {
+    if (!instance.busy && instance.frame && instance.frame.get_deleter().home)
+      let_go.frames.push_back(std::move(instance.frame));
+  }
+}
+
 BootTime InstanceCache::next_due(Duration hold, Duration idle) const {
   const MutexLock lock(mutex_);
   BootTime due = BootTime::max();

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/mutex.hpp"
-#include "engine/execution.hpp"
+#include "runtime/frame.hpp"
 #include "runtime/local_done.hpp"
 #include "runtime/outbox.hpp"
 
@@ -36,7 +36,7 @@ struct CachedInstance {
   store::InstanceStatus status = store::InstanceStatus::running;
   std::uint32_t delivery = 0;
 
-  std::unique_ptr<engine::Execution> frame{};  ///< valid for `stamp` only
+  Frame frame{};  ///< valid for `stamp` only
   TurnStamp stamp{};
   std::optional<std::vector<Address>> waits{};  ///< as committed, if known
 
@@ -105,6 +105,8 @@ class InstanceCache {
   void lost(InstanceKey key, LockToken token);
   /// Forgets frames that were not used for `idle`.
   void evict_idle(Duration idle);
+  /// Forgets all frames that live on executors. For after the last turn.
+  void evict_elsewhere();
   /// When release_idle or evict_idle has something to do.
   [[nodiscard]] BootTime next_due(Duration hold, Duration idle) const;
 
@@ -119,10 +121,15 @@ class InstanceCache {
  private:
   using Map = std::map<InstanceKey, CachedInstance>;
   /// What is let go of. Made before the mutex is locked, it goes to the outbox, and frames are destroyed,
-  /// after it was unlocked.
+  /// after it was unlocked: those that live on executors together.
   struct LetGo {
     explicit LetGo(Outbox& to) : outbox(to) {}
-    ~LetGo() { outbox.answer(std::move(done)); }
+    ~LetGo() {
+      outbox.answer(std::move(done));
+      FrameBurial burial;
+      for (Abandoned& one : instances) burial.take(one.mapped().frame);
+      for (Frame& frame : frames) burial.take(frame);
+    }
     LetGo(const LetGo&) = delete;
     LetGo& operator=(const LetGo&) = delete;
 
@@ -134,7 +141,7 @@ class InstanceCache {
     Outbox& outbox;
     std::vector<LocalDone> done{};
     std::vector<Abandoned> instances{};
-    std::vector<std::unique_ptr<engine::Execution>> frames{};
+    std::vector<Frame> frames{};
   };
   void add_locked(store::LockedTurn&& turn, LetGo& let_go) HOLDFAST_REQUIRES(mutex_);
   void begin_lock(CachedInstance& instance, store::LockedTurn& turn, LetGo& let_go) HOLDFAST_REQUIRES(mutex_);

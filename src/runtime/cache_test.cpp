@@ -59,8 +59,7 @@ class CacheTest : public ::testing::Test {
   InstanceCache::Taken run() {
     InstanceCache::Taken taken = cache.take_ready(1).at(0);
     CachedInstance& instance = *taken.instance;
-    instance.frame = std::make_unique<engine::Execution>(engine::Identity{.instance = "i"},
-                                                         detail::make_orchestration(careless));
+    instance.frame = make_frame({.instance = "i"}, detail::make_orchestration(careless));
     engine::Message start{.id = MessageId{1},
                           .execution = ExecutionNumber{1},
                           .body = history::Started{.name = "careless", .version = "1"}};

@@ -32,26 +32,48 @@ void add_completed(store::TurnCommit& commit, const std::vector<LocalDone>& done
 }  // namespace
 
 bool CommitBuilder::build(TurnBatch& batch, store::TurnCommit& commit) {
+  const Next next = before_code(batch.current, commit);
+  if (next != Next::code) return next == Next::commit;
+  return finish(batch.current, commit, run_in_place(batch, commit));
+}
+
+CommitBuilder::Next CommitBuilder::prepare(SentTurn& sent) {
+  const Next next = before_code(sent.turn, sent.commit);
+  if (next != Next::code || sent.turn.taken.instance->frame || rebuilder_.read(sent)) return next;
+  give_back_unread(sent.turn);
+  return Next::nothing;
+}
+
+void CommitBuilder::run(TurnBatch& batch, SentTurn& sent) {
   PreparedTurn& turn = batch.current;
+  try {
+    if (!turn.taken.instance->frame) rebuilder_.replay(batch, sent);
+  } catch (const Error& e) {
+    turn.problem = e.failure().message;
+    sent.ran = Ran::diverged;
+    return;
+  }
+  sent.ran = run_code(batch, sent.commit);
+}
+
+// Whether the code is run at all.
+CommitBuilder::Next CommitBuilder::before_code(PreparedTurn& turn, store::TurnCommit& commit) {
   CachedInstance& instance = *turn.taken.instance;
   begin(turn, commit);
   if (has_ended(instance.status)) {
     answer_after_end(turn, commit);
-    return true;
+    return Next::commit;
   }
-  if (instance.delivery > settings_.options.poison_after) return end_as_poison(turn, commit);
+  if (instance.delivery > settings_.options.poison_after)
+    return end_as_poison(turn, commit) ? Next::commit : Next::nothing;
   if (instance.status == store::InstanceStatus::parked && asks_to_terminate(turn.taken.messages)) {
     // Its code could not go on before; it is not needed to end it.
-    if (end_without_code(turn, commit, std::nullopt)) return true;
+    if (end_without_code(turn, commit, std::nullopt)) return Next::commit;
     if (turn.taken.instance != nullptr)
       settling_.park(turn, "it can't be terminated: its history can't be read");
-    return false;
+    return Next::nothing;
   }
-  FirstTurn first;
-  bool ended = false;
-  if (!instance.frame && !make_frame(batch, first, commit, ended)) return ended;
-  if (drop_unwanted(turn)) return false;
-  return run_code(batch, first, commit);
+  return Next::code;
 }
 
 void CommitBuilder::begin(PreparedTurn& turn, store::TurnCommit& commit) {
@@ -68,33 +90,62 @@ void CommitBuilder::begin(PreparedTurn& turn, store::TurnCommit& commit) {
   });
 }
 
-// False when there is none. Then the turn is settled, unless its instance has `ended` with this commit.
-bool CommitBuilder::make_frame(TurnBatch& batch, FirstTurn& first, store::TurnCommit& commit, bool& ended) {
+Ran CommitBuilder::run_in_place(TurnBatch& batch, store::TurnCommit& commit) {
   PreparedTurn& turn = batch.current;
-  const CachedInstance& instance = *turn.taken.instance;
   try {
-    if (rebuilder_.rebuild(batch, first)) return true;
-    // It has said why; what the instance got is still in the store.
-    settling_.release(turn, {.key = instance.key, .token = instance.token, .delay = kUnreadPause});
+    if (!turn.taken.instance->frame && !rebuilder_.rebuild(batch)) return Ran::unread;
   } catch (const Error& e) {
-    // Its code can't go on, but it can be ended.
-    ended = turn.requested && end_without_code(turn, commit, std::nullopt);
-    if (!ended && turn.taken.instance != nullptr) settling_.park(turn, e.failure().message);
+    turn.problem = e.failure().message;
+    return Ran::diverged;
+  }
+  return run_code(batch, commit);
+}
+
+bool CommitBuilder::finish(PreparedTurn& turn, store::TurnCommit& commit, Ran ran) {
+  switch (ran) {
+    case Ran::code:
+      hand_off(turn, commit);
+      add_turn(turn, commit);
+      return true;
+    case Ran::no_code:
+      return true;
+    case Ran::unwanted:
+      settling_.keep(turn);
+      return false;
+    case Ran::unread:
+      give_back_unread(turn);
+      return false;
+    case Ran::diverged:
+      // Its code can't go on, but it can be ended.
+      if (turn.requested && end_without_code(turn, commit, std::nullopt)) return true;
+      if (turn.taken.instance != nullptr) settling_.park(turn, turn.problem);
+      return false;
+    case Ran::no_start:
+      settling_.park(turn, "its start message can't be read");
+      return false;
   }
   return false;
 }
 
-bool CommitBuilder::run_code(TurnBatch& batch, const FirstTurn& first, store::TurnCommit& commit) {
+// Whoever could not read it has said why; what the instance got is still in the store.
+void CommitBuilder::give_back_unread(PreparedTurn& turn) {
+  const CachedInstance& instance = *turn.taken.instance;
+  settling_.release(turn, {.key = instance.key, .token = instance.token, .delay = kUnreadPause});
+}
+
+// The frame is there; from here on it is asked, run, and asked again.
+Ran CommitBuilder::run_code(TurnBatch& batch, store::TurnCommit& commit) {
   PreparedTurn& turn = batch.current;
   CachedInstance& instance = *turn.taken.instance;
-  turn.incoming = read_messages(instance, first, std::move(turn.taken.messages));
+  if (drop_unwanted(turn)) return Ran::unwanted;
+  turn.incoming = read_messages(instance, turn.first, std::move(turn.taken.messages));
   add_local(turn.incoming, instance, turn.taken.done);
-  if (first.fresh && !turn.incoming.start) return answer_before_start(turn, commit);
-  if (first.fresh && turn.incoming.terminate) {
+  if (turn.first.fresh && !turn.incoming.start) return answer_before_start(turn, commit);
+  if (turn.first.fresh && turn.incoming.terminate) {
     instance.frame.reset();  // none of its code has run, and none shall
-    end_with(turn, commit, engine::LastTurn(std::to_string(settings_.options.build)), first,
+    end_with(turn, commit, engine::LastTurn(std::to_string(settings_.options.build)), turn.first,
              history::ExecutionTerminated{*turn.incoming.terminate});
-    return true;
+    return Ran::no_code;
   }
   engine::Outcome outcome = runner_.run(batch, fetch_.calendar_now());
   if (outcome.end) {
@@ -105,19 +156,17 @@ bool CommitBuilder::run_code(TurnBatch& batch, const FirstTurn& first, store::Tu
   add_outcome(
       commit, instance, std::move(outcome),
       {.now = now, .retry_in = retry_in(turn, now), .activity_lease = settings_.options.activity_lease});
-  hand_off(turn, commit);
-  add_turn(turn, first, commit);
-  return true;
+  return Ran::code;
 }
 
 // What the commit of a turn says besides its outcome.
-void CommitBuilder::add_turn(PreparedTurn& turn, const FirstTurn& first, store::TurnCommit& commit) {
+void CommitBuilder::add_turn(PreparedTurn& turn, store::TurnCommit& commit) {
   const CachedInstance& instance = *turn.taken.instance;
   add_start_answers(commit, instance, turn.incoming);
   append(commit.consumed, turn.incoming.used_up);
   append(commit.set_aside, turn.incoming.set_aside);
   add_completed(commit, turn.taken.done);
-  if (first.fresh) commit.version = first.version;
+  if (turn.first.fresh) commit.version = turn.first.version;
   if (instance.build != settings_.options.build) commit.build = settings_.options.build;
   // A frame that begins anew has to be given all that is unread, so its instance is fetched anew, too.
   const bool goes_on = !turn.forget && std::holds_alternative<std::monostate>(commit.end);
@@ -163,9 +212,7 @@ bool CommitBuilder::drop_unwanted(PreparedTurn& turn) {
   desk_.drop(unwanted);
   turn.taken.running_here -= static_cast<int>(unwanted.size());
   const bool committed_before = instance.delivery == 0;
-  if (!committed_before || !done.empty() || !turn.taken.messages.empty()) return false;
-  settling_.keep(turn);
-  return true;
+  return committed_before && done.empty() && turn.taken.messages.empty();
 }
 
 bool CommitBuilder::end_as_poison(PreparedTurn& turn, store::TurnCommit& commit) {
@@ -193,8 +240,8 @@ bool CommitBuilder::end_without_code(PreparedTurn& turn, store::TurnCommit& comm
   CachedInstance& instance = *turn.taken.instance;
   engine::LastTurn last(std::to_string(settings_.options.build));
   bool readable = true;
-  const bool answered = rebuilder_.read_history(instance, [&](std::string_view segment) {
-    readable = readable && last.read(segment);
+  const bool answered = rebuilder_.read_history(instance, [&](const store::Segment& segment) {
+    readable = readable && last.read(segment.bytes);
     return last.next_event();
   });
   if (!answered) {
@@ -234,6 +281,7 @@ void CommitBuilder::end_with(PreparedTurn& turn, store::TurnCommit& commit, engi
 // activities is of no use to anybody.
 void CommitBuilder::answer_after_end(PreparedTurn& turn, store::TurnCommit& commit) {
   CachedInstance& instance = *turn.taken.instance;
+  instance.frame.reset();
   desk_.drop(std::exchange(turn.taken.done, {}));
   turn.incoming = read_messages(instance, {}, std::move(turn.taken.messages));
   add_start_answers(commit, instance, turn.incoming);
@@ -243,12 +291,9 @@ void CommitBuilder::answer_after_end(PreparedTurn& turn, store::TurnCommit& comm
 
 // Its start is delayed, and somebody was faster: with a wish for its id, or with a request to end it. No code
 // has begun that could be asked.
-bool CommitBuilder::answer_before_start(PreparedTurn& turn, store::TurnCommit& commit) {
+Ran CommitBuilder::answer_before_start(PreparedTurn& turn, store::TurnCommit& commit) {
   CachedInstance& instance = *turn.taken.instance;
-  if (!turn.incoming.set_aside.empty()) {
-    settling_.park(turn, "its start message can't be read");
-    return false;
-  }
+  if (!turn.incoming.set_aside.empty()) return Ran::no_start;
   engine::Outcome outcome{.first_event = instance.frame->next_event()};
   for (const engine::Message& message : turn.incoming.messages) {
     if (std::holds_alternative<engine::Delivery>(message.body)) continue;
@@ -265,7 +310,7 @@ bool CommitBuilder::answer_before_start(PreparedTurn& turn, store::TurnCommit& c
   add_start_answers(commit, instance, turn.incoming);
   commit.consumed.insert(commit.consumed.end(), turn.incoming.used_up.begin(), turn.incoming.used_up.end());
   turn.forget = true;
-  return true;
+  return Ran::no_code;
 }
 
 }  // namespace holdfast::runtime

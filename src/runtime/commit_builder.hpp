@@ -1,4 +1,4 @@
-// CommitBuilder: runs one turn, and writes down what the store has to do for it.
+// CommitBuilder: has one turn run, and writes down what the store has to do for it.
 #pragma once
 
 #include "engine/last_turn.hpp"
@@ -16,12 +16,14 @@
 
 #include <holdfast/store/turns.hpp>
 
+#include <cstdint>
 #include <optional>
 
 namespace holdfast::runtime {
 
 /// From an instance that is ready to a commit: its code is run, or, where that can't be, it is ended or
-/// answered for without. Several threads at once, each with a batch of its own.
+/// answered for without. Three parts: what comes before the code and may ask the store; the code, and
+/// whatever asks its frame; what comes after it. Several threads at once, each with a batch of its own.
 class CommitBuilder {
  public:
   CommitBuilder(const Settings& settings, const Standing& standing, Chance& chance, ActivityDesk& desk,
@@ -37,14 +39,32 @@ class CommitBuilder {
         rebuilder_(rebuilder),
         settling_(settling) {}
 
-  /// Makes the commit of the batch's current turn. False when there is none: then the turn is settled.
+  /// Makes the commit of the batch's current turn, whose frame lives in place. False when there is none: then
+  /// the turn is settled.
   bool build(TurnBatch& batch, store::TurnCommit& commit);
+
+  // The parts of that, for a turn whose frame lives on an executor.
+
+  enum class Next : std::uint8_t {
+    code,     ///< run()
+    commit,   ///< the commit is complete
+    nothing,  ///< the turn is settled
+  };
+  /// Reads what there is to read.
+  Next prepare(SentTurn& sent);
+  /// On the executor: makes its frame if there is none, and runs the batch's current turn.
+  void run(TurnBatch& batch, SentTurn& sent);
+  /// Completes the commit. False when there is none: then the turn is settled.
+  bool finish(SentTurn& sent) { return finish(sent.turn, sent.commit, sent.ran); }
 
  private:
   void begin(PreparedTurn& turn, store::TurnCommit& commit);
-  bool make_frame(TurnBatch& batch, FirstTurn& first, store::TurnCommit& commit, bool& ended);
-  bool run_code(TurnBatch& batch, const FirstTurn& first, store::TurnCommit& commit);
-  void add_turn(PreparedTurn& turn, const FirstTurn& first, store::TurnCommit& commit);
+  Next before_code(PreparedTurn& turn, store::TurnCommit& commit);
+  Ran run_in_place(TurnBatch& batch, store::TurnCommit& commit);
+  Ran run_code(TurnBatch& batch, store::TurnCommit& commit);
+  bool finish(PreparedTurn& turn, store::TurnCommit& commit, Ran ran);
+  void give_back_unread(PreparedTurn& turn);
+  void add_turn(PreparedTurn& turn, store::TurnCommit& commit);
   [[nodiscard]] std::optional<Duration> retry_in(const PreparedTurn& turn, CalendarTime now);
   void hand_off(PreparedTurn& turn, store::TurnCommit& commit);
   bool drop_unwanted(PreparedTurn& turn);
@@ -53,7 +73,7 @@ class CommitBuilder {
   void end_with(PreparedTurn& turn, store::TurnCommit& commit, engine::LastTurn last, const FirstTurn& first,
                 engine::End end);
   void answer_after_end(PreparedTurn& turn, store::TurnCommit& commit);
-  bool answer_before_start(PreparedTurn& turn, store::TurnCommit& commit);
+  Ran answer_before_start(PreparedTurn& turn, store::TurnCommit& commit);
 
   const Settings& settings_;
   const Standing& standing_;

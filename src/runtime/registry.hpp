@@ -47,6 +47,10 @@ class Registry {
   [[nodiscard]] store::NameSet activity_names() const;
   /// All pairs, and for each name the empty version: instances that have not decided on one yet.
   [[nodiscard]] std::set<store::CodeVersion> orchestrations() const;
+  [[nodiscard]] const std::map<store::CodeVersion, OrchestrationPointer>& orchestration_code()
+      const noexcept {
+    return orchestrations_;
+  }
 
  private:
   std::map<std::string, ActivityPointer, std::less<>> activities_;

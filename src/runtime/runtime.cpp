@@ -59,6 +59,8 @@ class Runtime::Impl {
   }
   /// Lets it come to its end. True when nothing is left, everything had ended by itself, and the store knows.
   bool run_down(Duration deadline);
+  /// Waits for a moment until no frame lives on an executor. True when none does.
+  [[nodiscard]] bool wait_for_frames() const;
 
   void require_not_started(std::string_view what, std::string_view name) const {
     if (phase() == Phase::made) return;
@@ -202,13 +204,28 @@ bool Runtime::Impl::run_down(Duration deadline) {
   }
   const std::size_t stuck = driver->stop();
   const bool gave_back = worker->leave();
+  const bool frames_gone = wait_for_frames();
   // Threads whose code has just returned are on their way; those of code that ignores a stop are not.
   const std::size_t left = pool->stop(worker->slots_in_use() == 0 ? 1s : 0s);
   if (stuck + left > 0) {
     log(*worker->settings().logger, LogLevel::error, "code does not end; its threads are left running",
         {{"count", stuck + left}, {"activities", some_of(worker->running_activities())}});
   }
-  return drain.ended_by_itself() && gave_back && stuck + left == 0;
+  return drain.ended_by_itself() && gave_back && stuck + left == 0 && frames_gone;
+}
+
+// Frames on executors are destroyed there; one that does not come to it does so later, or never.
+bool Runtime::Impl::wait_for_frames() const {
+  const Clock& clock = store->clock();
+  const BootTime until = after(clock.boot_now(), runtime::Drain::kMomentToEnd);
+  while (worker->frames_elsewhere() > 0 && clock.boot_now() < until) std::this_thread::sleep_for(1ms);
+  const std::size_t alive = worker->frames_elsewhere();
+  const std::size_t left_behind = worker->frames_left_behind();
+  if (alive + left_behind == 0) return true;
+  log(*worker->settings().logger, LogLevel::error,
+      "frames of orchestrations are left to their executors, which have not destroyed them",
+      {{"count", alive + left_behind}, {"executor_gone", left_behind}});
+  return false;
 }
 
 void Runtime::stop() { drain(impl_->options.cancel_grace); }

@@ -143,6 +143,7 @@ Settings::Settings(std::shared_ptr<Store> store_, RuntimeOptions options_, Regis
       node(node_of(options, random)),
       slots(slots_of(options)),
       registry(std::move(registry_)),
+      homes(registry),
       abilities(abilities_of(options, registry)),
       code{.orchestrations = registry.orchestrations(), .newest_build = options.build},
       metrics(options.metrics ? options.metrics : std::make_shared<Metrics>()),

@@ -3,6 +3,7 @@
 
 #include "engine/code_log.hpp"
 #include "runtime/counters.hpp"
+#include "runtime/frame_homes.hpp"
 #include "runtime/registry.hpp"
 #include "runtime/store_gate.hpp"
 #include "runtime/worker_log.hpp"
@@ -44,6 +45,7 @@ struct Settings {
   const std::string node;
   const std::size_t slots;
   const Registry registry;
+  const FrameHomes homes;
   const store::Abilities abilities;
   const store::Code code;
   const std::shared_ptr<Metrics> metrics;

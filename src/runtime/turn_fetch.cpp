@@ -36,8 +36,9 @@ TurnFetch::Fetched TurnFetch::fetch() {
 bool TurnFetch::fetch_alone() {
   wanted_ = false;
   const std::vector<store::HeldInstance> held = cache_.held();
+  const std::optional<store::Code> narrowed = settings_.homes.narrowed(settings_.code, settings_.registry);
   const store::TurnRequest request{.worker = standing_.key(),
-                                   .code = &settings_.code,
+                                   .code = narrowed ? &*narrowed : &settings_.code,
                                    .token = unanswered_ ? *unanswered_ : chance_.token<LockToken>(),
                                    .repeated = unanswered_.has_value(),
                                    .lease = settings_.options.instance_lease,

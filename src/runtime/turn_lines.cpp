@@ -101,4 +101,30 @@ void say_overdue(const Settings& settings, const CachedInstance& instance, int s
       {{"stuck", stuck}, {"max_abandoned", settings.options.max_abandoned}});
 }
 
+void say_overdue_elsewhere(const Settings& settings, const CachedInstance& instance, const FrameHome& home) {
+  log(*settings.logger, LogLevel::error,
+      "a turn has not come back within turn_time_limit: code of orchestrations must not block or compute for "
+      "long; its instance is parked, and its executor gets no turns until it comes back",
+      {{"instance", instance.id}, {"orchestration", instance.code.name}, {"executor", home.name()}});
+}
+
+void say_away(const Settings& settings, const FrameHome& home) {
+  log(*settings.logger, LogLevel::error,
+      "an executor of orchestrations has not begun with its turns within turn_time_limit: they are left to "
+      "other workers, and it gets no more until it does",
+      {{"executor", home.name()}});
+}
+
+void say_back(const Settings& settings, const FrameHome& home) {
+  log(*settings.logger, LogLevel::info,
+      "an executor of orchestrations has come back; what it did late is dropped",
+      {{"executor", home.name()}});
+}
+
+void say_gone(const Settings& settings, const FrameHome& home) {
+  log(*settings.logger, LogLevel::error,
+      "an executor of orchestrations takes nothing more: this worker runs no more turns of its code",
+      {{"executor", home.name()}});
+}
+
 }  // namespace holdfast::runtime

@@ -24,5 +24,11 @@ void say_committed(const Settings& settings, const PreparedTurn& turn, const sto
 void say_parked(const Settings& settings, const CachedInstance& instance, std::string_view why);
 /// Its code has not come back; so many threads are left to such code now.
 void say_overdue(const Settings& settings, const CachedInstance& instance, int stuck);
+/// The same on an executor.
+void say_overdue_elsewhere(const Settings& settings, const CachedInstance& instance, const FrameHome& home);
+/// An executor has not begun with turns that were posted to it, has come back, or is gone.
+void say_away(const Settings& settings, const FrameHome& home);
+void say_back(const Settings& settings, const FrameHome& home);
+void say_gone(const Settings& settings, const FrameHome& home);
 
 }  // namespace holdfast::runtime

@@ -18,10 +18,18 @@ engine::Outcome TurnRunner::run(TurnBatch& batch, CalendarTime now) {
   return outcome;
 }
 
+void TurnRunner::send(TurnBatch& batch) {
+  const BootTime until = limit();
+  watch_.add(batch, until);
+  waker_.limit_by(until);
+}
+
 std::vector<std::shared_ptr<TurnBatch>> TurnRunner::give_up_overdue() {
   std::vector<std::shared_ptr<TurnBatch>> overdue = watch_.give_up_overdue(settings_.now());
-  stuck_ += static_cast<int>(overdue.size());
-  settings_.counters.slow_turns.add(overdue.size());
+  for (const std::shared_ptr<TurnBatch>& batch : overdue) {
+    if (!batch->home) ++stuck_;
+    if (batch->current.taken.instance != nullptr) settings_.counters.slow_turns.add();
+  }
   return overdue;
 }
 

@@ -20,8 +20,9 @@ namespace holdfast::runtime {
 /// it.
 struct GivenUp {};
 
-/// The only part that calls code of orchestrations. No mutex is held meanwhile. Several threads at once, each
-/// with a batch of its own.
+/// The only part that calls code of orchestrations: in the thread that calls it, which is one of the batch's
+/// executor if that has one. No mutex is held meanwhile. Several threads at once, each with a batch of its
+/// own.
 class TurnRunner {
  public:
   TurnRunner(const Settings& settings, Waker& waker) : settings_(settings), waker_(waker) {}
@@ -30,7 +31,7 @@ class TurnRunner {
   /// back too late.
   template <class Code>
   auto watched(TurnBatch& batch, Code code) {
-    const BootTime until = after(settings_.now(), settings_.options.turn_time_limit);
+    const BootTime until = limit();
     TurnWatch::Running running(watch_, batch, until);
     waker_.limit_by(until);
     try {
@@ -44,8 +45,15 @@ class TurnRunner {
   /// The current turn of the batch, with the messages that were read for it.
   engine::Outcome run(TurnBatch& batch, CalendarTime now);
 
+  /// The batch is about to be posted to its executor, which has as long to begin as a turn has to end.
+  void send(TurnBatch& batch);
+  /// It begins. False when it was given up, and is another's.
+  [[nodiscard]] bool begin(TurnBatch& batch) { return watch_.remove(batch); }
+
   /// Batches whose code has taken too long: they are the caller's now, see TurnBatch.
   std::vector<std::shared_ptr<TurnBatch>> give_up_overdue();
+  /// The same for all that executors have: for the end of a worker.
+  std::vector<std::shared_ptr<TurnBatch>> give_up_elsewhere() { return watch_.give_up_elsewhere(); }
   /// When there may be one.
   [[nodiscard]] BootTime next_overdue() const { return watch_.next_due(); }
   /// Threads that were given up, and are still in their turns.
@@ -54,6 +62,8 @@ class TurnRunner {
   void came_back() noexcept { --stuck_; }
 
  private:
+  [[nodiscard]] BootTime limit() const { return after(settings_.now(), settings_.options.turn_time_limit); }
+
   const Settings& settings_;
   Waker& waker_;
   TurnWatch watch_;

@@ -119,26 +119,51 @@ void TurnSettling::release(PreparedTurn& turn, store::TurnRelease release) {
   cache_.drop(turn.taken);
 }
 
+void TurnSettling::release(InstanceCache::Taken&& taken) {
+  PreparedTurn turn{.taken = std::move(taken)};
+  release(turn, {.key = turn.taken.instance->key, .token = turn.taken.instance->token});
+}
+
 void TurnSettling::give_up(TurnBatch& batch, int stuck) {
+  release_rest(batch);
+  if (const CachedInstance* const instance = batch.current.taken.instance) {
+    if (batch.home) {
+      say_overdue_elsewhere(settings_, *instance, *batch.home);
+    } else {
+      say_overdue(settings_, *instance, stuck);
+    }
+    abandon_current(batch, {.key = instance->key,
+                            .token = instance->token,
+                            .delay = batch.current.requested ? kParkedPause : Duration::zero(),
+                            .park = "a turn took longer than turn_time_limit"});
+  }
+  fetch_.want();
+  waker_.poke(Step::turns);
+}
+
+void TurnSettling::give_back(TurnBatch& batch) {
+  release_rest(batch);
+  if (const CachedInstance* const instance = batch.current.taken.instance)
+    abandon_current(batch, {.key = instance->key, .token = instance->token});
+}
+
+void TurnSettling::release_rest(TurnBatch& batch) {
   for (PreparedTurn& turn : batch.prepared) {
     desk_.unreserve(turn.hand_offs);
     release(turn, {.key = turn.taken.instance->key, .token = turn.taken.instance->token});
   }
-  for (; batch.next < batch.waiting.size(); ++batch.next) {
-    PreparedTurn turn{.taken = std::move(batch.waiting[batch.next])};
-    release(turn, {.key = turn.taken.instance->key, .token = turn.taken.instance->token});
+  for (SentTurn& sent : batch.sent) {
+    if (sent.turn.taken.instance != nullptr)
+      release(std::move(sent.turn.taken));  // else it is the current one
   }
-  CachedInstance& instance = *batch.current.taken.instance;
-  say_overdue(settings_, instance, stuck);
-  fetch_.clear_suspect(instance.key);
-  outbox_.release({.key = instance.key,
-                   .token = instance.token,
-                   .delay = batch.current.requested ? kParkedPause : Duration::zero(),
-                   .seen = batch.current.taken.seen,
-                   .park = "a turn took longer than turn_time_limit"});
+  for (; batch.next < batch.waiting.size(); ++batch.next) release(std::move(batch.waiting[batch.next]));
+}
+
+void TurnSettling::abandon_current(TurnBatch& batch, store::TurnRelease release) {
+  fetch_.clear_suspect(release.key);
+  release.seen = batch.current.taken.seen;
+  outbox_.release(std::move(release));
   cache_.abandon(batch.current.taken, batch.abandoned);
-  fetch_.want();
-  waker_.poke(Step::turns);
 }
 
 }  // namespace holdfast::runtime

@@ -41,13 +41,19 @@ class TurnSettling {
   void release(PreparedTurn& turn, store::TurnRelease release);
   /// The same, and nobody runs it before people have looked at it, or other code has come.
   void park(PreparedTurn& turn, const std::string& why);
-  /// Code of the batch has not come back. In another thread than the one that is stuck in it: what is still
-  /// in the batch has not been committed, so all of it goes back as it came; only the instance that did not
-  /// come back is parked.
+  /// It goes back as it came: nothing of it has happened.
+  void release(InstanceCache::Taken&& taken);
+  /// Code of the batch has not come back, or its executor has not begun with it. In another thread than the
+  /// one that is stuck in it: what is still in the batch has not been committed, so all of it goes back as it
+  /// came; only the instance that did not come back is parked. So many threads are stuck now.
   void give_up(TurnBatch& batch, int stuck);
+  /// The same without parking anything: its worker leaves.
+  void give_back(TurnBatch& batch);
 
  private:
   void give_up(PreparedTurn& turn, const StoreError& error);
+  void release_rest(TurnBatch& batch);
+  void abandon_current(TurnBatch& batch, store::TurnRelease release);
   void begin_handed_off(PreparedTurn& turn, const store::TurnCommit& commit, store::Committed& committed,
                         BootTime asked);
 

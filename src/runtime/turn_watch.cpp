@@ -4,34 +4,40 @@
 
 namespace holdfast::runtime {
 
-TurnWatch::Running::Running(TurnWatch& watch, TurnBatch& batch, BootTime until)
-    : watch_(watch), batch_(batch), until_(until) {
-  const MutexLock lock(watch_.mutex_);
-  watch_.running_.push_back(this);
+void TurnWatch::add(TurnBatch& batch, BootTime until) {
+  const MutexLock lock(mutex_);
+  watched_.push_back({&batch, until});
 }
 
-TurnWatch::Running::~Running() { static_cast<void>(came_back()); }
+bool TurnWatch::remove(TurnBatch& batch) {
+  const MutexLock lock(mutex_);
+  return std::erase_if(watched_, [&](const Watched& one) { return one.batch == &batch; }) > 0;
+}
 
-bool TurnWatch::Running::came_back() {
-  const MutexLock lock(watch_.mutex_);
-  return std::erase(watch_.running_, this) > 0;
+template <class Meant>
+std::vector<std::shared_ptr<TurnBatch>> TurnWatch::give_up(Meant meant) {
+  const MutexLock lock(mutex_);
+  std::vector<std::shared_ptr<TurnBatch>> given_up;
+  std::erase_if(watched_, [&](const Watched& one) {
+    if (!meant(one)) return false;
+    given_up.push_back(one.batch->shared_from_this());
+    return true;
+  });
+  return given_up;
 }
 
 std::vector<std::shared_ptr<TurnBatch>> TurnWatch::give_up_overdue(BootTime now) {
-  const MutexLock lock(mutex_);
-  std::vector<std::shared_ptr<TurnBatch>> overdue;
-  std::erase_if(running_, [&](Running* turn) {
-    if (turn->until_ > now) return false;
-    overdue.push_back(turn->batch_.shared_from_this());
-    return true;
-  });
-  return overdue;
+  return give_up([now](const Watched& one) { return one.until <= now; });
+}
+
+std::vector<std::shared_ptr<TurnBatch>> TurnWatch::give_up_elsewhere() {
+  return give_up([](const Watched& one) { return one.batch->home != nullptr; });
 }
 
 BootTime TurnWatch::next_due() const {
   const MutexLock lock(mutex_);
   BootTime due = BootTime::max();
-  for (const Running* turn : running_) due = std::min(due, turn->until_);
+  for (const Watched& one : watched_) due = std::min(due, one.until);
   return due;
 }
 

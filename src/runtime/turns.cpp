@@ -12,9 +12,13 @@
 namespace holdfast::runtime {
 
 Progress TurnStep::step(RunId run) {
+  const bool settled = away_.step();
   const TurnFetch::Fetched fetched = fetch_.fetch();
   std::vector<InstanceCache::Taken> taken = cache_.take_ready(TurnFetch::kBatch);
+  away_.take(taken);
+  const bool sent = away_.step();
   if (taken.empty()) {
+    if (settled || sent) return {fetch_.is_wanted() || cache_.has_ready(), fetch_.due()};
     // Nothing to fetch, or another thread does: it looks again when there is more.
     if (!standing_.accepts() || fetched == TurnFetch::Fetched::elsewhere) return {};
     return {fetched == TurnFetch::Fetched::some, fetch_.due()};
@@ -33,7 +37,7 @@ Progress TurnStep::run_and_commit(RunId run, std::vector<InstanceCache::Taken>&&
   while (batch->next < batch->waiting.size()) {
     const BootTime begun = settings_.now();
     run_some(*batch);
-    commit(*batch);
+    committer_.commit(*batch);
     settings_.counters.turn_seconds.observe(std::chrono::duration<double>(settings_.now() - begun).count());
   }
   return {fetch_.is_wanted() || cache_.has_ready(), fetch_.due()};
@@ -41,20 +45,6 @@ Progress TurnStep::run_and_commit(RunId run, std::vector<InstanceCache::Taken>&&
   log(*settings_.logger, LogLevel::info, "a turn that was given up has come back; what it did is dropped");
   runner_.came_back();
   return {.came_back = true};
-}
-
-void TurnStep::commit(TurnBatch& batch) {
-  if (batch.commits.empty()) return;
-  const store::CommitRequest request{standing_.key(), &settings_.abilities, settings_.options.activity_lease};
-  for (const store::TurnCommit& commit : batch.commits) {
-    if (!commit.activities.empty()) desk_.expect(commit.activity_token);
-  }
-  const BootTime asked = settings_.now();  // leases of what is handed off begin with the commit
-  auto answers = settings_.store->commit_turns(request, batch.commits);
-  for (std::size_t i = 0; i < answers.size(); ++i)
-    settling_.settle(batch.prepared[i], batch.commits[i], std::move(answers[i]), asked);
-  batch.prepared.clear();
-  batch.commits.clear();
 }
 
 // Runs the code of all up to the next suspect, or of that one alone. Those that can't be run are released or
@@ -75,8 +65,12 @@ void TurnStep::run_some(TurnBatch& batch) {
 std::vector<RunId> TurnStep::give_up_overdue() {
   std::vector<RunId> stuck;
   for (const std::shared_ptr<TurnBatch>& batch : runner_.give_up_overdue()) {
-    settling_.give_up(*batch, runner_.stuck());
-    stuck.push_back(batch->run);
+    if (batch->home) {
+      away_.give_up(*batch);
+    } else {
+      settling_.give_up(*batch, runner_.stuck());
+      stuck.push_back(batch->run);
+    }
   }
   return stuck;
 }

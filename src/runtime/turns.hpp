@@ -13,11 +13,16 @@
 #include "runtime/steps.hpp"
 #include "runtime/store_trouble.hpp"
 #include "runtime/turn_batch.hpp"
+#include "runtime/turn_committer.hpp"
 #include "runtime/turn_fetch.hpp"
 #include "runtime/turn_runner.hpp"
 #include "runtime/turn_settling.hpp"
+#include "runtime/turns_away.hpp"
 #include "runtime/waker.hpp"
 
+#include <cstddef>
+#include <memory>
+#include <utility>
 #include <vector>
 
 namespace holdfast::runtime {
@@ -31,13 +36,17 @@ class TurnStep {
         standing_(standing),
         waker_(waker),
         cache_(cache),
-        desk_(desk),
         trouble_(settings),
         fetch_(settings, standing, waker, chance, cache, outbox, trouble_),
         runner_(settings, waker),
         rebuilder_(settings, trouble_, runner_),
         settling_(settings, waker, cache, desk, outbox, trouble_, fetch_),
-        builder_(settings, standing, chance, desk, sessions, fetch_, runner_, rebuilder_, settling_) {}
+        builder_(settings, standing, chance, desk, sessions, fetch_, runner_, rebuilder_, settling_),
+        committer_(settings, standing, desk, settling_),
+        away_(settings, waker, fetch_, runner_, builder_, settling_, committer_) {}
+
+  /// What must live as long as turns run on executors.
+  void keep_alive(std::weak_ptr<const void> owner) { away_.keep_alive(std::move(owner)); }
 
   /// `run` is the number of this call.
   Progress step(RunId run);
@@ -50,23 +59,27 @@ class TurnStep {
   [[nodiscard]] BootTime next_overdue() const { return runner_.next_overdue(); }
   /// Threads that were given up, and are still in their turns.
   [[nodiscard]] int stuck() const noexcept { return runner_.stuck(); }
+  /// Instances whose turns are at executors, or on their way from or to them.
+  [[nodiscard]] std::size_t away() const noexcept { return away_.in_hand(); }
+  /// Gives those back: for after the last step.
+  void close() { away_.close(); }
 
  private:
   Progress run_and_commit(RunId run, std::vector<InstanceCache::Taken>&& taken);
   void run_some(TurnBatch& batch);
-  void commit(TurnBatch& batch);
 
   const Settings& settings_;
   const Standing& standing_;
   Waker& waker_;
   InstanceCache& cache_;
-  ActivityDesk& desk_;
   StoreTrouble trouble_;
   TurnFetch fetch_;
   TurnRunner runner_;
   Rebuilder rebuilder_;
   TurnSettling settling_;
   CommitBuilder builder_;
+  TurnCommitter committer_;
+  TurnsAway away_;
 };
 
 }  // namespace holdfast::runtime

@@ -164,11 +164,14 @@ bool Worker::quiet() const { return idle() && sessions_.quiet(); }
 
 // A step that began before accepting ended may still bring work, so it is asked about first.
 bool Worker::idle() const {
-  return bringing_work_ == turns_.stuck() && desk_.in_hand() == 0 && !cache_.has_ready();
+  return bringing_work_ == turns_.stuck() && desk_.in_hand() == 0 && !cache_.has_ready() &&
+         turns_.away() == 0;
 }
 
 bool Worker::leave() {
+  turns_.close();
   const KeepStep::Kept kept = keep_.release_all();
+  cache_.evict_elsewhere();
   const std::size_t activities = desk_.in_hand();
   const auto left = settings_.store->leave(standing_.key());
   const bool unheard = !left && left.error().kind == StoreError::Kind::unavailable;

@@ -36,10 +36,12 @@ class Worker {
   Worker(std::shared_ptr<Store> store, RuntimeOptions options, Registry registry, Executor& executor,
          Random& random, Poke poke);
 
-  /// Code of activities may outlive the worker that gave up on it; then it keeps this alive.
+  /// Code of activities, and of turns on executors, may outlive the worker that gave up on it; then it keeps
+  /// this alive.
   void keep_alive(const std::weak_ptr<const void>& self) {
     desk_.keep_alive(self);
     sessions_.keep_alive(self);
+    turns_.keep_alive(self);
   }
 
   /// Registers with the store; it accepts work from then on.
@@ -75,6 +77,11 @@ class Worker {
   /// Gives back what is still locked and leaves. For after the last step. False when the store did not take
   /// all of it: the rest is left to its leases, which is said in the log.
   bool leave();
+  /// Frames that are alive on executors: none some time after leave(), unless an executor does not come to
+  /// what it was given.
+  [[nodiscard]] std::size_t frames_elsewhere() const { return settings_.homes.frames(); }
+  /// Frames whose executors are gone: they are never destroyed.
+  [[nodiscard]] std::size_t frames_left_behind() const { return settings_.homes.left_behind(); }
 
   // What the verbs of Runtime for sessions do. Any thread.
   SessionAcquired acquire_session(const detail::SessionSettings& settings);

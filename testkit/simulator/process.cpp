@@ -118,6 +118,7 @@ void Process::register_listener() {
 void Process::offer(BootTime now, std::vector<Move>& moves) const {
   if (!listener_ || is_dead() || paused_until_ > now) return;
   if (executor_.next_due() <= now) moves.push_back({Move::Kind::work, 0});
+  if (setup_.frames->next_due() <= now) moves.push_back({Move::Kind::frames, 0});
   if (left_) return;
   for (std::size_t i = 0; i < threads_.size(); ++i) {
     const Thread& thread = threads_[i];
@@ -141,6 +142,7 @@ BootTime Process::next_due(BootTime now) const {
     if (at > now) due = std::min(due, at);
   };
   consider(executor_.next_due());
+  consider(setup_.frames->next_due());
   if (left_) return due;
   for (const runtime::StepSchedule& schedule : schedules_) consider(schedule.due());
   for (const Arriving& arriving : arriving_) consider(arriving.at);
@@ -155,6 +157,8 @@ std::string Process::describe(const Move& move) const {
       return name() + " " + std::string(to_text(threads_[move.index].step));
     case Move::Kind::work:
       return name() + " comes to the end of an activity, or tells it something";
+    case Move::Kind::frames:
+      return name() + " runs what was posted to its executor of frames";
     case Move::Kind::wake:
       return name() + " hears of " + to_text(arriving_[move.index].wake.work);
     case Move::Kind::floor:
@@ -183,6 +187,9 @@ void Process::make_one(const Move& move) {
       break;
     case Move::Kind::work:
       executor_.run_next();
+      break;
+    case Move::Kind::frames:
+      setup_.frames->run_next();
       break;
     case Move::Kind::wake: {
       const store::Wake wake = std::move(arriving_[move.index].wake);

@@ -7,6 +7,7 @@
 #include "runtime/worker.hpp"
 #include "testkit/simulator/executor.hpp"
 #include "testkit/simulator/faulty_store.hpp"
+#include "testkit/simulator/frame_executor.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/random.hpp>
@@ -27,12 +28,13 @@ namespace holdfast::simulator {
 /// One thing that a process could do now.
 struct Move {
   enum class Kind : std::uint8_t {
-    step,   ///< one of its threads runs a step
-    work,   ///< the code of an activity comes to its end
-    wake,   ///< news of the store arrives
-    floor,  ///< no news came for a while: it looks for itself
-    rest,   ///< a thread of activities does what activities have left to be done
-    leave,  ///< it was asked to leave, and goes on with that
+    step,    ///< one of its threads runs a step
+    work,    ///< the code of an activity comes to its end
+    frames,  ///< its executor runs turns, or destroys frames
+    wake,    ///< news of the store arrives
+    floor,   ///< no news came for a while: it looks for itself
+    rest,    ///< a thread of activities does what activities have left to be done
+    leave,   ///< it was asked to leave, and goes on with that
   };
   Kind kind = Kind::step;
   std::size_t index = 0;  ///< the thread, or the wake-up
@@ -45,6 +47,7 @@ class Process {
     std::string name{};        ///< for the trace
     std::uint64_t build = 0;
     RuntimeOptions options{};
+    std::unique_ptr<SimFrameExecutor> frames{};  ///< which the registry may name
     runtime::Registry registry{};
     std::shared_ptr<FaultyStore> store{};
     std::uint64_t seed = 0;
@@ -117,11 +120,17 @@ class Process {
   /// It was asked to leave, has had nothing to do for long, as far as that counts from `since` on, and is
   /// still here: it waits for others.
   [[nodiscard]] bool lingers(BootTime since) const;
-  [[nodiscard]] bool has_left() const noexcept { return left_ && executor_.empty(); }
+  [[nodiscard]] bool has_left() const noexcept {
+    return left_ && executor_.empty() && setup_.frames->empty();
+  }
   /// Whether it has this session in its memory.
   [[nodiscard]] bool holds(const store::SessionHold& hold) const { return worker_.session(hold.id) == hold; }
   /// Slots that are taken though no code runs any more: none, once it has left.
   [[nodiscard]] std::size_t slots_lost() const { return worker_.slots_in_use(); }
+  /// Frames that its executor still has: none, once it has left.
+  [[nodiscard]] std::size_t frames_lost() const { return worker_.frames_elsewhere(); }
+  /// Its executor is late no longer.
+  void hurry() { setup_.frames->hurry(now()); }
   /// Whether one of its threads is in the middle of something.
   [[nodiscard]] bool in_use() const noexcept { return in_use_ > 0; }
 

@@ -43,12 +43,19 @@ Profile draw_profile(testing::Dice& dice, const testing::SimulatedFaults& allowe
   return profile;
 }
 
+void draw_executors(Profile& profile, testing::Dice& dice, const testing::SimulatedFaults& allowed) {
+  profile.executors = allowed.executors && dice.one_in(2);
+  const std::uint64_t late = dice.one_in(2) ? 2 + dice.below(15) : 0;
+  if (profile.executors) profile.late_executor_in = late;
+}
+
 Profile without_faults(const Profile& profile) {
   Profile calm;
   calm.latency = profile.latency;
   calm.activity_time = profile.activity_time;
   calm.interleave_in = profile.interleave_in;
   calm.uneven = profile.uneven;
+  calm.executors = profile.executors;
   return calm;
 }
 

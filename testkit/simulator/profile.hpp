@@ -38,9 +38,13 @@ struct Profile {
   Duration activity_time{};  ///< of activities that are not slow, at most
   bool uneven = false;
 
+  bool executors = false;              ///< frames of some orchestrations live on an executor
+  std::uint64_t late_executor_in = 0;  ///< of what is posted to it
+
   /// Nobody stands still, and the store is there and answers: whoever has something to do does it.
   [[nodiscard]] bool keeps_going() const noexcept {
-    return pause_every == never && replace_every == never && outage_every == never && hang_in == 0;
+    return pause_every == never && replace_every == never && outage_every == never && hang_in == 0 &&
+           late_executor_in == 0;
   }
   /// Besides, the store refuses nothing and no answer is lost: whoever is asked to leave can.
   [[nodiscard]] bool lets_leave() const noexcept {
@@ -64,6 +68,8 @@ struct Profile {
 };
 
 Profile draw_profile(testing::Dice& dice, const testing::SimulatedFaults& allowed);
+/// What executors do, from dice of their own: a run without them is the same as ever.
+void draw_executors(Profile& profile, testing::Dice& dice, const testing::SimulatedFaults& allowed);
 /// The same run once nothing goes wrong any more.
 Profile without_faults(const Profile& profile);
 

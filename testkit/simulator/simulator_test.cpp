@@ -120,6 +120,18 @@ TEST(Simulator, RefusesActivitiesThatRunInRealTime) {
   EXPECT_THROW(simulate(scenario, 1), std::logic_error);
 }
 
+TEST(Simulator, RunsOrchestrationsOnExecutorsThatComeLate) {
+  SimulationOptions options;
+  options.faults.executors = true;
+  const auto failure = simulate_seeds(hello, {.first = 1, .count = 100}, options);
+  EXPECT_FALSE(failure) << failure->text();
+  int others = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed)
+    others += simulate(hello, seed, options).fingerprint != simulate(hello, seed).fingerprint ? 1 : 0;
+  EXPECT_GT(others, 0) << "no seed has an executor";
+  EXPECT_LT(others, 10) << "all seeds have one";
+}
+
 TEST(Simulator, StopsBeforeAStep) {
   const SimulationReport report = simulate(hello, 1, {.until_step = 10});
   ASSERT_TRUE(report.failure);

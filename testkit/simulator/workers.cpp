@@ -68,7 +68,7 @@ void World::draw_gaps(Slot& slot) {
   if (dice_.one_in(8)) slot.options.queues = {};
 }
 
-runtime::Registry World::registry_for(const Slot& slot, std::uint64_t process) {
+runtime::Registry World::registry_for(const Slot& slot, std::uint64_t process, SimFrameExecutor& frames) {
   runtime::Registry registry;
   const auto find = [this, process] { return find_process(process); };
   for (const RegisteredActivity& activity : activities) {
@@ -77,10 +77,27 @@ runtime::Registry World::registry_for(const Slot& slot, std::uint64_t process) {
   }
   for (const RegisteredOrchestration& orchestration : orchestrations) {
     if (!slot.lacks.contains(orchestration.name) && orchestration.from_build <= slot.build)
-      registry.add_orchestration(orchestration.name, orchestration.version, orchestration.code);
+      registry.add_orchestration(orchestration.name, orchestration.version,
+                                 perhaps_elsewhere(orchestration.code, frames));
   }
   for (const auto& state : session_states) registry.add_session_state(state);
   return registry;
+}
+
+runtime::Registry::OrchestrationPointer World::perhaps_elsewhere(
+    const runtime::Registry::OrchestrationPointer& code, SimFrameExecutor& frames) {
+  if (!profile_.executors || executor_dice_.one_in(3)) return code;
+  return std::make_shared<CodeElsewhere>(
+      code, frames, [this] { fail("a frame that lives on an executor was begun in place"); });
+}
+
+// Longer than a turn may take, when it is late.
+BootTime World::turn_of_executor() {
+  if (executor_dice_.one_in(profile_.late_executor_in)) {
+    ++faults_;
+    return now() + executor_dice_.between(1s, 30s);
+  }
+  return now() + executor_dice_.between(0us, 5ms);
 }
 
 BootTime World::end_of_activity() {
@@ -90,11 +107,14 @@ BootTime World::end_of_activity() {
 
 void World::start(Slot& slot) {
   const std::uint64_t number = ++processes_made_;
+  auto frames = std::make_unique<SimFrameExecutor>([this] { return turn_of_executor(); });
+  SimFrameExecutor& executor = *frames;
   Process::Setup setup{.number = number,
                        .name = slot.name + std::to_string(number),
                        .build = slot.build,
                        .options = slot.options,
-                       .registry = registry_for(slot, number),
+                       .frames = std::move(frames),
+                       .registry = registry_for(slot, number, executor),
                        .seed = dice_.number(),
                        .activity_end = [this] { return end_of_activity(); }};
   setup.options.build = slot.build;
@@ -250,6 +270,7 @@ void World::calm_down() {
   }
   for (const std::unique_ptr<Process>& process : processes_) {
     process->pause(kLongAgo);
+    process->hurry();
     if (slot_of(*process) == nullptr) kill(*process, "since it was replaced");
   }
   for (Slot& slot : slots_) slot.start_at = BootTime::max();

@@ -81,6 +81,7 @@ World::World(std::uint64_t seed, const testing::SimulationOptions& options, bool
       clock_(ManualClock::kCalendarStart, began_),
       random_(seed),
       scenario_random_(~seed),
+      executor_random_(seed ^ 0x6578656375746f72U),
       client_random_(seed ^ 0x636c69656e740000U),
       profile_(draw_profile(dice_, options.faults)),
       witness_(clock_, [this](std::string what) { fail(std::move(what)); }),
@@ -106,6 +107,7 @@ World::World(std::uint64_t seed, const testing::SimulationOptions& options, bool
                   ? std::make_shared<TraceLogger>(clock_, [this](std::string what) { note(std::move(what)); })
                   : null_logger()),
       metrics_(std::make_shared<Metrics>()) {
+  draw_executors(profile_, executor_dice_, options.faults);
   if (!profile_.uneven) session_witness_.workers_agree_on(stale_after_);
   client_.emplace(client_store_, ClientOptions{.retry_for = std::chrono::hours(24),
                                                .random = &client_random_,
@@ -443,6 +445,9 @@ void World::bury() {
     if (!process->is_dead() && process->slots_lost() != 0)
       fail(process->name() + " has left, and " + std::to_string(process->slots_lost()) +
            " of its slots were never given back");
+    if (!process->is_dead() && process->frames_lost() != 0)
+      fail(process->name() + " has left, and " + std::to_string(process->frames_lost()) +
+           " frames were never destroyed");
     if (Slot* slot = slot_of(*process)) {
       slot->process = nullptr;
       slot->start_at = calm_ ? BootTime::max() : now() + dice_.between(0us, 5s);

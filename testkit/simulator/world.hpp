@@ -159,8 +159,12 @@ class World : private CallGuard {
   void draw_gaps(Slot& slot);
   void start(Slot& slot);
   void supervise();
-  [[nodiscard]] runtime::Registry registry_for(const Slot& slot, std::uint64_t process);
+  [[nodiscard]] runtime::Registry registry_for(const Slot& slot, std::uint64_t process,
+                                               SimFrameExecutor& frames);
+  [[nodiscard]] runtime::Registry::OrchestrationPointer perhaps_elsewhere(
+      const runtime::Registry::OrchestrationPointer& code, SimFrameExecutor& frames);
   [[nodiscard]] BootTime end_of_activity();
+  [[nodiscard]] BootTime turn_of_executor();
   void kill(Process& process, std::string_view why);
   [[nodiscard]] std::vector<Process*> ready_for_verbs() const;
   /// From here on it may lose what only it may have: it does not go on all the time.
@@ -188,9 +192,11 @@ class World : private CallGuard {
   // Streams of their own: a draw more in one changes nothing in the others.
   SeededRandom random_;
   SeededRandom scenario_random_;
+  SeededRandom executor_random_;
   SeededRandom client_random_;
   testing::Dice dice_{random_};
   testing::Dice scenario_dice_{scenario_random_};
+  testing::Dice executor_dice_{executor_random_};
   Profile profile_;
   Witness witness_;
   SessionWitness session_witness_;

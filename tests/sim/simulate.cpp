@@ -31,6 +31,7 @@ struct Arguments {
 
 bool parse(int count, char** values, Arguments& arguments) {
   arguments.options.replay_hint = "./dev sim --seed {} --steps";
+  arguments.options.faults.executors = true;
   for (int i = 1; i < count; ++i) {
     const std::string_view name = values[i];
     if (name == "--steps") {

@@ -23,12 +23,16 @@ struct RootFrame {
   Payload (*output)(PromiseBase& promise) = nullptr;
 };
 
+class FrameExecutor;
+
 /// One registered orchestration. Immutable: shared by all executions and threads.
 class OrchestrationCode {
  public:
   virtual ~OrchestrationCode() = default;
   /// Makes the frame, not yet run; fails when the input can't be decoded.
   virtual Result<RootFrame> begin(Context& ctx, const Payload& input) const = 0;
+  /// Where its frames live, always the same; null: in place, in whichever thread runs a turn.
+  [[nodiscard]] virtual FrameExecutor* executor() const noexcept { return nullptr; }
 };
 
 /// Says what is wrong with an input of type P, if anything is.

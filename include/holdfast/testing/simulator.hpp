@@ -66,9 +66,10 @@ struct SimulatedFaults {
   bool upgrades = true;         ///< processes are replaced by a newer build, one by one
   bool uneven_workers = true;   ///< workers differ in slots, leases, queues and registered code
   bool interleaved_steps = true;  ///< other threads run while a call to the store is under way
+  bool executors = false;  ///< frames live on an executor, as those of other languages do; it may come late
 
   static constexpr SimulatedFaults none() {
-    return {false, false, false, false, false, false, false, false, false, false, false, false};
+    return {false, false, false, false, false, false, false, false, false, false, false, false, false};
   }
 };
 
