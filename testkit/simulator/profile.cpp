@@ -45,7 +45,7 @@ Profile draw_profile(Dice& dice, const testing::SimulatedFaults& allowed) {
 
 void draw_executors(Profile& profile, Dice& dice, const testing::SimulatedFaults& allowed) {
   profile.executors = allowed.executors && dice.one_in(2);
-  const std::uint64_t late = dice.one_in(2) ? 5 + dice.below(50) : 0;
+  const std::uint64_t late = dice.one_in(2) ? 2 + dice.below(15) : 0;
   if (profile.executors) profile.late_executor_in = late;
 }
 
