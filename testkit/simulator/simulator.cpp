@@ -40,8 +40,8 @@ void Simulation::add_session_state(std::shared_ptr<const detail::SessionStateCod
 
 Simulation& Simulation::add_orchestration(std::string_view name, SimulatedCode options,
                                           std::shared_ptr<const detail::OrchestrationCode> code) {
-  impl_.orchestrations.push_back(
-      {std::string(name), std::string(options.version), options.from_build, std::move(code)});
+  impl_.orchestrations.push_back({std::string(name), std::string(options.version), options.from_build,
+                                  options.in_place, std::move(code)});
   return *this;
 }
 

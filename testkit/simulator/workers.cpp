@@ -78,17 +78,17 @@ runtime::Registry World::registry_for(const Slot& slot, std::uint64_t process, S
   for (const RegisteredOrchestration& orchestration : orchestrations) {
     if (!slot.lacks.contains(orchestration.name) && orchestration.from_build <= slot.build)
       registry.add_orchestration(orchestration.name, orchestration.version,
-                                 perhaps_elsewhere(orchestration.code, frames));
+                                 perhaps_elsewhere(orchestration, frames));
   }
   for (const auto& state : session_states) registry.add_session_state(state);
   return registry;
 }
 
-runtime::Registry::OrchestrationPointer World::perhaps_elsewhere(
-    const runtime::Registry::OrchestrationPointer& code, SimFrameExecutor& frames) {
-  if (!profile_.executors || executor_dice_.one_in(3)) return code;
+runtime::Registry::OrchestrationPointer World::perhaps_elsewhere(const RegisteredOrchestration& orchestration,
+                                                                 SimFrameExecutor& frames) {
+  if (!profile_.executors || executor_dice_.one_in(3) || orchestration.in_place) return orchestration.code;
   return std::make_shared<CodeElsewhere>(
-      code, frames, [this] { fail("a frame that lives on an executor was begun in place"); });
+      orchestration.code, frames, [this] { fail("a frame that lives on an executor was begun in place"); });
 }
 
 // Longer than a turn may take, when it is late.

@@ -38,6 +38,7 @@ struct RegisteredOrchestration {
   std::string name{};
   std::string version{};
   std::uint64_t from_build = 1;
+  bool in_place = false;
   runtime::Registry::OrchestrationPointer code{};
 };
 
@@ -162,7 +163,7 @@ class World : private CallGuard {
   [[nodiscard]] runtime::Registry registry_for(const Slot& slot, std::uint64_t process,
                                                SimFrameExecutor& frames);
   [[nodiscard]] runtime::Registry::OrchestrationPointer perhaps_elsewhere(
-      const runtime::Registry::OrchestrationPointer& code, SimFrameExecutor& frames);
+      const RegisteredOrchestration& orchestration, SimFrameExecutor& frames);
   [[nodiscard]] BootTime end_of_activity();
   [[nodiscard]] BootTime turn_of_executor();
   void kill(Process& process, std::string_view why);

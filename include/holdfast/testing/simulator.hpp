@@ -112,6 +112,8 @@ struct SimulatedCode {
   std::string_view version = "1";
   /// Only workers of this build or a later one have it. Builds are counted from 1.
   std::uint64_t from_build = 1;
+  /// Its frames live on no executor, so that its code begins at the moment at which its turn is fetched.
+  bool in_place = false;
 };
 
 /// One of the workers, as its own program sees it. The calls are those of Runtime.
