@@ -1,12 +1,11 @@
 // Orchestrations that name the executor on which their frames live.
 #include "runtime/turns_away.hpp"
 
-#include "base/lines_test.hpp"
-#include "base/outage_test.hpp"
-#include "contract/forwarding_store_test.hpp"
 #include "runtime/elsewhere_test.hpp"
 #include "runtime/runtime_access.hpp"
 #include "runtime/worker.hpp"
+#include "testkit/support/lines.hpp"
+#include "testkit/support/outage.hpp"
 
 #include <holdfast/client.hpp>
 #include <holdfast/context.hpp>
@@ -31,6 +30,8 @@ namespace holdfast::runtime::turns_away_test {
 namespace {
 
 using namespace std::chrono_literals;
+using support::Lines;
+using support::Outage;
 
 constexpr Duration kSoon = 60s;  // a deadline for what happens at once
 

@@ -234,7 +234,7 @@ TEST(SqliteLocked, CallsThatComeTogetherWaitForTheLockTogether) {
 TEST(SqliteLocked, AnEarlyDeliveryThatSharesATransactionWithASweepIsKept) {
   const TemporaryFolder folder;
   ManualClock clock;
-  const auto store = sqlite(folder / "a.db", {.clock = &clock, .busy_timeout = 60s});
+  const auto store = sqlite(folder / "a.db", {.busy_timeout = 60s, .clock = &clock});
   const WorkerKey worker = store->join({.node = "n"}).value();
   const auto send = [&](const std::string& body, Duration keep) {
     const ClientMessage message{
