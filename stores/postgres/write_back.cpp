@@ -39,13 +39,13 @@ bool same_task(const Activity& a, const Activity& b) {
 }
 
 bool same_progress(const Activity& a, const Activity& b) {
-  const auto image = [](const Activity& activity) {
+  const auto progress_of = [](const Activity& activity) {
     rules::Image image;
     const ActivityCodes codes;  // its kind is compared by name
     progress_columns(activity, codes, image);
     return image;
   };
-  return a.queue == b.queue && image(a) == image(b);
+  return a.queue == b.queue && progress_of(a) == progress_of(b);
 }
 
 rules::Image image_of(const rules::Worker& worker) {
@@ -55,12 +55,12 @@ rules::Image image_of(const rules::Worker& worker) {
 }
 
 bool same_columns(const Session& a, const Session& b) {
-  const auto image = [](const Session& session) {
+  const auto columns_of = [](const Session& session) {
     rules::Image image;
     rules::session_columns(session, image);
     return image;
   };
-  return a.policy == b.policy && image(a) == image(b);
+  return a.policy == b.policy && columns_of(a) == columns_of(b);
 }
 
 }  // namespace
