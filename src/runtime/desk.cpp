@@ -113,6 +113,7 @@ void ActivityDesk::begin(store::LockedActivity&& locked, LockToken token, BootTi
     if (what == What::waits) slots_.wait({std::move(locked), token, asked, settings_.now()});
   }
   carry_out(std::move(orders));
+  // NOLINTNEXTLINE(bugprone-use-after-move): only one that waits has been moved
   if (what == What::is_run) return run(std::move(locked), token, asked);
   if (what == What::waits) return waker_.limit_by(after(settings_.now(), AheadList::kPatience));
   if (what == What::was_taken_away) return;

@@ -123,7 +123,10 @@ history::Completed to_completed(const CachedInstance& instance, const store::Mes
 // The engine wants it in an optional: a value that is null is not one that is missing.
 std::optional<Payload> to_payload(const store::ValueAnswer& answer) {
   std::optional<Payload> value;
-  if (answer.value && !(value = bodies::read<Payload>(*answer.value))) return std::nullopt;
+  if (answer.value) {
+    value = bodies::read<Payload>(*answer.value);
+    if (!value) return std::nullopt;
+  }
   return encode(value);
 }
 

@@ -65,7 +65,10 @@ class Slots {
       ++running_;
       return next;
     }
-    if (left_behind_ && (next_for_fetch_ = !next_for_fetch_)) ++for_fetch_;
+    if (left_behind_) {
+      next_for_fetch_ = !next_for_fetch_;
+      if (next_for_fetch_) ++for_fetch_;
+    }
     return std::nullopt;
   }
 

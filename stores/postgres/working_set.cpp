@@ -216,7 +216,7 @@ void WorkingSet::want_requests(const std::set<RequestId>& ids) {
       request.at = row.next<BootTime>();
       request.answer = row.next<InstanceKey>();
       read_requests_.emplace(id, request);
-      space_.requests.insert_or_assign(id, std::move(request));
+      space_.requests.insert_or_assign(id, rules::Request(request));
     }
   });
 }

@@ -229,6 +229,7 @@ class Table {
   }
   iterator replace(const Key& key, Row&& row) {
     const auto [entry, is_new] = insert(key, std::move(row));
+    // NOLINTNEXTLINE(bugprone-use-after-move): insert() takes a row only when it is new
     if (!is_new) static_cast<Row&>(entry->second) = std::move(row);
     return entry;
   }

@@ -43,13 +43,13 @@ void WalLimit::after_batch() noexcept {
   if (!is_due()) return;
   tried_at_ = frames_;
   if (std::exchange(short_of_room_, false) || is_over()) {
-    empty();
+    empty_log();
   } else {
     move();
   }
 }
 
-bool WalLimit::make_room() noexcept { return !trust_.is_in_doubt() && empty(); }
+bool WalLimit::make_room() noexcept { return !trust_.is_in_doubt() && empty_log(); }
 
 int WalLimit::checkpoint(int mode) noexcept {
   const int code = sqlite3_wal_checkpoint_v2(writer_.get(), "main", mode, nullptr, nullptr);
@@ -59,7 +59,7 @@ int WalLimit::checkpoint(int mode) noexcept {
 
 void WalLimit::move() noexcept { checkpoint(SQLITE_CHECKPOINT_PASSIVE); }
 
-bool WalLimit::empty() noexcept {
+bool WalLimit::empty_log() noexcept {
   sqlite3_busy_timeout(writer_.get(), static_cast<int>(kWaitForReaders.count()));
   const int code = checkpoint(SQLITE_CHECKPOINT_TRUNCATE);
   sqlite3_busy_timeout(writer_.get(), static_cast<int>(options_.busy_timeout.count()));

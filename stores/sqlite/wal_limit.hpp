@@ -56,7 +56,7 @@ class WalLimit {
   }
   [[nodiscard]] bool is_over() const noexcept { return bytes() > options_.limit_bytes; }
   void move() noexcept;
-  bool empty() noexcept;
+  bool empty_log() noexcept;
   void complain(int code) noexcept;
 
   int checkpoint(int mode) noexcept;

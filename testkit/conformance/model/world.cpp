@@ -65,7 +65,7 @@ void Space::given(const store::LockedTurn& turn) {
 }
 
 Worker Space::worker(Who who) const {
-  const Worker nobody{WorkerKey{kNever}, worker_info(Node::cyd, Profile::wide)};
+  Worker nobody{WorkerKey{kNever}, worker_info(Node::cyd, Profile::wide)};
   const auto incarnation = [&](Node node, std::size_t back) {
     const std::vector<Worker>& all = at_or_empty(workers_, node);
     return all.size() > back ? all[all.size() - 1 - back] : nobody;
