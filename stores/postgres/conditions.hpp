@@ -72,10 +72,16 @@ inline std::string is_kept_from(const std::string& worker, const std::string& no
          worker + "), ''))";
 }
 
-/// rules::left_at().
-inline std::string left_at(const std::string& of) {
-  return "(CASE WHEN " + of + ".worker <> 0 THEN " + of + ".lease_until ELSE greatest(" + of + ".changed, " +
-         of + ".lease_until) END)";
+/// What a sweep knows of a session. $1: the namespace, $2: now, $3 to $5: since when what was left is kept,
+/// $7: workers that stay.
+inline rules::SweptSession swept_session() {
+  return {.now = "$2",
+          .state = "$3::bigint",
+          .record = "$4::bigint",
+          .both = "$5::bigint",
+          .has_saved = "(s.saved IS NOT NULL)",
+          .has_items = "EXISTS (SELECT 1 FROM activities AS a WHERE a.ns = $1 AND a.session = s.id)",
+          .stays = "(s.worker = ANY($7::bigint[]))"};
 }
 
 }  // namespace holdfast::postgres_store::sql

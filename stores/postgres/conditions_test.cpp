@@ -172,7 +172,7 @@ TEST(PostgresConditions, SessionsAreHeldClaimableAndKeptAsInTheRules) {
   EXPECT_EQ(held.differing(schema, "s", sql::is_held_by("5", "100")), 0);
   EXPECT_EQ(claimable.differing(schema, "s", sql::is_claimable("100")), 0);
   EXPECT_EQ(kept.differing(schema, "s", sql::is_kept_from("5", "100")), 0);
-  EXPECT_EQ(left.differing(schema, "s", sql::left_at("s")), 0);
+  EXPECT_EQ(left.differing(schema, "s", rules::left_moment()), 0);
 }
 
 TEST(PostgresConditions, KindsAndStatesAreThoseOfTheRules) {

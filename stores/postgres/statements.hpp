@@ -841,40 +841,16 @@ inline constexpr Statement kNextOverdue{"postgres.next_overdue", [] {
                                                  ")) FROM activities AS l WHERE l.ns = $1 AND l.locked AND " +
                                                  deadline + " IS NOT NULL";
                                         }};
-/// $2: now, $3 and $4: what was left or has ended since is kept, with saved state and on record. $6: workers
-/// that stay registered, and with them what they own. What has items stays.
-inline constexpr Statement kDueSessions{
-    "postgres.due_sessions", [] {
-      return "SELECT s.id FROM sessions AS s WHERE s.ns = $1 AND ((s.ended IS NULL AND (s.ttl_until <= $2"
-             " OR (s.worker <> 0 AND NOT s.reclaim AND s.lease_until <= $2)"
-             " OR (s.worker <> 0 AND s.reclaim AND s.lease_until > $2 AND s.worker <> ALL($6::bigint[]))))"
-             " OR ((CASE WHEN s.ended IS NOT NULL THEN s.changed <= $4"
-             " WHEN s.worker = ANY($6::bigint[]) THEN false"
-             " WHEN s.on_record THEN (s.worker <> 0 OR (s.ttl_until = " +
-             std::string(kLastMoment) +
-             " AND NOT EXISTS (SELECT 1 FROM instances AS i WHERE i.key = s.opener AND " +
-             rules::is_open("i.status") + "))) AND " + left_at("s") +
-             " <= (CASE WHEN s.saved IS NOT NULL THEN least($3::bigint, $4::bigint) ELSE $4::bigint END)"
-             " ELSE " +
-             left_at("s") +
-             " <= (CASE WHEN s.saved IS NOT NULL THEN $3::bigint ELSE $2::bigint END) END)"
-             " AND NOT EXISTS (SELECT 1 FROM activities AS a WHERE a.ns = $1 AND a.session = s.id)))"
-             " ORDER BY s.id LIMIT $5";
-    }};
+/// See swept_session(). $6: so many.
+inline constexpr Statement kDueSessions{"postgres.due_sessions", [] {
+                                          return "SELECT s.id FROM sessions AS s WHERE s.ns = $1 AND " +
+                                                 rules::may_be_swept(swept_session()) +
+                                                 " ORDER BY s.id LIMIT $6";
+                                        }};
 /// What becomes due later, at the earliest: ends of lives and leases, and since when something is kept.
 inline constexpr Statement kNextSession{
-    "postgres.next_session", [] {
-      const std::string left = left_at("s");
-      return "SELECT min(ttl_until) FILTER (WHERE ended IS NULL AND ttl_until > $2),"
-             " min(lease_until) FILTER (WHERE ended IS NULL AND worker <> 0 AND lease_until > $2), min(" +
-             left + ") FILTER (WHERE ended IS NULL AND worker = 0 AND NOT on_record AND saved IS NULL AND " +
-             left + " > $2), min(" + left +
-             ") FILTER (WHERE ended IS NULL AND NOT on_record AND saved IS NOT NULL AND " + left +
-             " > $3), min(changed) FILTER (WHERE ended IS NOT NULL AND changed > $4), min(" + left +
-             ") FILTER (WHERE ended IS NULL AND on_record AND saved IS NULL AND " + left + " > $4), min(" +
-             left + ") FILTER (WHERE ended IS NULL AND on_record AND saved IS NOT NULL AND " + left +
-             " > least($3, $4)) FROM sessions AS s WHERE ns = $1";
-    }};
+    "postgres.next_session",
+    [] { return "SELECT " + rules::next_to_sweep(swept_session()) + " FROM sessions AS s WHERE s.ns = $1"; }};
 inline constexpr Statement kTrimLog{
     "postgres.trim_log",
     "DELETE FROM session_log WHERE number IN (SELECT number FROM session_log WHERE ns = $1 ORDER BY number"

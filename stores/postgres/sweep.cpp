@@ -11,19 +11,17 @@ using store::Swept;
 
 namespace {
 
-BootTime before(BootTime now, Duration kept) {
-  return kept >= now.time_since_epoch() ? BootTime{} : after(now, -kept);
-}
-
 /// Of the sessions only those that something may be done with.
 class Due {
  public:
-  Due(WorkingSet& set, const SweepRequest& request) : set_(set), request_(request) {}
+  Due(WorkingSet& set, const SweepRequest& request, rules::Lapses& lapses)
+      : set_(set), request_(request), lapses_(lapses) {}
 
   void bring() {
     trim_log();  // first: what this sweep writes stays
     set_.want_all_workers();
     set_.bring();
+    staying_ = rules::staying(set_.tx(), request_, lapses_);
     lock_late_workers();
     set_.ask(sql::kLetLapse, Parameters(set_.ns(), set_.tx().now));
     set_.ask(sql::kOverdue, Parameters(set_.ns(), static_cast<std::int64_t>(request_.max + 1)),
@@ -57,8 +55,7 @@ class Due {
   void lock_late_workers() {
     std::vector<WorkerKey> late;
     for (const auto& [key, worker] : set_.tx().space.workers) {
-      const bool is_late = rules::stale_at(worker, request_) <= set_.tx().now;
-      (is_late ? late : on_time_).push_back(key);
+      if (rules::stale_at(worker, request_) <= set_.tx().now) late.push_back(key);
     }
     for (const WorkerKey key : late) set_.want_locked_worker(key);
   }
@@ -81,18 +78,18 @@ class Due {
     const BootTime now = set_.tx().now;
     const Duration state = request_.session_state_retention;
     const Duration record = request_.session_record_retention;
-    const Parameters times(set_.ns(), now, before(now, state), before(now, record));
+    const Parameters times(set_.ns(), now, rules::kept_until(now, state), rules::kept_until(now, record),
+                           rules::kept_until(now, std::max(state, record)));
     // Each may be expired, lost or removed.
     const std::int64_t most = static_cast<std::int64_t>(3 * request_.max + 1);
     Parameters limited = times;
-    set_.ask(sql::kDueSessions, limited.add(most).add_all(on_time_), [this, most, now](const Answer& answer) {
+    set_.ask(sql::kDueSessions, limited.add(most).add_all(staying_), [this, most, now](const Answer& answer) {
       take_ids(answer);
       if (answer.rows() == most) next_ = now;
     });
-    set_.ask(sql::kNextSession, times, [this, state, record](const Answer& answer) {
+    set_.ask(sql::kNextSession, times, [this](const Answer& answer) {
       Row row(answer, 0);
-      for (const Duration kept : {Duration::zero(), Duration::zero(), Duration::zero(), state, record, record,
-                                  std::max(state, record)}) {
+      for (const Duration kept : rules::kept_in_sweep(request_)) {
         const auto from = row.next<std::optional<BootTime>>();
         if (from) next_ = std::min(next_, after(*from, kept));
       }
@@ -101,7 +98,8 @@ class Due {
 
   WorkingSet& set_;
   const SweepRequest& request_;
-  std::vector<WorkerKey> on_time_{};
+  rules::Lapses& lapses_;
+  std::vector<WorkerKey> staying_{};
   std::vector<store::ActivityId> activities_{};
   std::vector<InstanceKey> instances_{};
   std::vector<std::string> sessions_{};
@@ -117,7 +115,7 @@ class Remains {
 
   void drop(const Statement& drop, const Statement& next, Duration kept, std::uint64_t& count) {
     const BootTime now = set_.tx().now;
-    set_.ask(drop, Parameters(set_.ns(), before(now, kept), max_),
+    set_.ask(drop, Parameters(set_.ns(), rules::kept_until(now, kept), max_),
              [&count](const Answer& answer) { count += answer.changed(); });
     due(next, kept);
   }
@@ -145,7 +143,7 @@ class Remains {
 }  // namespace
 
 Swept sweep(WorkingSet& set, const SweepRequest& request, rules::Lapses& lapses) {
-  Due due(set, request);
+  Due due(set, request, lapses);
   due.bring();
   Swept swept = rules::sweep(set.tx(), request, lapses);
   swept.remains_removed += due.trimmed();

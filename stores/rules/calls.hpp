@@ -122,6 +122,8 @@ struct Lapses {
 
 /// When the worker will have given no sign of life for too long.
 [[nodiscard]] BootTime stale_at(const Worker& worker, const SweepRequest& request);
+/// Those of the workers in the space that a sweep would leave registered, and with them what they own.
+[[nodiscard]] std::vector<WorkerKey> staying(Transaction& tx, const SweepRequest& request, Lapses& lapses);
 /// Of what is in the space.
 Swept sweep(Transaction& tx, const SweepRequest& request, Lapses& lapses);
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 #include <utility>
+#include <vector>
 
 namespace holdfast::rules {
 
@@ -35,6 +36,14 @@ class Sweep {
     swept_.next_due = left(next_, tx_.now);
     tx_.space.next_sweep = next_;
     return swept_;
+  }
+
+  std::vector<WorkerKey> staying() {
+    std::vector<WorkerKey> stay;
+    for (const auto& [key, worker] : tx_.space.workers) {
+      if (gone_at(worker) > tx_.now) stay.push_back(key);
+    }
+    return stay;
   }
 
  private:
@@ -277,6 +286,10 @@ class Sweep {
 
 BootTime stale_at(const Worker& worker, const SweepRequest& request) {
   return after(worker.seen, stale_after(worker, request));
+}
+
+std::vector<WorkerKey> staying(Transaction& tx, const SweepRequest& request, Lapses& lapses) {
+  return Sweep(tx, request, lapses).staying();
 }
 
 Swept sweep(Transaction& tx, const SweepRequest& request, Lapses& lapses) {

@@ -50,6 +50,8 @@ Image WorkingSet::image_of(const Activity& activity, const ActivityCodes& codes,
 SessionCodes WorkingSet::codes_of(const Session& session) {
   return {.open = !is_held(tx(), session),
           .policy = store::to_bytes(session.policy),
+          .reclaim = session.policy.when_lost == store::SessionPolicy::WhenLost::reclaim,
+          .on_record = session.policy.on_record,
           .saved_size = session.saved ? std::optional(session.saved->size) : std::nullopt};
 }
 
@@ -256,6 +258,12 @@ void WorkingSet::session(std::string_view id) {
   read_activities(link_.rows(sql().queued_in, id, ns()), true, read);
   take_activities(std::move(read));
   read_packs(link_.rows(sql().packs_in, id, ns()));
+}
+
+void WorkingSet::visit_session(const std::string& id) {
+  if (space_.sessions.contains(id)) return;
+  visited_sessions_.insert(id);
+  session(id);
 }
 
 rules::HeldElsewhere WorkingSet::held_elsewhere(WorkerKey worker) {

@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::size_t kMaxInstances = 10'000;
 constexpr std::size_t kMaxSessions = 20'000;
-constexpr std::size_t kMaxItems = 1000;  // of a session
+constexpr std::size_t kMaxItems = 1000;    // of a session
+constexpr std::size_t kMaxWaiting = 1000;  // activities
 // What is kept of an instance stays small.
 constexpr std::size_t kMaxMessages = 16;
 constexpr std::size_t kMaxMessageBytes = 4096;
@@ -40,14 +41,22 @@ bool WorkingSet::is_worth_keeping(InstanceKey key) const {
   return instance.ready_since && about.all_after == MessageId{} && is_small(instance);
 }
 
+// Sessions with work in them, as long as there is little that waits: a fetch goes through all that waits in
+// the space, for whichever worker.
+bool WorkingSet::is_worth_keeping(const Session& session) const {
+  if (session.ended || visited_sessions_.contains(session.id)) return false;
+  if (space_.sessions.size() > kMaxSessions) return false;
+  if (session.queued.size() + session.in_flight.size() > kMaxItems) return false;
+  return session.queued.empty() || space_.waiting.size() <= kMaxWaiting;
+}
+
 // Only those that this transaction was about may have changed.
 void WorkingSet::let_go() {
   std::set<InstanceKey> with_sessions;
   for (const std::string& id : used_sessions_) {
     Session* const session = space_.sessions.fill(id);
     if (session == nullptr) continue;
-    const std::size_t items = session->queued.size() + session->in_flight.size();
-    if (!session->ended && items <= kMaxItems && space_.sessions.size() <= kMaxSessions) {
+    if (is_worth_keeping(*session)) {
       if (session->saved) session->saved->bytes.reset();
       known_sessions_.find(id)->second.saved.reset();
       continue;
@@ -89,6 +98,7 @@ void WorkingSet::let_go() {
   space_.requests.let_all_go();
   space_.watchers.clear();
   absent_sessions_.clear();
+  visited_sessions_.clear();
   held_elsewhere_.clear();
   asked_watchers_.clear();
   asked_stopping_.clear();

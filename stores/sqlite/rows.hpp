@@ -110,11 +110,15 @@ void activity_columns(auto& activity, auto& codes, auto&& field) {
 struct SessionCodes {
   bool open = true;
   std::string policy{};
+  bool reclaim = true;
+  bool on_record = false;
   std::optional<std::uint64_t> saved_size{};
 };
 void session_columns(auto& session, auto& codes, auto&& field) {
   field("open", codes.open);
   field("policy", Bytes(codes.policy));
+  field("reclaim", codes.reclaim);
+  field("on_record", codes.on_record);
   field("saved_size", codes.saved_size);
   rules::session_columns(session, field);
 }

@@ -326,6 +326,8 @@ CREATE TABLE sessions (
   id TEXT NOT NULL,
   open INTEGER NOT NULL,       -- 1: its items stand in the lanes of their kinds, for whoever may claim it
   policy BLOB NOT NULL,
+  reclaim INTEGER NOT NULL,    -- of the policy, for sweeps. 1: when it is lost, another worker may claim it
+  on_record INTEGER NOT NULL,  -- likewise. 1: it was opened, or given a policy
   ended INTEGER,               -- expired, closed or failed
   reason INTEGER NOT NULL,
   note TEXT NOT NULL,

@@ -174,7 +174,7 @@ struct SqlTexts {
   const std::string cancels_of_worker =
       cancel_of("WHERE worker = ?1 AND ns = ?2 AND " + rules::is_requested(""));
   const std::string cancels_of_instance = cancel_of("WHERE key = ?1");
-  const std::string first_cancels = cancel_of("WHERE ns = ?1 ORDER BY until LIMIT ?2");
+  const std::string due_cancels = cancel_of("WHERE ns = ?1 AND until <= ?2 ORDER BY until LIMIT ?3");
   const std::string all_cancels = cancel_of("WHERE ns = ?1");
   const std::string write_cancel =
       insert("REPLACE INTO cancels", "key, execution, event, token, ns", 5, names(cancel, 6));
@@ -189,6 +189,23 @@ struct SqlTexts {
       "SELECT " + rules::session_state("?2") +
       " AS state, CASE WHEN ended IS NULL AND lease_until <= ?2 THEN worker END AS owner, count(*)"
       " FROM sessions WHERE ns = ?1 GROUP BY 1, 2";
+  /// ?1: the namespace, ?2: now, ?3 to ?5: since when what was left is kept, ?6: workers that stay, as JSON.
+  const rules::SweptSession swept_session{
+      .now = "?2",
+      .state = "?3",
+      .record = "?4",
+      .both = "?5",
+      .has_saved = "(s.saved_size IS NOT NULL)",
+      .has_items =
+          "(EXISTS (SELECT 1 FROM queued AS a WHERE a.session = s.id AND a.kind >> 32 = ?1)"
+          " OR EXISTS (SELECT 1 FROM running AS a WHERE a.session = s.id AND a.kind >> 32 = ?1)"
+          " OR EXISTS (SELECT 1 FROM packs AS a WHERE a.ns = ?1 AND a.session = s.id))",
+      .stays = "(s.worker IN (SELECT value FROM json_each(?6)))"};
+  const std::string due_sessions = "SELECT s.id, " + rules::is_late(swept_session) +
+                                   " FROM sessions AS s WHERE s.ns = ?1 AND " +
+                                   rules::may_be_swept(swept_session) + " ORDER BY s.id";
+  const std::string next_sessions =
+      "SELECT " + rules::next_to_sweep(swept_session) + " FROM sessions AS s WHERE s.ns = ?1";
   const std::string insert_log = insert("INSERT INTO session_log", "ns", 1, names(log, 2));
   const std::string log_of_all = "SELECT " + names(log).list +
                                  " FROM session_log WHERE number > ?1 AND ns = ?2 ORDER BY number LIMIT ?3";
@@ -335,8 +352,8 @@ struct Statements {
                       "SELECT key, execution, event FROM running WHERE until <= ?1 AND kind >> 32 = ?2"};
   Query running_with_deadlines{
       "sqlite.running_with_deadlines",
-      "SELECT key, execution, event FROM running WHERE kind >> 32 = ?1 AND (start_within <> ?2"
-      " OR total_until <> ?2 OR session_over IS NOT NULL)"};
+      "SELECT until, start_within, total_until, session_over FROM running WHERE kind >> 32 = ?1"
+      " AND (start_within <> ?2 OR total_until <> ?2 OR session_over IS NOT NULL)"};
   Query all_packs{"sqlite.all_packs", "SELECT until, items FROM packs WHERE ns = ?1"};
   Query write_pack{"sqlite.write_pack",
                    "REPLACE INTO packs (key, ns, execution, worker, token, until, session, generation, items)"
@@ -365,9 +382,12 @@ struct Statements {
   Query next_ready{
       "sqlite.next_ready",
       "SELECT since FROM queued WHERE lane = ?1 AND priority = ?2 AND since > ?3 ORDER BY since LIMIT 1"};
-  Query first_deadlines{"sqlite.first_deadlines",
-                        "SELECT key, execution, event FROM queued WHERE kind >> 32 = ?1"
-                        " AND deadline IS NOT NULL ORDER BY deadline, key, execution, event LIMIT ?2"};
+  Query overdue{"sqlite.overdue",
+                "SELECT key, execution, event FROM queued WHERE kind >> 32 = ?1 AND deadline IS NOT NULL"
+                " AND deadline <= ?2 ORDER BY deadline, key, execution, event LIMIT ?3"};
+  Query next_deadline{"sqlite.next_deadline",
+                      "SELECT min(deadline) FROM queued WHERE kind >> 32 = ?1 AND deadline IS NOT NULL"
+                      " AND deadline > ?2"};
   Query queue_counts{
       "sqlite.queue_counts",
       "SELECT kind, count(*) FILTER (WHERE since <= ?2), count(*) FILTER (WHERE since > ?2), 0, min(since)"
@@ -381,7 +401,8 @@ struct Statements {
   Query stopping{"sqlite.stopping", text.stopping};
   Query cancels_of_worker{"sqlite.cancels_of_worker", text.cancels_of_worker};
   Query cancels_of_instance{"sqlite.cancels_of_instance", text.cancels_of_instance};
-  Query first_cancels{"sqlite.first_cancels", text.first_cancels};
+  Query due_cancels{"sqlite.due_cancels", text.due_cancels};
+  Query next_cancel{"sqlite.next_cancel", "SELECT min(until) FROM cancels WHERE ns = ?1 AND until > ?2"};
   Query all_cancels{"sqlite.all_cancels", text.all_cancels};
   Query write_cancel{"sqlite.write_cancel", text.write_cancel};
   Query delete_cancel{"sqlite.delete_cancel",
@@ -394,6 +415,8 @@ struct Statements {
   Query delete_session{"sqlite.delete_session", "DELETE FROM sessions WHERE number = ?1"};
   Query session_id{"sqlite.session_id", "SELECT id FROM sessions WHERE number = ?1 AND ns = ?2"};
   Query session_ids{"sqlite.session_ids", "SELECT id FROM sessions WHERE ns = ?1 AND id > ?2 ORDER BY id"};
+  Query due_sessions{"sqlite.due_sessions", text.due_sessions};
+  Query next_sessions{"sqlite.next_sessions", text.next_sessions};
   Query save{"sqlite.save", "REPLACE INTO saved (number, bytes) VALUES (?1, ?2)"};
   Query saved{"sqlite.saved", "SELECT bytes FROM saved WHERE number = ?1"};
   Query unsave{"sqlite.unsave", "DELETE FROM saved WHERE number = ?1"};
@@ -436,13 +459,16 @@ struct Statements {
   Query early_of{"sqlite.early_of", text.early_of};
   Query insert_early{"sqlite.insert_early", text.insert_early};
   Query drop_early{"sqlite.drop_early", "DELETE FROM early WHERE ns = ?1 AND instance = ?2"};
-  Query first_early{"sqlite.first_early", "SELECT instance FROM early WHERE ns = ?1 ORDER BY until LIMIT ?2"};
+  Query due_early{"sqlite.due_early",
+                  "SELECT instance FROM early WHERE ns = ?1 AND until <= ?2 ORDER BY until LIMIT ?3"};
+  Query next_early{"sqlite.next_early", "SELECT min(until) FROM early WHERE ns = ?1 AND until > ?2"};
   Query all_early{"sqlite.all_early", "SELECT DISTINCT instance FROM early WHERE ns = ?1"};
   Query any_request{"sqlite.any_request", "SELECT 1 FROM requests LIMIT 1"};
   Query request{"sqlite.request", "SELECT at, answer FROM requests WHERE ns = ?1 AND request = ?2"};
-  Query first_requests{
-      "sqlite.first_requests",
-      "SELECT request, at, answer FROM requests WHERE ns = ?1 ORDER BY at, request LIMIT ?2"};
+  Query due_requests{
+      "sqlite.due_requests",
+      "SELECT request, at, answer FROM requests WHERE ns = ?1 AND at <= ?2 ORDER BY at, request LIMIT ?3"};
+  Query next_request{"sqlite.next_request", "SELECT min(at) FROM requests WHERE ns = ?1 AND at > ?2"};
   Query remember_request{"sqlite.remember_request",
                          "INSERT OR IGNORE INTO requests (ns, request, at, answer) VALUES (?1, ?2, ?3, ?4)"};
   Query forget_request{"sqlite.forget_request", "DELETE FROM requests WHERE ns = ?1 AND request = ?2"};

@@ -11,7 +11,7 @@ namespace holdfast::sqlite_store {
 namespace {
 
 /// Numbers before this one were schemas before the first release.
-constexpr std::array kMigrations{Migration{.number = 4, .name = "the first schema", .sql = kSchema}};
+constexpr std::array kMigrations{Migration{.number = 5, .name = "the first schema", .sql = kSchema}};
 
 constexpr std::chrono::microseconds kSilence = std::chrono::minutes{1};
 

@@ -49,6 +49,7 @@ void WorkingSet::forget() {
   used_activities_.clear();
   used_sessions_.clear();
   absent_sessions_.clear();
+  visited_sessions_.clear();
   held_elsewhere_.clear();
   asked_watchers_.clear();
   asked_stopping_.clear();

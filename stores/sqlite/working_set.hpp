@@ -96,6 +96,8 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
 
   void delayed(rules::Instance& instance);
   void bring_all_workers();
+  /// A session that is let go after this transaction, unless it was here before.
+  void visit_session(const std::string& id);
   /// What the rows of a statement about cancels say.
   void take_cancels(Cursor row);
   void bring_request(RequestId id, BootTime at, InstanceKey answer);
@@ -176,6 +178,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void let_go(const store::ActivityId& id);
   void let_go_session(const std::string& id);
   [[nodiscard]] bool is_worth_keeping(InstanceKey key) const;
+  [[nodiscard]] bool is_worth_keeping(const rules::Session& session) const;
   void trim(rules::Instance& instance);
 
   Link& link_;
@@ -205,6 +208,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   std::vector<store::ActivityId> used_activities_{};
   std::vector<std::string> used_sessions_{};
   std::set<std::string, std::less<>> absent_sessions_{};
+  std::set<std::string, std::less<>> visited_sessions_{};
   /// With how many sessions had been brought when it was asked for.
   std::map<WorkerKey, std::pair<std::size_t, rules::HeldElsewhere>> held_elsewhere_{};
   std::size_t sessions_brought_ = 0;
