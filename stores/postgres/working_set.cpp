@@ -212,11 +212,9 @@ void WorkingSet::want_requests(const std::set<RequestId>& ids) {
     for (int i = 0; i < answer.rows(); ++i) {
       Row row(answer, i);
       const auto id = row.next<RequestId>();
-      rules::Request request;
-      request.at = row.next<BootTime>();
-      request.answer = row.next<InstanceKey>();
-      read_requests_.emplace(id, request);
-      space_.requests.insert_or_assign(id, rules::Request(request));
+      const auto at = row.next<BootTime>();
+      const auto key = row.next<InstanceKey>();
+      read_requests_.emplace(id, space_.requests.insert_or_assign(id, {.answer = key, .at = at}));
     }
   });
 }
