@@ -6,8 +6,6 @@
 
 namespace holdfast::testing::oracle {
 
-using store::MessageKind;
-
 Instance& Oracle::new_instance(const std::string& id, const store::CodeVersion& code) const {
   Instance& instance = rows().instances.emplace_back();
   instance.key = InstanceKey{++database_->last_instance};

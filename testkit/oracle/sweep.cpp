@@ -16,8 +16,12 @@ class Oracle::Slice {
   explicit Slice(Slices& slices) : slices_(slices) {}
   /// Whether there is room for one more. Who asks in vain is due at once.
   bool takes() {
-    if (taken_ == slices_.max) slices_.more = true;
-    return taken_ < slices_.max && ++taken_ > 0;
+    if (taken_ == slices_.max) {
+      slices_.more = true;
+      return false;
+    }
+    ++taken_;
+    return true;
   }
   [[nodiscard]] std::uint64_t taken() const { return taken_; }
 

@@ -18,7 +18,7 @@ class Verbs final : public testing::SimulatedWorker {
 
   SessionAcquired acquire_session(std::string_view id, SessionOptions options) override {
     const BootTime asked = process_.now();
-    SessionAcquired acquired = process_.acquire_session(id, std::move(options));
+    SessionAcquired acquired = process_.acquire_session(id, options);
     if (acquired.held()) tell(id, asked);
     return acquired;
   }
