@@ -38,9 +38,9 @@ class Witness {
   void started(RequestId request, const store::StartAnswer& answer) {
     const std::lock_guard lock(mutex_);
     const auto [first, is_first] = keys_.try_emplace(request, answer.key);
-    EXPECT_EQ(first->second, answer.key) << "one request, two instances";
+    EXPECT_EQ(first->second, answer.key) << "one request, two instances: " << to_string(request);
     if (answer.is_new) {
-      EXPECT_TRUE(began_.insert(request).second) << "one request began twice";
+      EXPECT_TRUE(began_.insert(request).second) << "one request began twice: " << to_string(request);
     }
   }
   void deleted(InstanceKey key) {
@@ -116,13 +116,14 @@ class Actor {
     if (key) worker_ = *key;
   }
 
-  // Few requests, which are repeated by all of them, over ends and deletions.
+  // Few requests, which are repeated by all of them, over ends and deletions. Each is about one id.
   void start() {
     const auto number = static_cast<std::uint64_t>(below(6));
+    const std::uint64_t id = number % 4;
     const std::array requests{store::StartRequest{
-        .instance = "i" + std::to_string(number % 4),
+        .instance = "i" + std::to_string(id),
         .code = {"order", "1"},
-        .request = {1, below(2) == 0 ? number : 100 + static_cast<std::uint64_t>(below(1000))},
+        .request = {1 + id, below(2) == 0 ? number : 100 + static_cast<std::uint64_t>(below(1000))},
         .fingerprint = token<Fingerprint>(),
         .reuse = Reuse::after_end}};
     const auto answer = store_->start(requests).front();
@@ -149,7 +150,7 @@ class Actor {
     const std::array messages{store::ClientMessage{
         .instance = "e" + std::to_string(number),
         .message = {.kind = store::MessageKind::delivery, .address = {Address::Kind::event, "e"}},
-        .request = {2, number + 1},
+        .request = {10, number + 1},
         .keep_early = 1h}};
     note("send", store_->send(messages).front());
   }

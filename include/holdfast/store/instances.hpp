@@ -24,7 +24,7 @@ struct StartRequest {
   std::string instance{};
   CodeVersion code{};
   std::string body{};         ///< of the start message
-  RequestId request{};        ///< a repeated request gets the answer of the first
+  RequestId request{};        ///< of one call for one id: a repeated one gets the answer of the first
   Fingerprint fingerprint{};  ///< of orchestration, version and input: equal ones ask for the same
   Reuse reuse = Reuse::never;
   Duration delay{};  ///< of the start message
@@ -42,7 +42,8 @@ struct ClientMessage {
   /// life.
   InstanceKey life{};
   NewMessage message{};  ///< control or delivery
-  RequestId request{};   ///< a repeated request gets the answer of the first, and takes effect once
+  /// Of one call for one id: a repeated one gets the answer of the first, and takes effect once.
+  RequestId request{};
   Duration delay{};
   Duration keep_early = std::chrono::hours(24);  ///< a delivery for an id that doesn't exist yet
   bool cancels = false;                          ///< the instance shows "cancel requested" from now on
