@@ -40,12 +40,23 @@ inline constexpr Statement kNotify{"postgres.notify",
 // Of what is asked for, what somebody else has locked now. None of these waits; what they lock themselves is
 // let go of at once.
 
+/// The key of the advisory lock of a name. Such locks belong to the whole database: the schema is in it, so
+/// that deployments that share a database don't wait for each other.
+inline std::string key_of_name(const std::string& name, const std::string& ns) {
+  return "hashtextextended(" + name + ", hashtextextended(current_schema(), " + ns + "))";
+}
+inline std::string key_of_session_id(const std::string& id) { return key_of_name(id, "-$1::integer"); }
+
 inline constexpr Statement kLockedNames{
-    "postgres.locked_names",
-    "SELECT n FROM unnest($2::text[]) AS n WHERE NOT pg_try_advisory_xact_lock($1, hashtext(n))"};
+    "postgres.locked_names", [] {
+      return "SELECT n FROM unnest($2::text[]) AS n WHERE NOT pg_try_advisory_xact_lock(" +
+             key_of_name("n", "$1::integer") + ")";
+    }};
 inline constexpr Statement kLockedSessionIds{
-    "postgres.locked_session_ids",
-    "SELECT n FROM unnest($2::text[]) AS n WHERE NOT pg_try_advisory_xact_lock(-$1::integer, hashtext(n))"};
+    "postgres.locked_session_ids", [] {
+      return "SELECT n FROM unnest($2::text[]) AS n WHERE NOT pg_try_advisory_xact_lock(" +
+             key_of_session_id("n") + ")";
+    }};
 /// With whose it is: one that was named, the session of an activity, or one that an instance which ends has
 /// opened or has activities in.
 inline constexpr Statement kLockedSessions{
@@ -117,9 +128,11 @@ inline constexpr Statement kInternKind{
 // index on names where keys are given.
 
 /// Nobody else gives these ids to new instances, or keeps anything for them, until the transaction is over.
-inline constexpr Statement kReserve{
-    "postgres.reserve",
-    "SELECT pg_advisory_xact_lock($1, hashtext(n)) FROM unnest($2::text[]) AS n ORDER BY hashtext(n)"};
+inline constexpr Statement kReserve{"postgres.reserve", [] {
+                                      return "SELECT pg_advisory_xact_lock(key) FROM (SELECT " +
+                                             key_of_name("n", "$1::integer") +
+                                             " AS key FROM unnest($2::text[]) AS n ORDER BY key) AS keys";
+                                    }};
 inline constexpr Statement kInstances{
     "postgres.instances", [] {
       return table::select_instances(
@@ -659,9 +672,11 @@ inline constexpr Statement kSaved{
     "postgres.saved",
     "SELECT s.id, s.saved FROM unnest($2::text[]) AS w JOIN sessions AS s ON s.ns = $1 AND"
     " s.id = w WHERE s.saved IS NOT NULL"};
-inline constexpr Statement kReserveSessions{"postgres.reserve_sessions",
-                                            "SELECT pg_advisory_xact_lock(-$1::integer, hashtext(n)) FROM "
-                                            "unnest($2::text[]) AS n ORDER BY hashtext(n)"};
+inline constexpr Statement kReserveSessions{
+    "postgres.reserve_sessions", [] {
+      return "SELECT pg_advisory_xact_lock(key) FROM (SELECT " + key_of_session_id("n") +
+             " AS key FROM unnest($2::text[]) AS n ORDER BY key) AS keys";
+    }};
 /// $5: of this owner, if it is not null. $6: in one of these states, if there is any.
 inline constexpr Statement kSessionsAfter{
     "postgres.sessions_after", [] {
@@ -750,8 +765,9 @@ inline constexpr Statement kAllWorkers{
 inline constexpr Statement kCountLiveWorkers{
     "postgres.count_live_workers",
     "SELECT count(*) FROM workers WHERE ns = $1 AND NOT superseded AND NOT draining"};
-inline constexpr Statement kReserveNode{"postgres.reserve_node",
-                                        "SELECT pg_advisory_xact_lock($1, hashtext('node ' || $2))"};
+inline constexpr Statement kReserveNode{
+    "postgres.reserve_node",
+    [] { return "SELECT pg_advisory_xact_lock(" + key_of_name("'node ' || $2::text", "$1::integer") + ")"; }};
 inline constexpr Statement kInsertWorker{"postgres.insert_worker", [] {
                                            return "INSERT INTO workers (ns, key, node, info, " +
                                                   table::workers().names() + ") VALUES ($1, $2, $3, $4, " +
