@@ -8,6 +8,8 @@
 // They all run in one thread that they share, so their code must not block. To run one on an executor of your
 // own: rt.activity("fetch", asio_activity(io_context, fetch)).
 //
+// Client calls can be awaited in any Asio coroutine: see async() and async_wait() below.
+//
 // A request to stop is seen by `co_await ctx.cancelled()` and by ctx.stop_token(). Code that has not ended
 // when the grace is over gets terminal cancellation through its cancellation slot: what it waits for ends
 // with asio::error::operation_aborted, and so does each later co_await. Code that goes on even then is
@@ -18,16 +20,22 @@
 #pragma once
 
 #include <holdfast/activity_context.hpp>
+#include <holdfast/client_call.hpp>
 #include <holdfast/codec.hpp>
 #include <holdfast/detail/activity_code.hpp>
 #include <holdfast/errors.hpp>
 #include <holdfast/result.hpp>
+#include <holdfast/run.hpp>
 
 #include <asio/any_io_executor.hpp>
+#include <asio/associated_cancellation_slot.hpp>
+#include <asio/associated_executor.hpp>
+#include <asio/async_result.hpp>
 #include <asio/awaitable.hpp>
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/co_spawn.hpp>
+#include <asio/error.hpp>
 #include <asio/execution_context.hpp>
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
@@ -248,7 +256,83 @@ struct StateAwait<InCoroutine> {
   }
 };
 
+/// What a call completes a token with: an exception, or none and the value.
+template <class T>
+struct CallSignature {
+  using Type = void(std::exception_ptr, T);
+};
+template <>
+struct CallSignature<void> {
+  using Type = void(std::exception_ptr);
+};
+
+/// A call of a client on its way, and whom it completes.
+template <class T, class Handler>
+class AsioCall : public std::enable_shared_from_this<AsioCall<T, Handler>> {
+ public:
+  explicit AsioCall(Handler handler)
+      : handler_(std::move(handler)), work_(asio::make_work_guard(asio::get_associated_executor(handler_))) {}
+
+  void begin(ClientCall<T> call) {
+    auto slot = asio::get_associated_cancellation_slot(handler_);
+    if (slot.is_connected()) slot.assign([stop = stop_](asio::cancellation_type) { stop.request_stop(); });
+    std::move(call).then(
+        [self = this->shared_from_this()](Answer<T> answer) {
+          self->answer_.emplace(std::move(answer));
+          asio::post(self->work_.get_executor(), [self] { self->complete(); });
+        },
+        stop_.get_token());
+  }
+
+ private:
+  void complete() {
+    Handler handler(std::move(handler_));
+    Answer<T> answer = *std::move(answer_);
+    asio::get_associated_cancellation_slot(handler).clear();
+    work_.reset();
+    std::exception_ptr error = answer ? nullptr : answer.error();
+    if (error && stop_.stop_requested())
+      error = std::make_exception_ptr(asio::system_error(asio::error::operation_aborted));
+    if constexpr (std::is_void_v<T>) {
+      std::move(handler)(error);
+    } else {
+      std::move(handler)(error, error ? T() : *std::move(answer));
+    }
+  }
+
+  Handler handler_;
+  asio::executor_work_guard<asio::associated_executor_t<Handler>> work_;
+  mutable std::stop_source stop_{};
+  std::optional<Answer<T>> answer_{};
+};
+
 }  // namespace detail
+
+/// Begins a call of a client, and completes `token` with what it gives:
+///
+///   const Run run = co_await async(client.start_async("sell", order), asio::use_awaitable);
+///   const std::string receipt = co_await async_wait<std::string>(run, asio::use_awaitable);
+///
+/// The handler runs on its associated executor. A value is default-constructed beside an exception. Asio's
+/// cancellation ends a wait with asio::error::operation_aborted; a start or a message is sent all the same.
+template <class T, class CompletionToken>
+auto async(ClientCall<T> call, CompletionToken&& token) {
+  return asio::async_initiate<CompletionToken, typename detail::CallSignature<T>::Type>(
+      [](auto handler, ClientCall<T> begun) {
+        using Handler = decltype(handler);
+        std::make_shared<detail::AsioCall<T, Handler>>(std::move(handler))->begin(std::move(begun));
+      },
+      token, std::move(call));
+}
+/// Run::wait() for a coroutine.
+template <class T = void, class CompletionToken>
+auto async_wait(const Run& run, CompletionToken&& token) {
+  return async(run.wait_async<T>(), std::forward<CompletionToken>(token));
+}
+template <class R, class CompletionToken>
+auto async_wait(const TypedRun<R>& run, CompletionToken&& token) {
+  return async(run.wait_async(), std::forward<CompletionToken>(token));
+}
 
 /// A coroutine with the executor that it runs on. Made by asio_activity().
 template <class F>

@@ -1,8 +1,10 @@
 // Client: starts instances and talks to them, in the process of a Runtime or in one of its own.
 #pragma once
 
+#include <holdfast/client_call.hpp>
 #include <holdfast/codec.hpp>
 #include <holdfast/limits.hpp>
+#include <holdfast/log.hpp>
 #include <holdfast/messages.hpp>
 #include <holdfast/orchestration.hpp>
 #include <holdfast/random.hpp>
@@ -89,8 +91,13 @@ struct ClientOptions {
   Random* random = nullptr;
   /// Larger inputs, events and messages are refused with ClientError (invalid); 0: no limit.
   std::uint64_t max_payload_bytes = Limits{}.payload_bytes;
-  /// How to wait before a call is repeated, for tests; empty: the thread sleeps.
+  /// How to wait before a blocking call is repeated, for tests; empty: the thread sleeps.
   std::function<void(Duration)> pause{};
+  /// Calls that were begun without waiting and are not sent yet; further ones throw ClientError
+  /// (unavailable). 0: no limit.
+  std::size_t max_queued = 100'000;
+  /// Where it logs what callbacks throw; empty: stderr.
+  std::shared_ptr<Logger> logger{};
 };
 
 /// Which instances to list. Empty members don't filter.
@@ -127,10 +134,17 @@ struct MoveOptions {
 };
 
 /// Needs a store and no Runtime: the work may be done in another process. Copyable; copies share their state.
-/// Thread-safe. It has no thread of its own until the first call that waits.
+/// Thread-safe. It has no thread of its own until the first call that waits, and one from then on. A call
+/// whose name ends in _async gives a ClientCall, which does nothing until it is begun.
 class Client {
  public:
   explicit Client(std::shared_ptr<Store> store, ClientOptions options = {});
+
+  /// Ends the calls that were begun without waiting, for all copies of this client and its Runs: starts and
+  /// messages are sent, once more at most; waits give ClientError (unavailable). All callbacks have been
+  /// called when it returns. From then on, calls that need a callback, and waits, throw std::logic_error; so
+  /// does this call in a callback. The destructor of the last copy does the same, unless a callback has that.
+  void close();
 
   /// Starts an orchestration. The instance exists, and survives a crash, when the call returns. The same call
   /// again with the same id gives the same instance; another orchestration, version or input under an id that
@@ -157,6 +171,31 @@ class Client {
   }
   template <class... In>
   Run start(std::string_view orchestration, detail::BareBraces, const In&... in) const;
+  /// start() without waiting for the store. What is wrong with the call itself is thrown here.
+  template <class... In>
+    requires detail::PlainStartInputs<In...>
+  ClientCall<Run> start_async(std::string_view orchestration, const In&... in) {
+    return start_with_async(orchestration, {}, encode_args(in...));
+  }
+  template <class... In>
+  ClientCall<Run> start_async(std::string_view orchestration, StartOptions options, const In&... in) {
+    return start_with_async(orchestration, options, encode_args(in...));
+  }
+  template <class R, class... P, class... In>
+    requires(detail::fits<detail::Types<const In&...>, detail::Types<P...>>)
+  ClientCall<TypedRun<R>> start_async(const Orchestration<R(P...)>& orchestration, const In&... in) {
+    return start_async(orchestration, StartOptions(), in...);
+  }
+  template <class R, class... P, class... In>
+    requires(detail::fits<detail::Types<const In&...>, detail::Types<P...>>)
+  ClientCall<TypedRun<R>> start_async(const Orchestration<R(P...)>& orchestration, StartOptions options,
+                                      const In&... in) {
+    return detail::map_call(
+        start_with_async(orchestration.name, options, encode_args(static_cast<const P&>(in)...)),
+        [](Run run) { return TypedRun<R>(std::move(run)); });
+  }
+  template <class... In>
+  ClientCall<Run> start_async(std::string_view orchestration, detail::BareBraces, const In&... in) const;
   /// Starts many instances, which share transactions. If some are refused, the others are started all the
   /// same, and the call throws for the first one that was refused. Invalid ids and inputs that are too large
   /// are found before anything is started. An outage of the store ends the call in the middle: repeat it.
@@ -201,6 +240,32 @@ class Client {
   void raise(std::string_view id, const Event<void>& event, MessageOptions options) const {
     raise(id, event.name, options);
   }
+  /// The same without waiting for the store.
+  template <class T>
+  ClientCall<void> raise_async(std::string_view id, std::string_view event, const T& value) const {
+    return send_to_async(id, {Address::Kind::event, std::string(event)}, {}, encode(value));
+  }
+  template <class T>
+  ClientCall<void> raise_async(std::string_view id, std::string_view event, MessageOptions options,
+                               const T& value) const {
+    return send_to_async(id, {Address::Kind::event, std::string(event)}, options, encode(value));
+  }
+  ClientCall<void> raise_async(std::string_view id, std::string_view event) const {
+    return send_to_async(id, {Address::Kind::event, std::string(event)}, {}, {kJsonEncoding, "null"});
+  }
+  template <class T>
+  ClientCall<void> raise_async(std::string_view id, const Event<T>& event,
+                               const std::type_identity_t<T>& value) const {
+    return raise_async(id, event.name, value);
+  }
+  template <class T>
+  ClientCall<void> raise_async(std::string_view id, const Event<T>& event, MessageOptions options,
+                               const std::type_identity_t<T>& value) const {
+    return raise_async(id, event.name, options, value);
+  }
+  ClientCall<void> raise_async(std::string_view id, const Event<void>& event) const {
+    return raise_async(id, event.name);
+  }
   /// Puts a message into a mailbox of an id; kept for one that doesn't exist yet in the same way.
   template <class T>
   void send(std::string_view id, std::string_view mailbox, const T& value) const {
@@ -219,6 +284,27 @@ class Client {
             const std::type_identity_t<T>& value) const {
     send(id, mailbox.name, options, value);
   }
+  /// The same without waiting for the store. Messages that one thread sends to one id are received in the
+  /// order in which they were begun, but for those that had to be sent again.
+  template <class T>
+  ClientCall<void> send_async(std::string_view id, std::string_view mailbox, const T& value) const {
+    return send_to_async(id, {Address::Kind::mailbox, std::string(mailbox)}, {}, encode(value));
+  }
+  template <class T>
+  ClientCall<void> send_async(std::string_view id, std::string_view mailbox, MessageOptions options,
+                              const T& value) const {
+    return send_to_async(id, {Address::Kind::mailbox, std::string(mailbox)}, options, encode(value));
+  }
+  template <class T>
+  ClientCall<void> send_async(std::string_view id, const Mailbox<T>& mailbox,
+                              const std::type_identity_t<T>& value) const {
+    return send_async(id, mailbox.name, value);
+  }
+  template <class T>
+  ClientCall<void> send_async(std::string_view id, const Mailbox<T>& mailbox, MessageOptions options,
+                              const std::type_identity_t<T>& value) const {
+    return send_async(id, mailbox.name, options, value);
+  }
   /// Sends many messages, which share transactions, in this order.
   template <class T>
   void send_all(std::string_view id, std::string_view mailbox, const std::vector<T>& values) const {
@@ -231,11 +317,15 @@ class Client {
   void send_all(std::string_view id, const Mailbox<T>& mailbox, const std::vector<T>& values) const {
     send_all(id, mailbox.name, values);
   }
-  void cancel(std::string_view id, std::string_view reason) const { run(id).cancel(reason); }
-  void cancel(std::string_view id, CancelOptions options, std::string_view reason) const {
-    run(id).cancel(options, reason);
+  /// Asks the instance that has this id to stop; see Run::cancel().
+  void cancel(std::string_view id, std::string_view reason) const { cancel(id, {}, reason); }
+  void cancel(std::string_view id, CancelOptions options, std::string_view reason) const;
+  ClientCall<void> cancel_async(std::string_view id, std::string_view reason) const {
+    return cancel_async(id, {}, reason);
   }
-  void terminate(std::string_view id, std::string_view reason) const { run(id).terminate(reason); }
+  ClientCall<void> cancel_async(std::string_view id, CancelOptions options, std::string_view reason) const;
+  void terminate(std::string_view id, std::string_view reason) const;
+  ClientCall<void> terminate_async(std::string_view id, std::string_view reason) const;
 
   /// Removes an instance that has ended, with its history, values and status; its id is free again. With
   /// `force` also one that runs: none of its code runs any more, its activities are cancelled, its children
@@ -305,9 +395,12 @@ class Client {
 
  private:
   Run start_with(std::string_view orchestration, StartOptions options, Payload input);
+  ClientCall<Run> start_with_async(std::string_view orchestration, StartOptions options, Payload input);
   Run run_of(std::string_view orchestration, std::string_view id) const;
   [[nodiscard]] std::optional<Payload> read_saved_state(std::string_view id, std::string_view name) const;
   void send_to(std::string_view id, Address address, MessageOptions options, Payload value) const;
+  [[nodiscard]] ClientCall<void> send_to_async(std::string_view id, Address address, MessageOptions options,
+                                               Payload value) const;
   void send_many(std::string_view id, Address address, std::vector<Payload> values) const;
 
   std::shared_ptr<detail::ClientCore> core_;

@@ -5,6 +5,7 @@
 #include <holdfast/errors.hpp>
 
 #include <concepts>
+#include <exception>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
@@ -19,15 +20,15 @@ struct Unexpected {
   explicit Unexpected(E e) : error(std::move(e)) {}
 };
 
-/// Thrown by `value()` of a Result without a value whose error is not a Failure.
+/// Thrown by `value()` of a Result without a value whose error can't be thrown itself.
 class BadResultAccess : public std::logic_error {
  public:
   BadResultAccess() : std::logic_error("value() of a holdfast::Result that holds an error") {}
 };
 
 /// Holds a T or an E. T may be void. `*` and `->` without a value, and error() with one, are undefined
-/// behaviour. value() throws when there is none: the exception of the failure if E is Failure, otherwise
-/// BadResultAccess.
+/// behaviour. value() throws when there is none: the exception of the failure if E is Failure, the exception
+/// itself if E is std::exception_ptr, otherwise BadResultAccess.
 template <class T, class E = Failure>
 class [[nodiscard]] Result {
   using Stored = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
@@ -84,6 +85,8 @@ class [[nodiscard]] Result {
   [[noreturn]] static void throw_error(E error) {
     if constexpr (std::same_as<E, Failure>) {
       throw_failure(std::move(error));
+    } else if constexpr (std::same_as<E, std::exception_ptr>) {
+      std::rethrow_exception(std::move(error));
     } else {
       throw BadResultAccess();
     }

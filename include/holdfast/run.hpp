@@ -7,6 +7,7 @@
 
 #include <holdfast/address.hpp>
 #include <holdfast/cancel_reason.hpp>
+#include <holdfast/client_call.hpp>
 #include <holdfast/clock.hpp>
 #include <holdfast/codec.hpp>
 #include <holdfast/errors.hpp>
@@ -18,6 +19,7 @@
 #include <holdfast/status.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -151,6 +153,8 @@ struct CancelOptions {
 /// unavailable, they are repeated for ClientOptions::retry_for.
 class Run {
  public:
+  /// Refers to no instance, and its calls throw std::logic_error: for a variable that gets its value later.
+  Run() = default;
   Run(std::shared_ptr<detail::ClientCore> core, std::string id, InstanceKey key)
       : core_(std::move(core)), id_(std::move(id)), key_(key) {}
 
@@ -163,7 +167,7 @@ class Run {
   /// when its result can't be read as a T.
   template <class T = void>
   T wait(Duration timeout = never) const {
-    const Payload output = output_or_throw(timeout);
+    const Payload output = wait_for_output_or_throw(timeout);
     if constexpr (!std::is_void_v<T>) return decode<T>(output).value();
   }
   /// The same with failures as values. An instance that has not ended by then is a failure of category
@@ -179,6 +183,17 @@ class Run {
     }
   }
 
+  /// wait() without a thread that waits: the answer has the result, or what wait() would have thrown.
+  template <class T = void>
+  ClientCall<T> wait_async(Duration timeout = never) const {
+    return detail::map_call(output_async(timeout), [](const Payload& output) {
+      if constexpr (!std::is_void_v<T>) return decode<T>(output).value();
+    });
+  }
+  /// Calls back once it has ended, however it did: see RunInfo. The answer has an exception only when nobody
+  /// can know any more: ClientError, not_found when it was deleted, unavailable when the client is gone.
+  void on_end(std::function<void(Answer<RunInfo>)> callback) const;
+
   [[nodiscard]] Status status() const { return info().status; }
   [[nodiscard]] RunInfo info() const;
   [[nodiscard]] RunDetail describe() const;
@@ -192,6 +207,9 @@ class Run {
   [[nodiscard]] std::optional<RunInfo> wait_for_change(Duration timeout = never) const;
   /// The same, compared with `since`: no change between two calls is missed.
   [[nodiscard]] std::optional<RunInfo> wait_for_change(const RunInfo& since, Duration timeout = never) const;
+  /// The same without a thread that waits.
+  ClientCall<std::optional<RunInfo>> wait_for_change_async(const RunInfo& since,
+                                                           Duration timeout = never) const;
   /// A value that the code set: ctx.set_value().
   template <class T>
   [[nodiscard]] std::optional<T> value(std::string_view key) const {
@@ -217,6 +235,19 @@ class Run {
     raise(event.name, value);
   }
   void raise(const Event<void>& event) const { raise(event.name); }
+  /// The same without waiting for the store.
+  template <class T>
+  ClientCall<void> raise_async(std::string_view event, const T& value) const {
+    return send_to_async({Address::Kind::event, std::string(event)}, encode(value));
+  }
+  ClientCall<void> raise_async(std::string_view event) const {
+    return send_to_async({Address::Kind::event, std::string(event)}, {kJsonEncoding, "null"});
+  }
+  template <class T>
+  ClientCall<void> raise_async(const Event<T>& event, const std::type_identity_t<T>& value) const {
+    return raise_async(event.name, value);
+  }
+  ClientCall<void> raise_async(const Event<void>& event) const { return raise_async(event.name); }
   /// Puts a message into a mailbox. The code receives messages in the order in which they were sent.
   template <class T>
   void send(std::string_view mailbox, const T& value) const {
@@ -227,40 +258,53 @@ class Run {
     send(mailbox.name, value);
   }
 
+  template <class T>
+  ClientCall<void> send_async(std::string_view mailbox, const T& value) const {
+    return send_to_async({Address::Kind::mailbox, std::string(mailbox)}, encode(value));
+  }
+  template <class T>
+  ClientCall<void> send_async(const Mailbox<T>& mailbox, const std::type_identity_t<T>& value) const {
+    return send_async(mailbox.name, value);
+  }
+
   /// Asks it to stop: its awaits throw Cancelled, and its code may clean up.
   void cancel(std::string_view reason) const { cancel(CancelOptions{}, reason); }
   void cancel(CancelOptions options, std::string_view reason) const;
+  ClientCall<void> cancel_async(std::string_view reason) const {
+    return cancel_async(CancelOptions{}, reason);
+  }
+  ClientCall<void> cancel_async(CancelOptions options, std::string_view reason) const;
   /// Ends it without running its code.
   void terminate(std::string_view reason) const;
+  ClientCall<void> terminate_async(std::string_view reason) const;
 
  private:
+  [[nodiscard]] const std::shared_ptr<detail::ClientCore>& own_core() const;
+  [[nodiscard]] detail::ClientCore& core() const;
   [[nodiscard]] Result<Payload> wait_for_output(Duration timeout) const;
-  [[nodiscard]] Payload output_or_throw(Duration timeout) const;
-  struct Ended {
-    Status status = Status::completed;
-    Result<Payload> output;
-  };
-  /// Nothing when it has not ended by then.
-  [[nodiscard]] std::optional<Ended> end_within(Duration timeout) const;
-  [[nodiscard]] Failure not_ended(Duration timeout) const;
-  [[noreturn]] void refuse_as_gone() const;
+  [[nodiscard]] Payload wait_for_output_or_throw(Duration timeout) const;
+  [[nodiscard]] ClientCall<Payload> output_async(Duration timeout) const;
   [[nodiscard]] std::optional<Payload> read_value(std::string_view key) const;
   [[nodiscard]] std::optional<Payload> read_input() const;
   void send_to(Address address, Payload value) const;
+  [[nodiscard]] ClientCall<void> send_to_async(Address address, Payload value) const;
 
   std::shared_ptr<detail::ClientCore> core_;
   std::string id_;
-  InstanceKey key_;
+  InstanceKey key_{};
 };
 
 /// A Run that knows the type of its result.
 template <class R>
 class TypedRun : public Run {
  public:
+  TypedRun() = default;
   explicit TypedRun(Run run) : Run(std::move(run)) {}
 
   /// See Run::wait().
   R wait(Duration timeout = never) const { return Run::wait<R>(timeout); }
+  /// See Run::wait_async().
+  ClientCall<R> wait_async(Duration timeout = never) const { return Run::wait_async<R>(timeout); }
   /// See Run::result().
   [[nodiscard]] Result<R> result(Duration timeout = never) const { return Run::result<R>(timeout); }
 };

@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <utility>
 
@@ -78,8 +79,7 @@ std::optional<std::string> version_wanted(const store::InstanceDetail& there,
 }
 
 // What stands in the way of a start: the store compares wishes by their fingerprints only.
-[[noreturn]] void refuse_start(detail::ClientCore& core, const store::StartRequest& request) {
-  const store::InstanceDetail there = core.call([&] { return core.store().describe(request.instance); });
+[[noreturn]] void refuse_start(const store::InstanceDetail& there, const store::StartRequest& request) {
   std::string why = "with another input";
   if (there.view.code.name != request.code.name) {
     why = "as '" + there.view.code.name + "', not as '" + request.code.name + "'";
@@ -108,7 +108,8 @@ InstanceKey started(detail::ClientCore& core, const store::StartRequest& request
         })
         .key;
   } catch (const ClientError& e) {
-    if (e.kind() == ClientError::Kind::conflict) refuse_start(core, request);
+    if (e.kind() == ClientError::Kind::conflict)
+      refuse_start(core.call([&] { return core.store().describe(request.instance); }), request);
     throw;
   }
 }
@@ -120,10 +121,37 @@ Client::Client(std::shared_ptr<Store> store, ClientOptions options) {
   core_ = std::make_shared<detail::ClientCore>(std::move(store), std::move(options));
 }
 
+void Client::close() {
+  detail::ClientCore::refuse_in_callback();
+  core_->notifier().close();
+}
+
 Run Client::start_with(std::string_view orchestration, StartOptions options, Payload input) {
   const store::StartRequest request = request_of(*core_, orchestration, options, std::move(input));
   return {core_, request.instance,
           started(*core_, request, std::move(core_->store().start({&request, 1}).front()))};
+}
+
+ClientCall<Run> Client::start_with_async(std::string_view orchestration, StartOptions options,
+                                         Payload input) {
+  return ClientCall<Run>(
+      [core = core_, request = request_of(*core_, orchestration, options, std::move(input))](
+          ClientCall<Run>::Callback done, const std::stop_token&) mutable {
+        core->notifier().start(std::move(request),
+                               [successor = core->successor(), done = std::move(done)](
+                                   const store::StartRequest& asked, StoreResult<InstanceKey> answer) {
+                                 done(detail::answer_of([&] {
+                                   const std::shared_ptr<detail::ClientCore> own = successor();
+                                   if (answer) return Run(own, asked.instance, *answer);
+                                   // Asked once: the thread that asks must not wait.
+                                   if (answer.error().kind == StoreError::Kind::conflict) {
+                                     if (const auto there = own->store().describe(asked.instance))
+                                       refuse_start(*there, asked);
+                                   }
+                                   detail::refuse(answer.error());
+                                 }));
+                               });
+      });
 }
 
 std::vector<Run> Client::start_all(std::string_view orchestration, const std::vector<StartItem>& items) {
@@ -175,8 +203,25 @@ std::optional<Run> Client::find(std::string_view id) const {
 }
 
 void Client::send_to(std::string_view id, Address address, MessageOptions options, Payload value) const {
-  const store::ClientMessage message = core_->delivery(id, address, options, value);
-  core_->call([&] { return std::move(core_->store().send({&message, 1}).front()); });
+  core_->deliver({core_->delivery(id, address, options, value)});
+}
+ClientCall<void> Client::send_to_async(std::string_view id, Address address, MessageOptions options,
+                                       Payload value) const {
+  return core_->deliver_async({core_->delivery(id, address, options, value)});
+}
+
+void Client::cancel(std::string_view id, CancelOptions options, std::string_view reason) const {
+  core_->deliver(core_->cancel_of(detail::checked_name("an instance", id), {}, options, reason));
+}
+ClientCall<void> Client::cancel_async(std::string_view id, CancelOptions options,
+                                      std::string_view reason) const {
+  return core_->deliver_async(core_->cancel_of(detail::checked_name("an instance", id), {}, options, reason));
+}
+void Client::terminate(std::string_view id, std::string_view reason) const {
+  core_->deliver(core_->terminate_of(detail::checked_name("an instance", id), {}, reason));
+}
+ClientCall<void> Client::terminate_async(std::string_view id, std::string_view reason) const {
+  return core_->deliver_async(core_->terminate_of(detail::checked_name("an instance", id), {}, reason));
 }
 
 void Client::send_many(std::string_view id, Address address, std::vector<Payload> values) const {

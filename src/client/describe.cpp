@@ -259,9 +259,9 @@ class Describer {
 }  // namespace
 
 RunDetail Run::describe() const {
-  const store::InstanceDetail found = core_->call([&] { return core_->store().describe(id_); });
-  if (found.view.key != key_) refuse_as_gone();
-  return Describer(*core_).describe(found);
+  const store::InstanceDetail found = core().call([&] { return core().store().describe(id_); });
+  if (found.view.key != key_) detail::refuse_as_gone(core().store(), id_);
+  return Describer(core()).describe(found);
 }
 
 }  // namespace holdfast

@@ -12,14 +12,18 @@
 #include <holdfast/run.hpp>
 
 #include <algorithm>
+#include <functional>
+#include <stdexcept>
+#include <stop_token>
 #include <string>
+#include <system_error>
 #include <utility>
 
 namespace holdfast {
 
 namespace detail {
 
-void ClientCore::refuse(const StoreError& error) {
+void refuse(const StoreError& error) {
   using Kind = ClientError::Kind;
   switch (error.kind) {
     case StoreError::Kind::conflict:
@@ -40,6 +44,55 @@ void ClientCore::refuse(const StoreError& error) {
   throw ClientError(Kind::unavailable, error.message);
 }
 
+// The key is that of one life of the id: another instance may have it by now.
+void refuse_as_gone(Store& store, const std::string& id) {
+  const auto now = store.find(id);
+  const std::string who = "instance '" + id + "'";
+  if (now) {
+    throw ClientError(
+        ClientError::Kind::not_found,
+        who +
+            " is gone: another one was started under its id since (StartOptions::reuse), and its "
+            "result went with it");
+  }
+  const bool deleted = now.error().kind == StoreError::Kind::not_found;
+  throw ClientError(ClientError::Kind::not_found, who + (deleted ? " was deleted" : " is gone"));
+}
+
+void ClientCore::refuse_in_callback() {
+  if (!client::Callbacks::is_here()) return;
+  throw std::logic_error(
+      "holdfast: a callback of a client call must not wait; begin another call there (start_async, "
+      "wait_async, ...), or give then() an executor");
+}
+
+void ClientCore::deliver(const std::vector<store::ClientMessage>& messages) {
+  // In one go: the instance may end by the first before the second is sent.
+  call([&] {
+    auto answers = store_->send(messages);
+    return client::outcome_of(answers);
+  });
+}
+
+ClientCall<void> ClientCore::deliver_async(std::vector<store::ClientMessage> messages) {
+  return ClientCall<void>([core = shared_from_this(), messages = std::move(messages)](
+                              ClientCall<void>::Callback done, const std::stop_token&) mutable {
+    core->notifier().send(std::move(messages),
+                          [done = std::move(done)](const StoreResult<InstanceKey>& answer) {
+                            done(answer_of([&] {
+                              if (!answer) refuse(answer.error());
+                            }));
+                          });
+  });
+}
+
+std::function<std::shared_ptr<ClientCore>()> ClientCore::successor() {
+  return [weak = weak_from_this(), store = store_, options = options_] {
+    auto core = weak.lock();
+    return core ? core : std::make_shared<ClientCore>(store, options);
+  };
+}
+
 void ClientCore::check_size(const std::string& what, const Payload& payload) const {
   const std::uint64_t limit = options_.max_payload_bytes;
   if (limit == 0 || payload.bytes.size() <= limit) return;
@@ -55,6 +108,43 @@ RequestId ClientCore::new_request(std::string_view what, std::string_view target
   if (auto* const activity = client::CallingActivity::current())
     return activity->next_request(what, target, name);
   return random_token<RequestId>(random());
+}
+
+namespace {
+
+store::ClientMessage control_message(ClientCore& core, const std::string& id, InstanceKey life,
+                                     const bodies::Control& control) {
+  const bool cancels = control.kind == bodies::Control::Kind::cancel;
+  return {.instance = id,
+          .life = life,
+          .message = {.kind = store::MessageKind::control, .body = bodies::to_bytes(control)},
+          .request = core.new_request(cancels ? "cancel" : "terminate", id, ""),
+          .cancels = cancels};
+}
+
+}  // namespace
+
+std::vector<store::ClientMessage> ClientCore::cancel_of(const std::string& id, InstanceKey life,
+                                                        const CancelOptions& options,
+                                                        std::string_view reason) {
+  const std::string whose = "the request to cancel '" + id + "'";
+  const std::string checked = checked_reason(whose, reason);
+  std::vector<store::ClientMessage> messages{
+      control_message(*this, id, life, {.kind = bodies::Control::Kind::cancel, .reason = checked})};
+  if (options.terminate_after) {
+    check_delay(whose, "terminate_after", *options.terminate_after);
+    messages.push_back(
+        control_message(*this, id, life, {.kind = bodies::Control::Kind::terminate, .reason = checked}));
+    messages.back().delay = *options.terminate_after;
+  }
+  return messages;
+}
+
+std::vector<store::ClientMessage> ClientCore::terminate_of(const std::string& id, InstanceKey life,
+                                                           std::string_view reason) {
+  return {control_message(*this, id, life,
+                          {.kind = bodies::Control::Kind::terminate,
+                           .reason = checked_reason("the request to terminate '" + id + "'", reason)})};
 }
 
 store::ClientMessage ClientCore::delivery(std::string_view id, const Address& address,
@@ -126,74 +216,133 @@ StoreResult<std::vector<RunInfo>> to_infos(Store& store, std::span<const store::
 
 std::string_view to_string(RunWait::Kind kind) noexcept { return detail::enum_name(kind); }
 
-// The key is that of one life of the id: another instance may have it by now.
-void Run::refuse_as_gone() const {
-  const auto now = core_->store().find(id_);
-  const std::string who = "instance '" + id_ + "'";
-  if (now) {
-    throw ClientError(
-        ClientError::Kind::not_found,
-        who +
-            " is gone: another one was started under its id since (StartOptions::reuse), and its "
-            "result went with it");
-  }
-  const bool deleted = now.error().kind == StoreError::Kind::not_found;
-  throw ClientError(ClientError::Kind::not_found, who + (deleted ? " was deleted" : " is gone"));
+namespace {
+
+[[noreturn]] void refuse_as_abandoned(const std::string& id) {
+  throw ClientError(ClientError::Kind::unavailable,
+                    "the client was closed while it waited for instance '" + id + "', which goes on");
 }
 
-std::optional<Run::Ended> Run::end_within(Duration timeout) const {
-  const auto view = core_->watcher().wait(key_, timeout, [](const auto& v) { return has_ended(v.status); });
-  if (!view || !has_ended(view->status)) {
-    const auto now = core_->store().look({&key_, 1});  // once: the time is up, also when it doesn't answer
-    if (now && !now->front()) refuse_as_gone();
-    return std::nullopt;
+// What a wait gave; nothing when its time was up.
+std::optional<store::InstanceView> seen_in_time(Store& store, const std::string& id, client::Seen seen) {
+  if (seen) return *std::move(seen);
+  if (seen.error() == client::NotSeen::gone) detail::refuse_as_gone(store, id);
+  if (seen.error() == client::NotSeen::abandoned) refuse_as_abandoned(id);
+  if (seen.error() == client::NotSeen::given_up) {
+    throw std::system_error(std::make_error_code(std::errc::operation_canceled),
+                            "the wait for instance '" + id + "' was given up");
   }
-  auto outcome = bodies::read<bodies::Outcome>(view->output);
+  return std::nullopt;
+}
+
+bool is_over(const store::InstanceView& view) { return has_ended(view.status); }
+
+/// How an instance ended.
+struct Ended {
+  Status status = Status::completed;
+  Result<Payload> output;
+};
+
+Ended end_of(const store::InstanceView& view) {
+  auto outcome = bodies::read<bodies::Outcome>(view.output);
   if (!outcome) {
-    return Ended{view->status,
+    return Ended{view.status,
                  Unexpected(Failure{.category = Category::decode,
                                     .type = "output_unreadable",
-                                    .message = "the result of instance '" + id_ + "' can't be read",
-                                    .source = "orchestration " + id_,
+                                    .message = "the result of instance '" + view.instance + "' can't be read",
+                                    .source = "orchestration " + view.instance,
                                     .retryable = false})};
   }
-  if (outcome->failure) return Ended{view->status, Unexpected(*std::move(outcome->failure))};
-  return Ended{view->status, std::move(outcome->value)};
+  if (outcome->failure) return Ended{view.status, Unexpected(*std::move(outcome->failure))};
+  return Ended{view.status, std::move(outcome->value)};
 }
 
-Failure Run::not_ended(Duration timeout) const {
+Failure not_ended(const std::string& id, Duration timeout) {
   return {.category = Category::timeout,
           .type = "wait_timeout",
-          .message = "instance '" + id_ + "' has not ended within " + client::seconds_text(timeout) +
-                     "; it goes on"};
-}
-
-Result<Payload> Run::wait_for_output(Duration timeout) const {
-  std::optional<Ended> end = end_within(timeout);
-  if (!end) return Unexpected(not_ended(timeout));
-  return std::move(end->output);
+          .message =
+              "instance '" + id + "' has not ended within " + client::seconds_text(timeout) + "; it goes on"};
 }
 
 // By how the instance ended: one that fails because its child was terminated has that one's failure.
-Payload Run::output_or_throw(Duration timeout) const {
-  std::optional<Ended> end = end_within(timeout);
-  if (!end) throw RunTimedOut(not_ended(timeout));
-  if (end->output) return *std::move(end->output);
-  if (end->status == Status::cancelled || end->status == Status::terminated)
-    throw RunCancelled(std::move(end->output).error());
-  throw RunFailed(std::move(end->output).error());
+Payload output_or_throw(Ended end) {
+  if (end.output) return *std::move(end.output);
+  if (end.status == Status::cancelled || end.status == Status::terminated)
+    throw RunCancelled(std::move(end.output).error());
+  throw RunFailed(std::move(end.output).error());
+}
+
+// Asked once: the thread that asks must not wait.
+RunInfo info_of(Store& store, const store::InstanceView& view) {
+  auto infos = detail::to_infos(store, {&view, 1});
+  if (!infos) detail::refuse(infos.error());
+  return std::move(infos->front());
+}
+
+/// A wait that begins with then() or future(): it gives what `convert` makes of what was seen.
+template <class T, class Convert>
+ClientCall<T> wait_call(std::shared_ptr<detail::ClientCore> core, InstanceKey key, Duration timeout,
+                        client::Watcher::Enough enough, Convert convert) {
+  return ClientCall<T>(
+      [core = std::move(core), key, timeout, enough = std::move(enough), convert = std::move(convert)](
+          typename ClientCall<T>::Callback done, const std::stop_token& stop) {
+        // It holds the store, and not the core: the last handle ends all waits.
+        auto seen_as = [convert, done = std::move(done)](client::Seen seen) {
+          done(detail::answer_of([&] { return convert(std::move(seen)); }));
+        };
+        core->notifier().wait_async(key, timeout, enough, std::move(seen_as), stop);
+      });
+}
+
+}  // namespace
+
+const std::shared_ptr<detail::ClientCore>& Run::own_core() const {
+  if (!core_) throw std::logic_error("holdfast: this Run refers to no instance");
+  return core_;
+}
+detail::ClientCore& Run::core() const { return *own_core(); }
+
+Result<Payload> Run::wait_for_output(Duration timeout) const {
+  detail::ClientCore::refuse_in_callback();
+  const auto view = seen_in_time(core().store(), id_, core().notifier().wait(key_, timeout, is_over));
+  if (!view) return Unexpected(not_ended(id_, timeout));
+  return end_of(*view).output;
+}
+
+Payload Run::wait_for_output_or_throw(Duration timeout) const {
+  detail::ClientCore::refuse_in_callback();
+  const auto view = seen_in_time(core().store(), id_, core().notifier().wait(key_, timeout, is_over));
+  if (!view) throw RunTimedOut(not_ended(id_, timeout));
+  return output_or_throw(end_of(*view));
+}
+
+ClientCall<Payload> Run::output_async(Duration timeout) const {
+  return wait_call<Payload>(own_core(), key_, timeout, is_over,
+                            [store = core().shared_store(), id = id_, timeout](client::Seen seen) {
+                              const auto view = seen_in_time(*store, id, std::move(seen));
+                              if (!view) throw RunTimedOut(not_ended(id, timeout));
+                              return output_or_throw(end_of(*view));
+                            });
+}
+
+void Run::on_end(std::function<void(Answer<RunInfo>)> callback) const {
+  wait_call<RunInfo>(own_core(), key_, never, is_over,
+                     [store = core().shared_store(), id = id_](client::Seen seen) {
+                       return info_of(*store, *seen_in_time(*store, id, std::move(seen)));
+                     })
+      .then(std::move(callback));
 }
 
 RunInfo Run::info() const {
-  const auto views = core_->call([&] { return core_->store().look({&key_, 1}); });
-  if (!views.front()) refuse_as_gone();
-  return core_->to_infos({&*views.front(), 1}).front();
+  const auto views = core().call([&] { return core().store().look({&key_, 1}); });
+  if (!views.front()) detail::refuse_as_gone(core().store(), id_);
+  return core().to_infos({&*views.front(), 1}).front();
 }
 
 std::optional<Payload> Run::read_input() const {
   const RunInfo now = info();
   const auto segments =
-      core_->call([&] { return core_->store().read_history(key_, now.execution, EventId{}, 1); });
+      core().call([&] { return core().store().read_history(key_, now.execution, EventId{}, 1); });
   if (segments.empty()) return std::nullopt;
   const auto events = history::read_segment(segments.front().bytes);
   if (!events)
@@ -208,72 +357,70 @@ std::optional<RunInfo> Run::wait_for_change(Duration timeout) const {
   return wait_for_change(info(), timeout);
 }
 
-std::optional<RunInfo> Run::wait_for_change(const RunInfo& since, Duration timeout) const {
-  const auto changed = [&](const store::InstanceView& now) {
-    return has_ended(now.status) || now.custom_status_version != since.custom_status_version;
+namespace {
+
+client::Watcher::Enough changed_since(const RunInfo& since) {
+  return [version = since.custom_status_version](const store::InstanceView& now) {
+    return has_ended(now.status) || now.custom_status_version != version;
   };
-  const auto view = core_->watcher().wait(key_, timeout, changed);
+}
+
+}  // namespace
+
+std::optional<RunInfo> Run::wait_for_change(const RunInfo& since, Duration timeout) const {
+  detail::ClientCore::refuse_in_callback();
+  const auto view =
+      seen_in_time(core().store(), id_, core().notifier().wait(key_, timeout, changed_since(since)));
   if (!view) return std::nullopt;
-  return core_->to_infos({&*view, 1}).front();
+  return core().to_infos({&*view, 1}).front();
+}
+
+ClientCall<std::optional<RunInfo>> Run::wait_for_change_async(const RunInfo& since, Duration timeout) const {
+  return wait_call<std::optional<RunInfo>>(
+      own_core(), key_, timeout, changed_since(since),
+      [store = core().shared_store(), id = id_](client::Seen seen) -> std::optional<RunInfo> {
+        const auto view = seen_in_time(*store, id, std::move(seen));
+        if (!view) return std::nullopt;
+        return info_of(*store, *view);
+      });
 }
 
 std::optional<Payload> Run::read_value(std::string_view key) const {
-  const auto value = core_->call([&] { return core_->store().value(id_, key); });
+  const auto value = core().call([&] { return core().store().value(id_, key); });
   static_cast<void>(info());  // it lives, so the value was its own
   if (!value) return std::nullopt;
   return bodies::read<Payload>(*value);
 }
 
-void Run::send_to(Address address, Payload value) const {
-  store::ClientMessage message = core_->delivery(id_, address, {.keep_for = Duration::zero()}, value);
-  message.life = key_;
-  core_->call([&] { return std::move(core_->store().send({&message, 1}).front()); });
-}
-
 namespace {
 
-store::ClientMessage control_message(detail::ClientCore& core, const std::string& id, InstanceKey life,
-                                     const bodies::Control& control) {
-  const bool cancels = control.kind == bodies::Control::Kind::cancel;
-  return {.instance = id,
-          .life = life,
-          .message = {.kind = store::MessageKind::control, .body = bodies::to_bytes(control)},
-          .request = core.new_request(cancels ? "cancel" : "terminate", id, "")};
+store::ClientMessage delivery_to(detail::ClientCore& core, const std::string& id, InstanceKey life,
+                                 const Address& address, const Payload& value) {
+  store::ClientMessage message = core.delivery(id, address, {.keep_for = Duration::zero()}, value);
+  message.life = life;
+  return message;
 }
 
 }  // namespace
 
-void Run::cancel(CancelOptions options, std::string_view reason) const {
-  const std::string whose = "the request to cancel '" + id_ + "'";
-  const std::string checked = detail::checked_reason(whose, reason);
-  std::vector<store::ClientMessage> messages{
-      control_message(*core_, id_, key_, {.kind = bodies::Control::Kind::cancel, .reason = checked})};
-  messages.front().cancels = true;
-  if (options.terminate_after) {
-    detail::check_delay(whose, "terminate_after", *options.terminate_after);
-    messages.push_back(
-        control_message(*core_, id_, key_, {.kind = bodies::Control::Kind::terminate, .reason = checked}));
-    messages.back().delay = *options.terminate_after;
-  }
-  // In one go: the instance may end by the first before the second is sent. Where the store took one of them
-  // alone, and both are sent again, it may have ended by then, and that is what was asked for.
-  core_->call([&] {
-    std::vector<StoreResult<InstanceKey>> answers = core_->store().send(messages);
-    const auto taken =
-        std::find_if(answers.begin(), answers.end(), [](const auto& answer) { return answer.has_value(); });
-    const auto refused = std::find_if(answers.begin(), answers.end(), [&](const auto& answer) {
-      return !answer && (taken == answers.end() || answer.error().kind != StoreError::Kind::conflict);
-    });
-    return std::move(refused == answers.end() ? *taken : *refused);
-  });
+void Run::send_to(Address address, Payload value) const {
+  core().deliver({delivery_to(core(), id_, key_, address, value)});
 }
 
-void Run::terminate(std::string_view reason) const {
-  const store::ClientMessage message =
-      control_message(*core_, id_, key_,
-                      {.kind = bodies::Control::Kind::terminate,
-                       .reason = detail::checked_reason("the request to terminate '" + id_ + "'", reason)});
-  core_->call([&] { return std::move(core_->store().send({&message, 1}).front()); });
+ClientCall<void> Run::send_to_async(Address address, Payload value) const {
+  return core().deliver_async({delivery_to(core(), id_, key_, address, value)});
+}
+
+void Run::cancel(CancelOptions options, std::string_view reason) const {
+  core().deliver(core().cancel_of(id_, key_, options, reason));
+}
+ClientCall<void> Run::cancel_async(CancelOptions options, std::string_view reason) const {
+  return core().deliver_async(core().cancel_of(id_, key_, options, reason));
+}
+
+void Run::terminate(std::string_view reason) const { core().deliver(core().terminate_of(id_, key_, reason)); }
+ClientCall<void> Run::terminate_async(std::string_view reason) const {
+  return core().deliver_async(core().terminate_of(id_, key_, reason));
 }
 
 }  // namespace holdfast

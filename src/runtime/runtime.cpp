@@ -30,7 +30,7 @@ class Runtime::Impl {
   Impl(std::shared_ptr<Store> store_given, RuntimeOptions options_given)
       : store(std::move(store_given)),
         options(std::move(options_given)),
-        client(store, {.max_payload_bytes = options.limits.payload_bytes}) {
+        client(store, {.max_payload_bytes = options.limits.payload_bytes, .logger = options.logger}) {
     if (!options.metrics) options.metrics = std::make_shared<Metrics>();
     if (options.node_id.empty()) options.node_id = to_string(random_token<NodeToken>(system_random()));
   }

@@ -1,0 +1,51 @@
+// Notifier: the one thread of a client, which does what no thread waits for.
+#pragma once
+
+#include "base/mutex.hpp"
+#include "client/callbacks.hpp"
+#include "client/sender.hpp"
+#include "client/watcher.hpp"
+
+#include <holdfast/log.hpp>
+#include <holdfast/store.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <stop_token>
+
+namespace holdfast::client {
+
+struct NotifierOptions {
+  Duration retry_for{};
+  std::size_t max_queued = 0;
+  std::shared_ptr<Logger> logger{};
+};
+
+/// Sends what was begun, looks at instances that somebody waits for, and calls callbacks. Thread-safe. Its
+/// thread begins with the first call that needs it.
+class Notifier {
+ public:
+  Notifier(std::shared_ptr<Store> store, NotifierOptions options);
+  /// close(); in a callback it does not wait, and the thread ends by itself.
+  ~Notifier();
+  /// Sends what was begun once more, abandons waits, and returns when all callbacks have been called. Nothing
+  /// is begun any more.
+  void close();
+  Notifier(const Notifier&) = delete;
+  Notifier& operator=(const Notifier&) = delete;
+
+  /// See Watcher.
+  Seen wait(InstanceKey key, Duration timeout, const Watcher::Enough& enough);
+  /// It ends early when `stop` is requested.
+  void wait_async(InstanceKey key, Duration timeout, Watcher::Enough enough, Watcher::Done done,
+                  const std::stop_token& stop);
+  /// See Sender.
+  void start(store::StartRequest request, Sender::Started done);
+  void send(std::vector<store::ClientMessage> messages, Sender::Sent done);
+
+ private:
+  class State;
+  const std::shared_ptr<State> state_;  // shared with the thread, which may outlive this
+};
+
+}  // namespace holdfast::client
