@@ -14,7 +14,7 @@
 namespace holdfast::client {
 namespace {
 
-constexpr std::size_t kAtOnce = 500;  // keeps transactions short
+constexpr std::size_t kSentAtOnce = 500;  // keeps transactions short
 constexpr std::chrono::milliseconds kLongestPause{500};
 
 }  // namespace
@@ -75,7 +75,7 @@ std::vector<CallToSend> Sender::take_due(BootTime now) {
   std::vector<CallToSend> group;
   std::set<std::string_view> told;
   const auto fits = [&](const CallToSend& call) {
-    if (group.size() == kAtOnce) return false;
+    if (group.size() == kSentAtOnce) return false;
     if (const auto* start = std::get_if<StartToSend>(&call.what))
       return !told.contains(start->request.instance);
     return true;
@@ -86,7 +86,7 @@ std::vector<CallToSend> Sender::take_due(BootTime now) {
       told.insert(sent->messages.front().instance);
   };
   const MutexLock lock(mutex_);
-  group.reserve(std::min(kAtOnce, later_.size() + queue_.size()));
+  group.reserve(std::min(kSentAtOnce, later_.size() + queue_.size()));
   std::erase_if(later_, [&](CallToSend& call) {
     if (call.next > now || !fits(call)) return false;
     take(call);

@@ -10,7 +10,7 @@ namespace holdfast::client {
 namespace {
 
 // One look takes so many at most.
-constexpr std::size_t kAtOnce = 1'000;
+constexpr std::size_t kLookedAtAtOnce = 1'000;
 
 }  // namespace
 
@@ -164,7 +164,7 @@ void Watcher::look_around() {
   {
     const MutexLock lock(mutex_);
     const auto first = waiters_.upper_bound(looked_at_);
-    const std::size_t count = std::min(waiters_.size(), kAtOnce);
+    const std::size_t count = std::min(waiters_.size(), kLookedAtAtOnce);
     for (auto next = first; keys.size() < count; ++next) {
       if (next == waiters_.end()) next = waiters_.begin();
       keys.push_back(next->first);
@@ -176,7 +176,7 @@ void Watcher::look_around() {
 
 void Watcher::look_at(std::span<const InstanceKey> keys) {
   while (!keys.empty()) {
-    const auto part = keys.first(std::min(kAtOnce, keys.size()));
+    const auto part = keys.first(std::min(kLookedAtAtOnce, keys.size()));
     keys = keys.subspan(part.size());
     const auto views = store_->look(part);
     if (!views) return;  // asked again by look_around()
