@@ -4,8 +4,8 @@
 //
 //   bench_runtime [folder] [--quick]
 //   bench_runtime [folder] [--quick] --postgres      the same on a PostgreSQL server
-//   bench_runtime --load=p5 [--in-flight=64] [--seconds=10] [--memory | --postgres]   one load, for a
-//   profiler
+//   bench_runtime --load=p5 [--in-flight=64] [--seconds=10] [--memory | --postgres] [--callbacks]
+//                                                    one load, for a profiler
 #include "bench/disk.hpp"
 #include "bench/harness.hpp"
 #include "bench/load.hpp"
@@ -74,11 +74,13 @@ class RuntimeBench {
     const auto apart = raw_sql(new_file(), shape, in_flight, Start::apart);
     const auto store = store_load(sqlite(new_file()), {.shape = shape, .in_flight = in_flight});
     const auto whole = runtime_load(sqlite(new_file()), shape, in_flight);
-    const std::array<Contender*, 4> contenders{whole.get(), together.get(), apart.get(), store.get()};
+    const auto by_callbacks = runtime_load(sqlite(new_file()), shape, in_flight, {.callbacks = true});
+    const std::array<Contender*, 5> contenders{whole.get(), together.get(), apart.get(), store.get(),
+                                               by_callbacks.get()};
     const std::vector<Measured> measured = contest(contenders, rounds_);
     const std::string of = std::string(to_string(shape)) + "_c" + std::to_string(in_flight);
-    const std::array<std::string, 4> names{"sqlite_" + of, "ceiling_" + of, "ceiling_started_apart_" + of,
-                                           "sqlite_store_" + of};
+    const std::array<std::string, 5> names{"sqlite_" + of, "ceiling_" + of, "ceiling_started_apart_" + of,
+                                           "sqlite_store_" + of, "sqlite_callbacks_" + of};
     for (std::size_t i = 0; i < names.size(); ++i) {
       suite_.add({.name = names[i] + "_steps_per_s", .value = measured[i].steps_per_s(), .unit = "1/s"});
       suite_.add({.name = names[i] + "_p50_ms", .value = measured[i].latency(0.5) / 1000, .unit = "ms"});
@@ -88,6 +90,7 @@ class RuntimeBench {
     add_ratio(names[0] + "_of_ceiling", speedup(ours, measured[1].step_time));
     add_ratio(names[0] + "_of_ceiling_started_apart", speedup(ours, measured[2].step_time));
     add_ratio(names[0] + "_of_store", speedup(ours, measured[3].step_time));
+    add_ratio(names[4] + "_of_ceiling", speedup(measured[4].step_time, measured[1].step_time));
   }
 
   std::filesystem::path new_file() { return folder_ / (std::to_string(++files_) + ".db"); }
@@ -113,7 +116,8 @@ int run_load(const Suite& suite) {
   const auto store = server                     ? server->store()
                      : suite.option("--memory") ? memory()
                                                 : sqlite(folder / "load.db");
-  const auto load = runtime_load(store, shape, in_flight, {.metrics = metrics});
+  const auto load =
+      runtime_load(store, shape, in_flight, {.metrics = metrics, .callbacks = suite.option("--callbacks")});
   run_alone(suite, *load, std::string(to_string(shape)) + "_c" + std::to_string(in_flight));
   std::printf("%s\n", metrics->prometheus().c_str());
   return 0;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <future>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -67,6 +68,7 @@ class RuntimeLoad final : public Contender {
   RuntimeLoad(std::shared_ptr<Store> store, Shape shape, std::size_t in_flight, RuntimeLoadOptions options)
       : in_flight_(in_flight),
         sessions_(options.sessions),
+        callbacks_(options.callbacks),
         last_id_(options.number * 1'000'000'000),
         runtime_(std::move(store), {.activity_slots = in_flight * kActivities,
                                     .session_limit = static_cast<std::uint32_t>(options.sessions),
@@ -85,6 +87,11 @@ class RuntimeLoad final : public Contender {
     Round round{.seconds = std::chrono::duration<double>(length).count()};
     const auto begin = Clock::now() + kRunUp;
     const auto end = begin + length;
+    if (callbacks_) {
+      round.latencies = Callbacks(*this, begin, end).run(in_flight_);
+      round.steps = kActivities * round.latencies.size();
+      return round;
+    }
     std::vector<std::thread> clients;
     for (std::size_t i = 0; i < in_flight_; ++i) {
       clients.emplace_back([&] {
@@ -109,27 +116,87 @@ class RuntimeLoad final : public Contender {
     for (const Run& run : runs) run.wait(60s);
   }
 
+  /// An instance to be started.
+  struct Order {
+    std::string id{};
+    std::string session{};
+    Clock::time_point started{};
+  };
+  Order next_order() {
+    const std::uint64_t number = ++last_id_;
+    return {.id = instance_id(number),
+            .session = sessions_ > 0 ? session_id(number % sessions_) : "",
+            .started = Clock::now()};
+  }
+  static void check(const Order& order, const std::string& output) {
+    if (output != order.id) throw std::runtime_error("instance " + order.id + " gave '" + output + "'");
+  }
+
+  /// Clients without threads: all but run() happens in the thread that calls back.
+  class Callbacks {
+   public:
+    Callbacks(RuntimeLoad& load, Clock::time_point begin, Clock::time_point end)
+        : load_(load), client_(load.runtime_.client()), begin_(begin), end_(end) {}
+
+    // What ended while the clock ran.
+    std::vector<double> run(std::size_t in_flight) {
+      at_work_ = in_flight;
+      for (std::size_t i = 0; i < in_flight; ++i) start_next();
+      done_.get_future().get();
+      return std::move(latencies_);
+    }
+
+   private:
+    void start_next() {
+      const Order order = load_.next_order();
+      client_.start_async(kOrchestrationName, {.id = order.id}, order.id, order.session)
+          .then([this, order](Answer<Run> started) {
+            std::move(started).value().wait_async<std::string>(60s).then(
+                [this, order](Answer<std::string> output) { end(order, std::move(output).value()); });
+          });
+    }
+    void end(const Order& order, const std::string& output) {
+      check(order, output);
+      const auto now = Clock::now();
+      if (now < end_) {
+        if (now >= begin_) {
+          latencies_.push_back(std::chrono::duration<double, std::micro>(now - order.started).count());
+        }
+        start_next();
+      } else if (--at_work_ == 0) {
+        done_.set_value();
+      }
+    }
+
+    RuntimeLoad& load_;
+    Client client_;
+    const Clock::time_point begin_;
+    const Clock::time_point end_;
+    std::size_t at_work_ = 0;
+    std::vector<double> latencies_;
+    std::promise<void> done_;
+  };
+
   // What ended while the clock ran.
   std::vector<double> be_client(Clock::time_point begin, Clock::time_point end) {
     std::vector<double> latencies;
     Client client = runtime_.client();
     for (;;) {
-      const std::uint64_t number = ++last_id_;
-      const std::string id = instance_id(number);
-      const std::string session = sessions_ > 0 ? session_id(number % sessions_) : "";
-      const auto started = Clock::now();
-      const auto output = client.start(kOrchestrationName, {.id = id}, id, session).wait<std::string>(60s);
+      const Order order = next_order();
+      check(
+          order,
+          client.start(kOrchestrationName, {.id = order.id}, order.id, order.session).wait<std::string>(60s));
       const auto now = Clock::now();
-      if (output != id) throw std::runtime_error("instance " + id + " gave '" + output + "'");
       if (now >= end) return latencies;
       if (now >= begin) {
-        latencies.push_back(std::chrono::duration<double, std::micro>(now - started).count());
+        latencies.push_back(std::chrono::duration<double, std::micro>(now - order.started).count());
       }
     }
   }
 
   std::size_t in_flight_;
   std::size_t sessions_;
+  bool callbacks_;
   std::atomic<std::uint64_t> last_id_;
   std::mutex mutex_;
   Runtime runtime_;
