@@ -138,6 +138,10 @@ int Suite::finish() const {
               machine.compiler.c_str(), machine.build.c_str());
   for (const std::string& note : notes_) std::printf("%s\n", note.c_str());
   for (const Row& row : rows_) {
+    if (row.skipped) {
+      print_row(row.name, "skipped", "", *row.skipped);
+      continue;
+    }
     const std::string ratio =
         row.ratio ? short_number(*row.ratio) + "x" + (row.ratio_to ? " against " + *row.ratio_to : "") : "";
     print_row(row.name, short_number(row.value), row.unit, ratio);

@@ -51,6 +51,7 @@ struct Row {
   std::string unit{};
   std::optional<double> ratio{};
   std::optional<std::string> ratio_to{};
+  std::optional<std::string> skipped{};  ///< why there is no value
 };
 
 /// The results of one program.
