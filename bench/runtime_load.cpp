@@ -150,9 +150,9 @@ class RuntimeLoad final : public Contender {
     void start_next() {
       const Order order = load_.next_order();
       client_.start_async(kOrchestrationName, {.id = order.id}, order.id, order.session)
-          .then([this, order](Answer<Run> started) {
+          .then([this, order](ClientAnswer<Run> started) {
             std::move(started).value().wait_async<std::string>(60s).then(
-                [this, order](Answer<std::string> output) { end(order, std::move(output).value()); });
+                [this, order](ClientAnswer<std::string> output) { end(order, std::move(output).value()); });
           });
     }
     void end(const Order& order, const std::string& output) {

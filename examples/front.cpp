@@ -25,9 +25,9 @@ Task<std::string> talk(Context& ctx) { co_return co_await ctx.event(kReply); }
 // [snippet callbacks]
 /// Starts a conversation, and tells its end, whenever that comes.
 void begin_talk(Client client, std::function<void(std::string)> tell) {
-  client.start_async("talk", {.id = "talk-1"}).then([tell](Answer<Run> started) {
+  client.start_async("talk", {.id = "talk-1"}).then([tell](ClientAnswer<Run> started) {
     if (!started) return tell("it could not be started");
-    started->on_end([tell](Answer<RunInfo> end) {
+    started->on_end([tell](ClientAnswer<RunInfo> end) {
       if (!end) return tell("it is gone");
       tell(end->has_ended() && end->failure ? end->failure->message
                                             : end->output<std::string>().value_or(""));

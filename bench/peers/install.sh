@@ -13,10 +13,12 @@ jobs=${HOLDFAST_JOBS:-$(nproc)}
 # Not more than this for each.
 limit=3600
 
-# starter <peer> <word>...: makes its program.
+# starter <peer> <word>...: makes its program. It sees no network but the loopback of its own: what is measured needs
+# no other, and some peers would look for news of themselves.
 starter() {
   local peer=$1
   shift
+  set -- unshare --map-root-user --net sh -c 'ip link set lo up && exec "$@"' sh "$@"
   { printf '#!/bin/sh\nexec'; printf " '%s'" "$@"; printf ' "$@"\n'; } >"$folder/$peer/run.new"
   chmod +x "$folder/$peer/run.new"
   mv "$folder/$peer/run.new" "$folder/$peer/run"
@@ -68,6 +70,8 @@ why() {
   [ -n "$line" ] || line=$(grep -v '^ *$' "$1" | tail -n 1 || true)
   echo "${line:-the installation failed and said nothing}" | cut -c 1-200
 }
+
+requires unshare ip || { echo "the peers need unshare and ip (util-linux, iproute2)"; exit 1; }
 
 export -f starter requires prepare_duroxide prepare_dbos prepare_temporal prepare_restate
 export sources folder jobs

@@ -277,7 +277,7 @@ class AsioCall : public std::enable_shared_from_this<AsioCall<T, Handler>> {
     auto slot = asio::get_associated_cancellation_slot(handler_);
     if (slot.is_connected()) slot.assign([stop = stop_](asio::cancellation_type) { stop.request_stop(); });
     std::move(call).then(
-        [self = this->shared_from_this()](Answer<T> answer) {
+        [self = this->shared_from_this()](ClientAnswer<T> answer) {
           self->answer_.emplace(std::move(answer));
           asio::post(self->work_.get_executor(), [self] { self->complete(); });
         },
@@ -287,7 +287,7 @@ class AsioCall : public std::enable_shared_from_this<AsioCall<T, Handler>> {
  private:
   void complete() {
     Handler handler(std::move(handler_));
-    Answer<T> answer = *std::move(answer_);
+    ClientAnswer<T> answer = *std::move(answer_);
     asio::get_associated_cancellation_slot(handler).clear();
     work_.reset();
     std::exception_ptr error = answer ? nullptr : answer.error();
@@ -303,7 +303,7 @@ class AsioCall : public std::enable_shared_from_this<AsioCall<T, Handler>> {
   Handler handler_;
   asio::executor_work_guard<asio::associated_executor_t<Handler>> work_;
   mutable std::stop_source stop_{};
-  std::optional<Answer<T>> answer_{};
+  std::optional<ClientAnswer<T>> answer_{};
 };
 
 }  // namespace detail

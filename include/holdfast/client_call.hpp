@@ -1,6 +1,6 @@
 // ClientCall: a call of a client that nobody has to wait for in a thread.
 //
-//   client.start_async("sell", {.id = "order-7"}, order).then([](Answer<Run> run) { ... });
+//   client.start_async("sell", {.id = "order-7"}, order).then([](ClientAnswer<Run> run) { ... });
 //   std::future<Run> run = client.start_async("sell", {.id = "order-7"}, order).future();
 //   const Run run = co_await async(client.start_async(sell, order), asio::use_awaitable);  //
 //   holdfast/asio.hpp
@@ -22,7 +22,7 @@ namespace holdfast {
 /// What a call gave: its value, or the exception that the blocking call would have thrown. `value()` throws
 /// it.
 template <class T>
-using Answer = Result<T, std::exception_ptr>;
+using ClientAnswer = Result<T, std::exception_ptr>;
 
 /// Runs what it is given, soon and once, in a thread of its choice.
 using PostTo = std::function<void(std::function<void()>)>;
@@ -36,7 +36,7 @@ using PostTo = std::function<void(std::function<void()>)>;
 template <class T>
 class [[nodiscard]] ClientCall {
  public:
-  using Callback = std::function<void(Answer<T>)>;
+  using Callback = std::function<void(ClientAnswer<T>)>;
   using Begin = std::function<void(Callback, std::stop_token)>;
 
   explicit ClientCall(Begin begin) : begin_(std::move(begin)) {}
@@ -48,15 +48,16 @@ class [[nodiscard]] ClientCall {
   }
   /// The callback is called by what `executor` runs.
   void then(PostTo executor, Callback callback, std::stop_token stop = std::stop_token()) && {
-    auto posted = [executor = std::move(executor), callback = std::move(callback)](Answer<T> answer) {
-      executor(
-          [callback, kept = std::make_shared<Answer<T>>(std::move(answer))] { callback(std::move(*kept)); });
+    auto posted = [executor = std::move(executor), callback = std::move(callback)](ClientAnswer<T> answer) {
+      executor([callback, kept = std::make_shared<ClientAnswer<T>>(std::move(answer))] {
+        callback(std::move(*kept));
+      });
     };
     take()(std::move(posted), std::move(stop));
   }
   [[nodiscard]] std::future<T> future() && {
     const auto promise = std::make_shared<std::promise<T>>();
-    std::move(*this).then([promise](Answer<T> answer) {
+    std::move(*this).then([promise](ClientAnswer<T> answer) {
       if (!answer) {
         promise->set_exception(std::move(answer).error());
       } else if constexpr (std::is_void_v<T>) {
@@ -81,7 +82,7 @@ namespace detail {
 
 /// What `get()` returns or throws.
 template <class Get>
-auto answer_of(Get get) -> Answer<std::invoke_result_t<Get>> {
+auto answer_of(Get get) -> ClientAnswer<std::invoke_result_t<Get>> {
   try {
     if constexpr (std::is_void_v<std::invoke_result_t<Get>>) {
       get();
@@ -100,7 +101,7 @@ auto map_call(ClientCall<T> call, Convert convert) {
   using U = std::invoke_result_t<Convert, T>;
   return ClientCall<U>([call = std::move(call), convert = std::move(convert)](
                            typename ClientCall<U>::Callback done, std::stop_token stop) mutable {
-    auto converted = [convert, done = std::move(done)](Answer<T> answer) {
+    auto converted = [convert, done = std::move(done)](ClientAnswer<T> answer) {
       done(answer_of([&] { return convert(std::move(answer).value()); }));
     };
     std::move(call).then(std::move(converted), std::move(stop));

@@ -192,7 +192,7 @@ class Run {
   }
   /// Calls back once it has ended, however it did: see RunInfo. The answer has an exception only when nobody
   /// can know any more: ClientError, not_found when it was deleted, unavailable when the client is gone.
-  void on_end(std::function<void(Answer<RunInfo>)> callback) const;
+  void on_end(std::function<void(ClientAnswer<RunInfo>)> callback) const;
 
   [[nodiscard]] Status status() const { return info().status; }
   [[nodiscard]] RunInfo info() const;

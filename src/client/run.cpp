@@ -325,7 +325,7 @@ ClientCall<Payload> Run::output_async(Duration timeout) const {
                             });
 }
 
-void Run::on_end(std::function<void(Answer<RunInfo>)> callback) const {
+void Run::on_end(std::function<void(ClientAnswer<RunInfo>)> callback) const {
   wait_call<RunInfo>(own_core(), key_, never, is_over,
                      [store = core().shared_store(), id = id_](client::Seen seen) {
                        return info_of(*store, *seen_in_time(*store, id, std::move(seen)));

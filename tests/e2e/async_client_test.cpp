@@ -62,17 +62,17 @@ template <class T>
 class Box {
  public:
   ClientCall<T>::Callback put() {
-    return [promise = promise_](Answer<T> answer) { promise->set_value(std::move(answer)); };
+    return [promise = promise_](ClientAnswer<T> answer) { promise->set_value(std::move(answer)); };
   }
-  Answer<T> get() {
+  ClientAnswer<T> get() {
     if (answer_.wait_for(60s) != std::future_status::ready) throw std::runtime_error("nobody called back");
     return answer_.get();
   }
   [[nodiscard]] bool is_full() const { return answer_.wait_for(0s) == std::future_status::ready; }
 
  private:
-  std::shared_ptr<std::promise<Answer<T>>> promise_ = std::make_shared<std::promise<Answer<T>>>();
-  std::future<Answer<T>> answer_ = promise_->get_future();
+  std::shared_ptr<std::promise<ClientAnswer<T>>> promise_ = std::make_shared<std::promise<ClientAnswer<T>>>();
+  std::future<ClientAnswer<T>> answer_ = promise_->get_future();
 };
 
 /// The exception of type E that `call` throws.
@@ -104,10 +104,10 @@ TEST_P(AsyncClientTest, CallbacksGoOnFromOneCallToTheNext) {
   Box<int> sum;
   std::atomic<int> threads{0};
   const auto here = std::this_thread::get_id();
-  client.start_async("told", {.id = "t-1"}).then([&](Answer<Run> started) {
+  client.start_async("told", {.id = "t-1"}).then([&](ClientAnswer<Run> started) {
     if (std::this_thread::get_id() != here) ++threads;
     const Run run = std::move(started).value();
-    run.raise_async("end", 7).then([&, run](Answer<void> raised) {
+    run.raise_async("end", 7).then([&, run](ClientAnswer<void> raised) {
       if (std::this_thread::get_id() != here) ++threads;
       std::move(raised).value();
       run.wait_async<int>().then(sum.put());
@@ -167,7 +167,7 @@ TEST_P(AsyncClientTest, MessagesOfOneThreadKeepTheirOrder) {
   const int count = 700;  // more than one call to the store takes
   const Run run = client.start("collects", {.id = "c"}, count);
   for (int i = 0; i < count; ++i) {
-    run.send_async(kNumbers, i).then([](const Answer<void>& sent) { EXPECT_TRUE(sent); });
+    run.send_async(kNumbers, i).then([](const ClientAnswer<void>& sent) { EXPECT_TRUE(sent); });
   }
   std::vector<int> expected(count);
   std::iota(expected.begin(), expected.end(), 0);
@@ -181,7 +181,7 @@ TEST_P(AsyncClientTest, ALifeThatIsEndedAndBegunAnewKeepsItsOrder) {
   Box<void> ended;
   Box<Run> begun;
   client.terminate_async("x", "a new one comes").then(ended.put());
-  client.start_async("told", {.id = "other"}).then([](const Answer<Run>&) {});
+  client.start_async("told", {.id = "other"}).then([](const ClientAnswer<Run>&) {});
   client.start_async("told", {.id = "x"}).then(begun.put());
   EXPECT_TRUE(ended.get());
   EXPECT_EQ(begun.get().value().key(), first.key()) << "the start came after the end of the first life";
@@ -192,14 +192,14 @@ TEST_P(AsyncClientTest, ThousandsOfCallsShareCommitsAndHoldNoThreads) {
   Client client(store(&counts));
   const auto rt = runtime(add);
   constexpr int kCalls = 1'000;
-  client.start("told", {.id = "first"}).wait_async<int>().then([](const Answer<int>&) {});
+  client.start("told", {.id = "first"}).wait_async<int>().then([](const ClientAnswer<int>&) {});
   const int threads = threads_of_this_process();
   const std::string commits(point("memory.start", "sqlite.commit", "postgres.commit"));
   const std::uint64_t before = counts.passed(commits);
   std::vector<Box<int>> ends(kCalls);
   std::atomic<int> started{0};
   for (int i = 0; i < kCalls; ++i) {
-    client.start_async("told", {.id = "i-" + std::to_string(i)}).then([&, i](Answer<Run> run) {
+    client.start_async("told", {.id = "i-" + std::to_string(i)}).then([&, i](ClientAnswer<Run> run) {
       ++started;
       std::move(run).value().wait_async<int>().then(ends[static_cast<std::size_t>(i)].put());
     });
@@ -208,7 +208,7 @@ TEST_P(AsyncClientTest, ThousandsOfCallsShareCommitsAndHoldNoThreads) {
   if (GetParam() != Kept::in_memory) EXPECT_LE(counts.passed(commits) - before, kCalls / 10U);
   EXPECT_LE(threads_of_this_process(), threads);
   for (int i = 0; i < kCalls; ++i) {
-    client.raise_async("i-" + std::to_string(i), kEnd, i).then([](const Answer<void>&) {});
+    client.raise_async("i-" + std::to_string(i), kEnd, i).then([](const ClientAnswer<void>&) {});
   }
   for (int i = 0; i < kCalls; ++i) EXPECT_EQ(ends[static_cast<std::size_t>(i)].get().value(), i);
   client.raise("first", kEnd, 0);
@@ -219,7 +219,7 @@ TEST_P(AsyncClientTest, ABlockingCallInACallbackIsRefused) {
   Client client = rt->client();
   const Run run = client.start("told", {.id = "t"});
   Box<std::string> said;
-  client.raise_async("t", kEnd, 1).then([&](const Answer<void>&) {
+  client.raise_async("t", kEnd, 1).then([&](const ClientAnswer<void>&) {
     int refused = 0;
     const auto expect_refused = [&](auto call) {
       EXPECT_THROW(call(), std::logic_error);
@@ -248,9 +248,10 @@ TEST_P(AsyncClientTest, AnExecutorOfTheUserCallsBackWhereItMayWait) {
     threads.emplace_back(std::move(work));
   };
   Box<std::string> text;
-  client.start_async(kHello, {.id = "h"}, "Ada").then(in_a_thread, [&](Answer<TypedRun<std::string>> run) {
-    text.put()(detail::answer_of([&] { return std::move(run).value().wait(kSoon); }));
-  });
+  client.start_async(kHello, {.id = "h"}, "Ada")
+      .then(in_a_thread, [&](ClientAnswer<TypedRun<std::string>> run) {
+        text.put()(detail::answer_of([&] { return std::move(run).value().wait(kSoon); }));
+      });
   EXPECT_EQ(text.get().value(), "Hello, Ada!");
 }
 
@@ -258,8 +259,10 @@ TEST_P(AsyncClientTest, WhatACallbackThrowsIsLoggedAndStopsNobody) {
   const auto rt = runtime(add);
   Client client(store(), {.logger = log});
   Box<Run> other;
-  client.start_async("told", {.id = "a"}).then([](const Answer<Run>&) { throw std::runtime_error("oh no"); });
-  client.start_async("told", {.id = "b"}).then([](const Answer<Run>&) { throw 7; });
+  client.start_async("told", {.id = "a"}).then([](const ClientAnswer<Run>&) {
+    throw std::runtime_error("oh no");
+  });
+  client.start_async("told", {.id = "b"}).then([](const ClientAnswer<Run>&) { throw 7; });
   client.start_async("told", {.id = "c"}).then(other.put());
   EXPECT_TRUE(other.get());
   EXPECT_TRUE(log->wait_for_parts({"a callback of a client call threw", "oh no"}));
@@ -355,7 +358,8 @@ TEST_P(AsyncClientTest, AnOutageThatLastsIsTold) {
   client.start_async("told", {.id = "a"}).then(first.put());
   const auto full = thrown_by<ClientError>([&] {
     // The first one is on its way, or to be repeated.
-    for (int i = 0; i < 100'000; ++i) client.start_async("told", {.id = "b"}).then([](const Answer<Run>&) {});
+    for (int i = 0; i < 100'000; ++i)
+      client.start_async("told", {.id = "b"}).then([](const ClientAnswer<Run>&) {});
   });
   ASSERT_TRUE(full);
   EXPECT_EQ(full->kind(), ClientError::Kind::unavailable);
@@ -374,12 +378,12 @@ TEST_P(AsyncClientTest, AClosedClientHasSentWhatWasBegunAndCalledAllBack) {
   {
     Client client(store());
     const Run run = client.start("told", {.id = "waited-for"});
-    run.wait_async<int>().then([&](Answer<int> answer) {
+    run.wait_async<int>().then([&](ClientAnswer<int> answer) {
       const auto gone = thrown_by<ClientError>([&] { std::move(answer).value(); });
       if (gone && gone->kind() == ClientError::Kind::unavailable) ++abandoned;
     });
     for (int i = 0; i < 1'200; ++i) {
-      client.start_async("told", {.id = "i-" + std::to_string(i)}).then([&](Answer<Run> answer) {
+      client.start_async("told", {.id = "i-" + std::to_string(i)}).then([&](ClientAnswer<Run> answer) {
         if (answer && ++started == 1) kept = *answer;
       });
     }
@@ -387,7 +391,7 @@ TEST_P(AsyncClientTest, AClosedClientHasSentWhatWasBegunAndCalledAllBack) {
     client.close();
     EXPECT_EQ(started, 1'200);
     EXPECT_EQ(abandoned, 1);
-    EXPECT_THROW(client.start_async("told").then([](const Answer<Run>&) {}), std::logic_error);
+    EXPECT_THROW(client.start_async("told").then([](const ClientAnswer<Run>&) {}), std::logic_error);
     EXPECT_THROW(run.wait<int>(), std::logic_error);
     EXPECT_EQ(client.start("told", {.id = "i-0"}).status(), Status::running)
         << "what needs no thread goes on";
@@ -401,7 +405,7 @@ TEST_P(AsyncClientTest, ADestroyedClientHasCalledAllBack) {
   {
     const Client client(store());
     for (int i = 0; i < 600; ++i) {
-      client.raise_async("e", kEnd, i).then([&](const Answer<void>& sent) { called += sent ? 1 : 0; });
+      client.raise_async("e", kEnd, i).then([&](const ClientAnswer<void>& sent) { called += sent ? 1 : 0; });
     }
   }
   EXPECT_EQ(called, 600);
@@ -412,7 +416,7 @@ TEST_P(AsyncClientTest, ACallbackMayHoldTheLastHandle) {
   Box<int> waited;
   {
     auto client = std::make_shared<Client>(store());
-    client->start_async("told", {.id = "t"}).then([client, &waited](Answer<Run> run) {
+    client->start_async("told", {.id = "t"}).then([client, &waited](ClientAnswer<Run> run) {
       std::move(run).value().wait_async<int>().then(waited.put());
     });
   }
