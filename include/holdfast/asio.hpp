@@ -278,8 +278,10 @@ class AsioCall : public std::enable_shared_from_this<AsioCall<T, Handler>> {
     if (slot.is_connected()) slot.assign([stop = stop_](asio::cancellation_type) { stop.request_stop(); });
     std::move(call).then(
         [self = this->shared_from_this()](ClientAnswer<T> answer) {
+          // Its context may go as soon as it has nothing to do: not before this thread has left it.
+          const auto here = self->work_;
           self->answer_.emplace(std::move(answer));
-          asio::post(self->work_.get_executor(), [self] { self->complete(); });
+          asio::post(here.get_executor(), [self] { self->complete(); });
         },
         stop_.get_token());
   }
@@ -302,7 +304,7 @@ class AsioCall : public std::enable_shared_from_this<AsioCall<T, Handler>> {
 
   Handler handler_;
   asio::executor_work_guard<asio::associated_executor_t<Handler>> work_;
-  mutable std::stop_source stop_{};
+  const std::stop_source stop_{};
   std::optional<ClientAnswer<T>> answer_{};
 };
 

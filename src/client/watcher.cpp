@@ -21,7 +21,8 @@ struct Watcher::Waiter {
 
   const InstanceKey key;
   const Enough enough;
-  Done done{};  // empty for a thread, which is woken instead
+  Done done{};               // empty for a thread, which is woken instead
+  std::uint64_t number = 0;  // of all that came
   bool listed = false;
   std::optional<std::multimap<BootTime, std::shared_ptr<Waiter>>::iterator> deadline{};
 
@@ -92,6 +93,7 @@ void Watcher::add(const std::shared_ptr<Waiter>& waiter, BootTime deadline) {
     Waiters& list = waiters_[waiter->key];
     if (list.empty()) listener_->watch(waiter->key);
     list.push_back(waiter);
+    waiter->number = ++last_;
     waiter->listed = true;
     if (deadline != BootTime::max()) waiter->deadline = deadlines_.emplace(deadline, waiter);
     new_.push_back(waiter->key);
@@ -178,12 +180,17 @@ void Watcher::look_at(std::span<const InstanceKey> keys) {
   while (!keys.empty()) {
     const auto part = keys.first(std::min(kLookedAtAtOnce, keys.size()));
     keys = keys.subspan(part.size());
+    std::uint64_t waited = 0;
+    {
+      const MutexLock lock(mutex_);
+      waited = last_;
+    }
     const auto views = store_->look(part);
     if (!views) return;  // asked again by look_around()
     std::vector<Told> satisfied;
     {
       const MutexLock lock(mutex_);
-      for (std::size_t i = 0; i < part.size(); ++i) take_satisfied(part[i], (*views)[i], satisfied);
+      for (std::size_t i = 0; i < part.size(); ++i) take_satisfied(part[i], (*views)[i], waited, satisfied);
     }
     end(std::move(satisfied));
   }
@@ -209,11 +216,12 @@ void Watcher::end(std::vector<Told> waits) {
 
 // They are no longer listed.
 void Watcher::take_satisfied(InstanceKey key, const std::optional<store::InstanceView>& view,
-                             std::vector<Told>& satisfied) {
+                             std::uint64_t waited, std::vector<Told>& satisfied) {
   const auto found = waiters_.find(key);
   if (found == waiters_.end()) return;
-  const auto rest = std::ranges::partition(
-      found->second, [&](const auto& waiter) { return view && !waiter->enough(*view); });
+  const auto rest = std::ranges::partition(found->second, [&](const auto& waiter) {
+    return waiter->number > waited || (view && !waiter->enough(*view));
+  });
   for (auto& waiter : rest) {
     waiter->listed = false;
     if (waiter->deadline) deadlines_.erase(*std::exchange(waiter->deadline, std::nullopt));

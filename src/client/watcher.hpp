@@ -77,7 +77,8 @@ class Watcher {
   void unlist(std::map<InstanceKey, Waiters>::iterator found) HOLDFAST_REQUIRES(mutex_);
   void look_at_new(Waiter& own);
   void look_at(std::span<const InstanceKey> keys);
-  void take_satisfied(InstanceKey key, const std::optional<store::InstanceView>& view,
+  /// Of those who waited already when the look began: what it saw may be older than what later ones know.
+  void take_satisfied(InstanceKey key, const std::optional<store::InstanceView>& view, std::uint64_t waited,
                       std::vector<Told>& satisfied) HOLDFAST_REQUIRES(mutex_);
   /// Wakes the threads among them; the notifier tells the others.
   void end(std::vector<Told> waits);
@@ -89,6 +90,7 @@ class Watcher {
   mutable Mutex mutex_;
   store::Listener* listener_ HOLDFAST_GUARDED_BY(mutex_) = nullptr;
   std::map<InstanceKey, Waiters> waiters_ HOLDFAST_GUARDED_BY(mutex_);
+  std::uint64_t last_ HOLDFAST_GUARDED_BY(mutex_) = 0;  // number of the last one that came
   std::multimap<BootTime, std::shared_ptr<Waiter>> deadlines_
       HOLDFAST_GUARDED_BY(mutex_);  // of those without a thread
   std::vector<InstanceKey> new_

@@ -181,10 +181,10 @@ inline constexpr Statement kParked{
                                      " AND -i.key < -$2::bigint ORDER BY -i.key DESC LIMIT $3 FOR UPDATE");
     }};
 // Lists come newest first, in an order that only the index has which they are to take: by `-key`. $2: before
-// this key, $3 to $8: other filters, $9: so many.
+// this key, $3 to $8: other filters, $9: so many. `l.name || ''` keeps them from the index on names.
 inline std::string is_listed() {
   return "($4::text = '' OR r.name = $4) AND ($5::text = '' OR r.version = $5)"
-         " AND starts_with(l.name, $6) AND ($7::bigint IS NULL OR l.created_at >= $7)"
+         " AND starts_with(l.name || '', $6) AND ($7::bigint IS NULL OR l.created_at >= $7)"
          " AND ($8::bigint IS NULL OR l.created_at < $8)";
 }
 

@@ -181,8 +181,8 @@ class PoisonTest : public ::testing::Test {
         Processes engines;
         const pid_t pid = engines.start([this, add, path] {
           Runtime rt(sqlite(path), {.activity_slots = 4,
-                                    .activity_lease = 100ms,
-                                    .instance_lease = 100ms,
+                                    .activity_lease = 500ms,  // a busy machine lets shorter ones run out
+                                    .instance_lease = 500ms,
                                     .hold_instances = 20ms,
                                     .poison_after = 6,
                                     .logger = null_logger()});
