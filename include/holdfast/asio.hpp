@@ -54,6 +54,7 @@
 #include <mutex>
 #include <optional>
 #include <stop_token>
+#include <system_error>
 #include <thread>
 #include <tuple>
 #include <type_traits>
@@ -276,29 +277,46 @@ class AsioCall : public std::enable_shared_from_this<AsioCall<T, Handler>> {
   void begin(ClientCall<T> call) {
     auto slot = asio::get_associated_cancellation_slot(handler_);
     if (slot.is_connected()) slot.assign([stop = stop_](asio::cancellation_type) { stop.request_stop(); });
-    std::move(call).then(
-        [self = this->shared_from_this()](ClientAnswer<T> answer) {
-          // Its context may go as soon as it has nothing to do: not before this thread has left it.
-          const auto here = self->work_;
-          self->answer_.emplace(std::move(answer));
-          asio::post(here.get_executor(), [self] { self->complete(); });
-        },
-        stop_.get_token());
+    const auto self = this->shared_from_this();
+    try {
+      std::move(call).then([self](ClientAnswer<T> answer) { self->post(std::move(answer)); },
+                           stop_.get_token());
+    } catch (...) {  // it can't be begun: whoever initiates must not throw
+      post(Unexpected(std::current_exception()));
+    }
   }
 
  private:
+  void post(ClientAnswer<T> answer) {
+    // Its context may go as soon as it has nothing to do: not before this thread has left it.
+    const auto here = work_;
+    answer_.emplace(std::move(answer));
+    asio::post(here.get_executor(), [self = this->shared_from_this()] { self->complete(); });
+  }
+
   void complete() {
     Handler handler(std::move(handler_));
     ClientAnswer<T> answer = *std::move(answer_);
     asio::get_associated_cancellation_slot(handler).clear();
     work_.reset();
     std::exception_ptr error = answer ? nullptr : answer.error();
-    if (error && stop_.stop_requested())
-      error = std::make_exception_ptr(asio::system_error(asio::error::operation_aborted));
+    if (error && stop_.stop_requested()) error = in_words_of_asio(error);
     if constexpr (std::is_void_v<T>) {
       std::move(handler)(error);
     } else {
       std::move(handler)(error, error ? T() : *std::move(answer));
+    }
+  }
+
+  // A wait that was given up.
+  static std::exception_ptr in_words_of_asio(const std::exception_ptr& error) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const std::system_error& e) {
+      if (e.code() != std::errc::operation_canceled) return error;
+      return std::make_exception_ptr(asio::system_error(asio::error::operation_aborted));
+    } catch (...) {
+      return error;
     }
   }
 
@@ -317,6 +335,7 @@ class AsioCall : public std::enable_shared_from_this<AsioCall<T, Handler>> {
 ///
 /// The handler runs on its associated executor. A value is default-constructed beside an exception. Asio's
 /// cancellation ends a wait with asio::error::operation_aborted; a start or a message is sent all the same.
+/// The handler's context outlives the call.
 template <class T, class CompletionToken>
 auto async(ClientCall<T> call, CompletionToken&& token) {
   return asio::async_initiate<CompletionToken, typename detail::CallSignature<T>::Type>(

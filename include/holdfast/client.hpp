@@ -134,7 +134,7 @@ struct MoveOptions {
 };
 
 /// Needs a store and no Runtime: the work may be done in another process. Copyable; copies share their state.
-/// Thread-safe. It has no thread of its own until the first call that waits, and one from then on. A call
+/// Thread-safe. It has no thread of its own until the first call that waits, and two from then on. A call
 /// whose name ends in _async gives a ClientCall, which does nothing until it is begun.
 class Client {
  public:
@@ -143,7 +143,9 @@ class Client {
   /// Ends the calls that were begun without waiting, for all copies of this client and its Runs: starts and
   /// messages are sent, once more at most; waits give ClientError (unavailable). All callbacks have been
   /// called when it returns. From then on, calls that need a callback, and waits, throw std::logic_error; so
-  /// does this call in a callback. The destructor of the last copy does the same, unless a callback has that.
+  /// does this call in a callback.
+  /// The destructor of the last copy of a client or Run does the same, but an answer on its way to a callback
+  /// may hold that copy, and then nobody waits: call close() before what callbacks refer to goes away.
   void close();
 
   /// Starts an orchestration. The instance exists, and survives a crash, when the call returns. The same call

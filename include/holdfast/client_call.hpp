@@ -30,9 +30,9 @@ using PostTo = std::function<void(std::function<void()>)>;
 /// A call that was described, with all that it needs, and does nothing until then() or future() begins it,
 /// once.
 ///
-/// Callbacks are called once each, by the one thread that a client has for that, without any lock of ours.
-/// They must not wait there: a blocking call of a client throws std::logic_error. What a callback throws is
-/// logged. What they refer to has to be there until Client::close() returns.
+/// Callbacks are called once each, one after the other, by a thread that the client has for that, without any
+/// lock of ours. They must not wait there: a blocking call of a client throws std::logic_error. What a
+/// callback throws is logged. What they refer to has to be there until Client::close() returns.
 template <class T>
 class [[nodiscard]] ClientCall {
  public:

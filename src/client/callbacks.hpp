@@ -1,55 +1,47 @@
-// Callbacks: how code of the user is called by the thread of a client.
+// Callbacks: code of the user that waits to be called by a thread of its client.
 #pragma once
+
+#include "base/mutex.hpp"
 
 #include <holdfast/log.hpp>
 
-#include <exception>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace holdfast::client {
+
+/// A callback with what it is called with.
+using Callback = std::function<void()>;
 
 /// A call is begun too late. Throws std::logic_error.
 [[noreturn]] void refuse_as_closed();
 
-/// Lets nothing out that a callback throws: the calls of others go on. Thread-safe.
+/// A queue of callbacks. What one throws is logged, and the others are called all the same. Any thread may
+/// add; one thread calls.
 class Callbacks {
  public:
-  /// Empty: stderr.
-  explicit Callbacks(std::shared_ptr<Logger> logger) : logger_(std::move(logger)) {}
+  /// `poke` wakes the thread that calls, and may be called by any thread. An empty logger: stderr.
+  Callbacks(std::shared_ptr<Logger> logger, std::function<void()> poke)
+      : logger_(std::move(logger)), poke_(std::move(poke)) {}
 
-  /// `callback` is destroyed as well before this returns: what it holds may be the last to know somebody.
-  template <class Callback>
-  void run(Callback callback) const noexcept {
-    const Here here;
-    try {
-      const Callback own(std::move(callback));
-      own();
-    } catch (const std::exception& e) {
-      say(e.what());
-    } catch (...) {
-      say("what it threw is no std::exception");
-    }
-  }
-
-  /// Whether the calling thread runs one.
-  static bool is_here() noexcept { return depth() > 0; }
+  void add(Callback callback);
+  [[nodiscard]] bool any() const;
+  /// Calls all that are there.
+  void call();
+  /// Whether the calling thread is in a callback, of any client.
+  static bool is_here() noexcept;
 
  private:
-  struct Here {
-    Here() noexcept { ++depth(); }
-    ~Here() { --depth(); }
-    Here(const Here&) = delete;
-    Here& operator=(const Here&) = delete;
-  };
-  static int& depth() noexcept {
-    thread_local int value = 0;
-    return value;
-  }
+  void call(Callback callback) const noexcept;
   void say(std::string_view what) const noexcept;
 
   const std::shared_ptr<Logger> logger_;
+  const std::function<void()> poke_;
+  mutable Mutex mutex_;
+  std::vector<Callback> queue_ HOLDFAST_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::client

@@ -96,6 +96,14 @@ std::optional<std::string> version_wanted(const store::InstanceDetail& there,
           "; use another id, or set StartOptions::reuse to begin a new instance once it has ended");
 }
 
+// Asked once: the thread that asks has other calls to make.
+[[noreturn]] void refuse_at_once(Store& store, const store::StartRequest& request, const StoreError& error) {
+  if (error.kind == StoreError::Kind::conflict) {
+    if (const auto there = store.describe(request.instance)) refuse_start(*there, request);
+  }
+  detail::refuse(error);
+}
+
 /// `answer`: what the store said the first time.
 InstanceKey started(detail::ClientCore& core, const store::StartRequest& request,
                     StoreResult<store::StartAnswer> answer) {
@@ -127,6 +135,7 @@ void Client::close() {
 }
 
 Run Client::start_with(std::string_view orchestration, StartOptions options, Payload input) {
+  detail::ClientCore::refuse_in_callback();
   const store::StartRequest request = request_of(*core_, orchestration, options, std::move(input));
   return {core_, request.instance,
           started(*core_, request, std::move(core_->store().start({&request, 1}).front()))};
@@ -137,25 +146,21 @@ ClientCall<Run> Client::start_with_async(std::string_view orchestration, StartOp
   return ClientCall<Run>(
       [core = core_, request = request_of(*core_, orchestration, options, std::move(input))](
           ClientCall<Run>::Callback done, const std::stop_token&) mutable {
-        core->notifier().start(std::move(request),
-                               [successor = core->successor(), done = std::move(done)](
-                                   const store::StartRequest& asked, StoreResult<InstanceKey> answer) {
-                                 done(detail::answer_of([&] {
-                                   const std::shared_ptr<detail::ClientCore> own = successor();
-                                   if (answer) return Run(own, asked.instance, *answer);
-                                   // Asked once: the thread that asks must not wait.
-                                   if (answer.error().kind == StoreError::Kind::conflict) {
-                                     if (const auto there = own->store().describe(asked.instance))
-                                       refuse_start(*there, asked);
-                                   }
-                                   detail::refuse(answer.error());
-                                 }));
-                               });
+        auto started_as = [successor = core->successor(), done = std::move(done)](
+                              const store::StartRequest& asked, const StoreResult<InstanceKey>& answer) {
+          return detail::callback_with(done, detail::answer_of([&] {
+                                         const std::shared_ptr<detail::ClientCore> own = successor();
+                                         if (answer) return Run(own, asked.instance, *answer);
+                                         refuse_at_once(own->store(), asked, answer.error());
+                                       }));
+        };
+        core->notifier().start(std::move(request), std::move(started_as));
       });
 }
 
 std::vector<Run> Client::start_all(std::string_view orchestration, const std::vector<StartItem>& items) {
   constexpr std::size_t kAtOnce = 500;  // keeps transactions short
+  detail::ClientCore::refuse_in_callback();
   std::vector<store::StartRequest> requests;
   requests.reserve(items.size());
   for (const StartItem& item : items)

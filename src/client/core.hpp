@@ -29,6 +29,14 @@ SessionInfo to_info(store::SessionView session);
 /// What the contract says of instances, for users; the ids of their parents are looked up.
 StoreResult<std::vector<RunInfo>> to_infos(Store& store, std::span<const store::InstanceView> views);
 
+/// A callback of the user with its answer.
+template <class T>
+client::Callback callback_with(std::function<void(ClientAnswer<T>)> callback, ClientAnswer<T> answer) {
+  return [callback = std::move(callback), kept = std::make_shared<ClientAnswer<T>>(std::move(answer))] {
+    callback(std::move(*kept));
+  };
+}
+
 /// Throws ClientError for what a store refused, or could not answer.
 [[noreturn]] void refuse(const StoreError& error);
 

@@ -6,8 +6,6 @@
 #include <chrono>
 #include <functional>
 #include <optional>
-#include <stdexcept>
-#include <stop_token>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -18,49 +16,63 @@ namespace {
 // News may get lost between processes; then it is this late.
 constexpr Duration kFloor = std::chrono::seconds(1);
 
+// The calling thread belongs to a client: it must not wait for one.
+thread_local bool is_of_a_client = false;
+
 }  // namespace
 
 class Notifier::State : public std::enable_shared_from_this<State> {
  public:
   State(std::shared_ptr<Store> store, NotifierOptions options)
       : store_(std::move(store)),
-        callbacks_(std::move(options.logger)),
+        callbacks_(std::move(options.logger), [this] { wake_caller(); }),
         sender_(store_, options.retry_for, options.max_queued),
-        watcher_(store_, [this] { poke(); }) {}
+        watcher_(store_, [this] { wake_asker(); }, [this] { wake_caller(); }) {}
 
   Sender& sender() noexcept { return sender_; }
   Watcher& watcher() noexcept { return watcher_; }
 
-  /// There is something to do.
-  void poke() {
-    const MutexLock lock(mutex_);
-    if (std::exchange(poked_, true)) return;
-    if (listens_) listener_->interrupt();
-    changed_.notify_all();
-  }
-  /// Its thread runs from now on.
+  /// Its threads run from now on.
   void begin();
   void stop();
+  /// There is something to ask the store.
+  void wake_asker() {
+    const MutexLock lock(mutex_);
+    if (std::exchange(asker_poked_, true)) return;
+    if (listens_) listener_->interrupt();
+    asker_woken_.notify_all();
+  }
 
  private:
-  void run();
-  store::Wake sleep();
-  [[nodiscard]] BootTime due(BootTime now) const;
+  void wake_caller() {
+    const MutexLock lock(mutex_);
+    if (std::exchange(caller_poked_, true)) return;
+    caller_woken_.notify_all();
+  }
+  void ask();
+  store::Wake wait_for_work();
+  void call();
 
   const std::shared_ptr<Store> store_;
-  const Callbacks callbacks_;
+  Callbacks callbacks_;
   Sender sender_;
   Watcher watcher_;
-  std::unique_ptr<store::Listener> listener_;  // made with the thread
-  BootTime next_floor_ = kLongAgo;             // the thread's own
+  std::unique_ptr<store::Listener> listener_;  // made with the threads
+  BootTime next_floor_ = kLongAgo;             // the asker's own
 
   Mutex mutex_;
-  Condition changed_;
-  bool poked_ HOLDFAST_GUARDED_BY(mutex_) = false;    // and the thread has not looked since
-  bool listens_ HOLDFAST_GUARDED_BY(mutex_) = false;  // it waits for news
-  bool runs_ HOLDFAST_GUARDED_BY(mutex_) = false;     // its thread, which keeps all of this alive
+  Condition asker_woken_;
+  Condition caller_woken_;
+  Condition ended_;
+  bool asker_poked_ HOLDFAST_GUARDED_BY(mutex_) = false;  // and it has not looked since
+  bool caller_poked_ HOLDFAST_GUARDED_BY(mutex_) = false;
+  bool listens_ HOLDFAST_GUARDED_BY(mutex_) = false;  // the asker waits for news
   bool stopping_ HOLDFAST_GUARDED_BY(mutex_) = false;
-  std::thread thread_ HOLDFAST_GUARDED_BY(mutex_);
+  bool asked_all_ HOLDFAST_GUARDED_BY(mutex_) = false;  // the asker is at its end
+  bool runs_ HOLDFAST_GUARDED_BY(mutex_) = false;       // the caller, which outlives the asker
+  // Each keeps all of this alive.
+  std::thread asker_ HOLDFAST_GUARDED_BY(mutex_);
+  std::thread caller_ HOLDFAST_GUARDED_BY(mutex_);
 };
 
 Notifier::Notifier(std::shared_ptr<Store> store, NotifierOptions options)
@@ -84,9 +96,9 @@ void Notifier::wait_async(InstanceKey key, Duration timeout, Watcher::Enough eno
   // It goes with `done`; whoever requests a stop keeps what it needs for as long as that takes.
   using OnStop = std::stop_callback<std::function<void()>>;
   const auto on_stop = std::make_shared<std::optional<OnStop>>();
-  const auto wait =
-      state_->watcher().wait_async(key, timeout, std::move(enough),
-                                   [done = std::move(done), on_stop](Seen seen) { done(std::move(seen)); });
+  const auto wait = state_->watcher().wait_async(
+      key, timeout, std::move(enough),
+      [done = std::move(done), on_stop](Seen seen) { return done(std::move(seen)); });
   on_stop->emplace(stop, [wait, weak = std::weak_ptr(state_)] {
     if (const auto state = weak.lock()) state->watcher().give_up(wait);
   });
@@ -95,49 +107,62 @@ void Notifier::wait_async(InstanceKey key, Duration timeout, Watcher::Enough eno
 void Notifier::start(store::StartRequest request, Sender::Started done) {
   state_->begin();
   state_->sender().start(std::move(request), std::move(done));
-  state_->poke();
+  state_->wake_asker();
 }
 
 void Notifier::send(std::vector<store::ClientMessage> messages, Sender::Sent done) {
   state_->begin();
   state_->sender().send(std::move(messages), std::move(done));
-  state_->poke();
+  state_->wake_asker();
 }
 
+// Without threads nothing has begun, and the next call tries again.
 void Notifier::State::begin() {
   const MutexLock lock(mutex_);
   if (stopping_) refuse_as_closed();
-  if (listener_) return;
-  listener_ = store_->listen(store::kWatched, {});
-  watcher_.hear(*listener_);
+  if (runs_) return;
+  if (!listener_) {
+    listener_ = store_->listen(store::kWatched, {});
+    watcher_.hear(*listener_);
+  }
+  if (!caller_.joinable()) caller_ = std::thread([self = shared_from_this()] { self->call(); });
+  asker_ = std::thread([self = shared_from_this()] { self->ask(); });
   runs_ = true;
-  thread_ = std::thread([self = shared_from_this()] { self->run(); });
 }
 
 void Notifier::State::stop() {
-  const bool may_wait = !Callbacks::is_here();  // that may be this thread, which would wait for itself
-  std::thread thread;
+  const bool may_wait = !is_of_a_client;
+  std::thread asker;
+  std::thread caller;
   {
     MutexLock lock(mutex_);
     stopping_ = true;
     if (listens_) listener_->interrupt();
-    changed_.notify_all();
-    thread = std::move(thread_);
+    if (!asker_.joinable() && !runs_) asked_all_ = true;
+    asker_woken_.notify_all();
+    caller_woken_.notify_all();
+    asker = std::move(asker_);
+    caller = std::move(caller_);
     // Somebody else stops it.
-    if (!thread.joinable() && may_wait)
-      changed_.wait(lock, [this]() HOLDFAST_REQUIRES(mutex_) { return !runs_; });
+    if (!caller.joinable() && may_wait)
+      ended_.wait(lock, [this]() HOLDFAST_REQUIRES(mutex_) { return !runs_; });
   }
-  if (!thread.joinable()) return;
-  if (may_wait) {
-    thread.join();
-  } else {
-    thread.detach();
+  for (std::thread* const thread : {&asker, &caller}) {
+    if (!thread->joinable()) continue;
+    if (may_wait) {
+      thread->join();
+    } else {
+      thread->detach();
+    }
   }
 }
 
-void Notifier::State::run() {
+// ---- the thread that asks the store
+
+void Notifier::State::ask() {
+  is_of_a_client = true;
   for (;;) {
-    const store::Wake wake = sleep();
+    const store::Wake wake = wait_for_work();
     {
       const MutexLock lock(mutex_);
       if (stopping_) break;
@@ -149,42 +174,60 @@ void Notifier::State::run() {
       watcher_.look_around();
       next_floor_ = after(now, kFloor);
     }
-    watcher_.tell(callbacks_);
+    watcher_.tell_seen(callbacks_);
   }
   sender_.finish(callbacks_);
   watcher_.abandon();
-  watcher_.tell(callbacks_);
+  watcher_.tell_seen(callbacks_);
   const MutexLock lock(mutex_);
-  runs_ = false;
-  changed_.notify_all();
+  asked_all_ = true;
+  caller_woken_.notify_all();
 }
 
 // Between waits it goes on listening for a while: the next one comes soon, as a rule.
-store::Wake Notifier::State::sleep() {
+store::Wake Notifier::State::wait_for_work() {
+  const auto due = [this] { return std::min(sender_.due(), watcher_.due()); };
   bool at_once = false;
   {
     MutexLock lock(mutex_);
-    const auto has_to_look = [this]() HOLDFAST_REQUIRES(mutex_) { return poked_ || stopping_; };
+    const auto has_to_look = [this]() HOLDFAST_REQUIRES(mutex_) { return asker_poked_ || stopping_; };
     while (!has_to_look() && !watcher_.has_waiters() && store_->clock().boot_now() >= next_floor_) {
-      const BootTime due = sender_.due();
       const BootTime now = store_->clock().boot_now();
-      if (due <= now) break;
-      changed_.wait_for(lock, left(due, now), has_to_look);
+      if (due() <= now) break;
+      asker_woken_.wait_for(lock, left(due(), now), has_to_look);
     }
     at_once = has_to_look();
-    poked_ = false;
+    asker_poked_ = false;
     listens_ = !at_once;
   }
   const BootTime now = store_->clock().boot_now();
-  store::Wake wake = listener_->wait(at_once ? now : due(now));
+  store::Wake wake = listener_->wait(at_once ? now : std::min(due(), std::max(next_floor_, now)));
   const MutexLock lock(mutex_);
   listens_ = false;
-  poked_ = false;  // it looks now
+  asker_poked_ = false;  // it looks now
   return wake;
 }
 
-BootTime Notifier::State::due(BootTime now) const {
-  return std::min({sender_.due(), watcher_.due(), std::max(next_floor_, now)});
+// ---- the thread that calls back
+
+void Notifier::State::call() {
+  is_of_a_client = true;
+  for (bool last = false; !last;) {
+    {
+      MutexLock lock(mutex_);
+      const auto is_wanted = [this]() HOLDFAST_REQUIRES(mutex_) { return caller_poked_ || asked_all_; };
+      const BootTime now = store_->clock().boot_now();
+      const BootTime due = watcher_.ends();
+      if (due > now) caller_woken_.wait_for(lock, left(due, now), is_wanted);
+      caller_poked_ = false;
+      last = asked_all_;
+    }
+    watcher_.tell_ends(store_->clock().boot_now(), callbacks_);
+    callbacks_.call();
+  }
+  const MutexLock lock(mutex_);
+  runs_ = false;
+  ended_.notify_all();
 }
 
 }  // namespace holdfast::client

@@ -1,4 +1,4 @@
-// Notifier: the one thread of a client, which does what no thread waits for.
+// Notifier: the threads of a client, which do what no thread of the program waits for.
 #pragma once
 
 #include "base/mutex.hpp"
@@ -21,15 +21,16 @@ struct NotifierOptions {
   std::shared_ptr<Logger> logger{};
 };
 
-/// Sends what was begun, looks at instances that somebody waits for, and calls callbacks. Thread-safe. Its
-/// thread begins with the first call that needs it.
+/// One thread asks the store: it sends what was begun, and looks at instances that somebody waits for.
+/// Another one calls back, and ends waits whose time is up: it asks the store nothing, so that a call that
+/// hangs holds up neither. Both begin with the first call that needs them. Thread-safe.
 class Notifier {
  public:
   Notifier(std::shared_ptr<Store> store, NotifierOptions options);
-  /// close(); in a callback it does not wait, and the thread ends by itself.
+  /// close(); in a callback it does not wait, and the threads end by themselves.
   ~Notifier();
-  /// Sends what was begun once more, abandons waits, and returns when all callbacks have been called. Nothing
-  /// is begun any more.
+  /// Sends what was begun, abandons waits, and returns when all callbacks have been called. Nothing is begun
+  /// any more.
   void close();
   Notifier(const Notifier&) = delete;
   Notifier& operator=(const Notifier&) = delete;
@@ -45,7 +46,7 @@ class Notifier {
 
  private:
   class State;
-  const std::shared_ptr<State> state_;  // shared with the thread, which may outlive this
+  const std::shared_ptr<State> state_;  // shared with the threads, which may outlive this
 };
 
 }  // namespace holdfast::client

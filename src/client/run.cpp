@@ -79,9 +79,9 @@ ClientCall<void> ClientCore::deliver_async(std::vector<store::ClientMessage> mes
                               ClientCall<void>::Callback done, const std::stop_token&) mutable {
     core->notifier().send(std::move(messages),
                           [done = std::move(done)](const StoreResult<InstanceKey>& answer) {
-                            done(answer_of([&] {
-                              if (!answer) refuse(answer.error());
-                            }));
+                            return callback_with(done, answer_of([&] {
+                                                   if (!answer) refuse(answer.error());
+                                                 }));
                           });
   });
 }
@@ -272,9 +272,11 @@ Payload output_or_throw(Ended end) {
   throw RunFailed(std::move(end.output).error());
 }
 
-// Asked once: the thread that asks must not wait.
+// Without a pause: the thread that asks has others to look for.
 RunInfo info_of(Store& store, const store::InstanceView& view) {
   auto infos = detail::to_infos(store, {&view, 1});
+  for (int again = 0; again < 3 && !infos && may_pass(infos.error()); ++again)
+    infos = detail::to_infos(store, {&view, 1});
   if (!infos) detail::refuse(infos.error());
   return std::move(infos->front());
 }
@@ -288,7 +290,7 @@ ClientCall<T> wait_call(std::shared_ptr<detail::ClientCore> core, InstanceKey ke
           typename ClientCall<T>::Callback done, const std::stop_token& stop) {
         // It holds the store, and not the core: the last handle ends all waits.
         auto seen_as = [convert, done = std::move(done)](client::Seen seen) {
-          done(detail::answer_of([&] { return convert(std::move(seen)); }));
+          return detail::callback_with(done, detail::answer_of([&] { return convert(std::move(seen)); }));
         };
         core->notifier().wait_async(key, timeout, enough, std::move(seen_as), stop);
       });

@@ -7,8 +7,7 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
-#include <span>
-#include <string>
+#include <string_view>
 #include <utility>
 
 namespace holdfast::client {
@@ -27,6 +26,11 @@ StoreResult<InstanceKey> outcome_of(std::span<StoreResult<InstanceKey>> answers)
   return std::move(refused == answers.end() ? *taken : *refused);
 }
 
+const std::string& CallToSend::instance() const {
+  if (const auto* start = std::get_if<StartToSend>(&what)) return start->request.instance;
+  return std::get<MessagesToSend>(what).messages.front().instance;
+}
+
 void Sender::start(store::StartRequest request, Started done) {
   add(StartToSend{std::move(request), std::move(done)});
 }
@@ -39,88 +43,101 @@ void Sender::add(std::variant<StartToSend, MessagesToSend> what) {
   const BootTime give_up = after(store_->clock().boot_now(), retry_for_);
   const MutexLock lock(mutex_);
   if (closed_) refuse_as_closed();
-  if (max_queued_ != 0 && queue_.size() + later_.size() >= max_queued_) {
+  if (max_queued_ != 0 && queue_.size() >= max_queued_) {
     throw ClientError(ClientError::Kind::unavailable,
                       std::to_string(max_queued_) +
                           " calls of this client wait for the store already (ClientOptions::max_queued); "
                           "this one was not begun");
   }
-  queue_.push_back({.what = std::move(what), .give_up = give_up});
+  queue_.emplace_hint(queue_.end(), ++last_, CallToSend{.what = std::move(what), .give_up = give_up});
+  any_new_ = true;
 }
 
 BootTime Sender::due() const {
   const MutexLock lock(mutex_);
-  if (!queue_.empty()) return kLongAgo;
-  const auto first = std::ranges::min_element(later_, {}, &CallToSend::next);
-  return first == later_.end() ? BootTime::max() : first->next;
+  return any_new_ ? kLongAgo : next_;
 }
 
-void Sender::send_due(BootTime now, const Callbacks& callbacks) { send(take_due(now), true, callbacks); }
+void Sender::send_due(BootTime now, Callbacks& callbacks) {
+  if (Calls group = take_due(now); !group.empty()) send(std::move(group), true, callbacks);
+}
 
-void Sender::finish(const Callbacks& callbacks) {
+void Sender::finish(Callbacks& callbacks) {
   {
     const MutexLock lock(mutex_);
     closed_ = true;
   }
-  for (;;) {
-    std::vector<CallToSend> group = take_due(BootTime::max());
-    if (group.empty()) return;
-    send(std::move(group), false, callbacks);
+  bool answers = true;
+  for (Calls group = take_due(BootTime::max()); !group.empty(); group = take_due(BootTime::max())) {
+    if (answers) {
+      answers = send(std::move(group), false, callbacks);
+      continue;
+    }
+    for (auto& [number, call] : group) {
+      answer(std::move(call),
+             Unexpected(StoreError{.message = "the client was closed while the store did not answer; this "
+                                              "call was not sent"}),
+             callbacks);
+    }
   }
 }
 
-// Starts are sent before messages. So a group ends before the start of an instance that a message in it is
-// for, which was begun before.
-std::vector<CallToSend> Sender::take_due(BootTime now) {
-  std::vector<CallToSend> group;
-  std::set<std::string_view> told;
-  const auto fits = [&](const CallToSend& call) {
-    if (group.size() == kSentAtOnce) return false;
-    if (const auto* start = std::get_if<StartToSend>(&call.what))
-      return !told.contains(start->request.instance);
-    return true;
-  };
-  const auto take = [&](CallToSend& call) {
-    group.push_back(std::move(call));
-    if (const auto* sent = std::get_if<MessagesToSend>(&group.back().what))
-      told.insert(sent->messages.front().instance);
-  };
+// Starts are sent before messages, and an instance gets either in one group: which of them take effect, and
+// in which order, must not depend on what the store answers to the first.
+Sender::Calls Sender::take_due(BootTime now) {
   const MutexLock lock(mutex_);
-  group.reserve(std::min(kSentAtOnce, later_.size() + queue_.size()));
-  std::erase_if(later_, [&](CallToSend& call) {
-    if (call.next > now || !fits(call)) return false;
-    take(call);
-    return true;
-  });
-  while (!queue_.empty() && fits(queue_.front())) {
-    take(queue_.front());
-    queue_.pop_front();
+  Calls group;
+  std::set<std::string, std::less<>> started;
+  std::set<std::string, std::less<>> told;
+  std::set<std::string, std::less<>> held;  // something that was begun before has to come first
+  any_new_ = false;
+  next_ = BootTime::max();
+  for (auto next = queue_.begin(); next != queue_.end();) {
+    CallToSend& call = next->second;
+    const std::string& instance = call.instance();
+    const bool starts = std::holds_alternative<StartToSend>(call.what);
+    const bool fits = group.size() < kSentAtOnce && !(starts ? told : started).contains(instance);
+    if (held.contains(instance)) {
+      ++next;
+    } else if (call.next > now || !fits) {
+      next_ = std::min(next_, call.next > now ? call.next : kLongAgo);
+      if (group.size() == kSentAtOnce) break;
+      held.insert(instance);
+      ++next;
+    } else {
+      (starts ? started : told).insert(instance);
+      group.insert(group.end(), queue_.extract(next++));
+    }
   }
   return group;
 }
 
-void Sender::send(std::vector<CallToSend> group, bool again, const Callbacks& callbacks) {
-  if (group.empty()) return;
+bool Sender::send(Calls group, bool again, Callbacks& callbacks) {
   std::vector<StoreResult<InstanceKey>> answers = ask(group);
-  for (std::size_t i = 0; i < group.size(); ++i) {
-    CallToSend& call = group[i];
-    StoreResult<InstanceKey>& answer = answers[i];
-    if (!answer && again && repeat(call, answer.error())) continue;
-    callbacks.run([what = std::move(call.what), &answer] {
-      if (const auto* start = std::get_if<StartToSend>(&what)) {
-        start->done(start->request, std::move(answer));
-      } else {
-        std::get<MessagesToSend>(what).done(std::move(answer));
-      }
-    });
+  bool answered = true;
+  auto next = answers.begin();
+  for (auto& [number, call] : group) {
+    StoreResult<InstanceKey>& its = *next++;
+    if (!its && its.error().kind == StoreError::Kind::unavailable) answered = false;
+    if (!its && again && repeat(number, call, its.error())) continue;
+    answer(std::move(call), std::move(its), callbacks);
+  }
+  return answered;
+}
+
+void Sender::answer(CallToSend call, StoreResult<InstanceKey> answer, Callbacks& callbacks) {
+  if (const auto* start = std::get_if<StartToSend>(&call.what)) {
+    callbacks.add(start->done(start->request, std::move(answer)));
+  } else {
+    callbacks.add(std::get<MessagesToSend>(call.what).done(std::move(answer)));
   }
 }
 
 // An answer for each call, in order.
-std::vector<StoreResult<InstanceKey>> Sender::ask(std::vector<CallToSend>& group) {
+std::vector<StoreResult<InstanceKey>> Sender::ask(Calls& group) {
   std::vector<store::StartRequest> requests;
   std::vector<store::ClientMessage> messages;
-  for (CallToSend& call : group) {
+  for (auto& [number, call] : group) {
     if (auto* start = std::get_if<StartToSend>(&call.what)) {
       requests.push_back(std::move(start->request));
     } else {
@@ -135,7 +152,7 @@ std::vector<StoreResult<InstanceKey>> Sender::ask(std::vector<CallToSend>& group
   std::vector<StoreResult<InstanceKey>> answers;
   std::size_t next_start = 0;
   std::size_t next_message = 0;
-  for (CallToSend& call : group) {
+  for (auto& [number, call] : group) {
     if (auto* start = std::get_if<StartToSend>(&call.what)) {
       start->request = std::move(requests[next_start]);
       const auto& answer = started[next_start++];
@@ -151,14 +168,15 @@ std::vector<StoreResult<InstanceKey>> Sender::ask(std::vector<CallToSend>& group
 }
 
 // False when it is answered as it is.
-bool Sender::repeat(CallToSend& call, const StoreError& error) {
+bool Sender::repeat(std::uint64_t number, CallToSend& call, const StoreError& error) {
   if (!may_pass(error)) return false;
   const BootTime next = after(store_->clock().boot_now(), call.pause);
   if (next >= call.give_up) return false;
   call.next = next;
   call.pause = std::min(call.pause * 2, kLongestPause);
   const MutexLock lock(mutex_);
-  later_.push_back(std::move(call));
+  queue_.emplace(number, std::move(call));
+  next_ = std::min(next_, next);
   return true;
 }
 

@@ -10,10 +10,12 @@
 
 #include <chrono>
 #include <cstddef>
-#include <deque>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -23,27 +25,30 @@ namespace holdfast::client {
 /// then refuses the others: that is what was asked for.
 StoreResult<InstanceKey> outcome_of(std::span<StoreResult<InstanceKey>> answers);
 
-/// Calls that wait to be sent, and who hears what became of them.
+/// Calls that wait to be sent, and the callback that follows from their answer. That may ask the store.
 struct StartToSend {
-  using Done = std::function<void(const store::StartRequest&, StoreResult<InstanceKey>)>;
+  using Done = std::function<Callback(const store::StartRequest&, StoreResult<InstanceKey>)>;
   store::StartRequest request{};
   Done done{};
 };
 struct MessagesToSend {
-  using Done = std::function<void(StoreResult<InstanceKey>)>;
-  std::vector<store::ClientMessage> messages{};
+  using Done = std::function<Callback(StoreResult<InstanceKey>)>;
+  std::vector<store::ClientMessage> messages{};  ///< to one instance
   Done done{};
 };
 struct CallToSend {
   std::variant<StartToSend, MessagesToSend> what{};
   BootTime give_up{};
   std::chrono::milliseconds pause{10};  ///< before it is sent again
-  BootTime next{};                      ///< not before
+  BootTime next = BootTime::min();      ///< not before
+
+  [[nodiscard]] const std::string& instance() const;
 };
 
 /// Queues calls, and sends all that queued up in one call to the store each time: thousands that are begun by
 /// one thread share a few transactions. What the store could not answer is sent again after a pause of its
-/// own, and holds up no other. Anybody may add; one thread sends.
+/// own. It holds up only what was begun later for the same instance: that takes effect later. Anybody may
+/// add; one thread sends.
 class Sender {
  public:
   using Started = StartToSend::Done;
@@ -61,25 +66,31 @@ class Sender {
 
   /// When there is something to send.
   [[nodiscard]] BootTime due() const;
-  /// Sends what is due, and calls `done` of what was answered. For one instance, what was begun first takes
-  /// effect first, unless it has to be repeated.
-  void send_due(BootTime now, const Callbacks& callbacks);
-  /// Sends all that is there once, for the last time. From now on nothing can be added.
-  void finish(const Callbacks& callbacks);
+  /// Sends what is due.
+  void send_due(BootTime now, Callbacks& callbacks);
+  /// Sends all that is there once, for the last time. When the store does not answer, the rest is not sent,
+  /// and told so. From now on nothing can be added.
+  void finish(Callbacks& callbacks);
 
  private:
+  using Calls = std::map<std::uint64_t, CallToSend>;  // by number, in the order in which they were begun
+
   void add(std::variant<StartToSend, MessagesToSend> what);
-  std::vector<CallToSend> take_due(BootTime now);
-  void send(std::vector<CallToSend> group, bool again, const Callbacks& callbacks);
-  std::vector<StoreResult<InstanceKey>> ask(std::vector<CallToSend>& group);
-  bool repeat(CallToSend& call, const StoreError& error);
+  Calls take_due(BootTime now);
+  /// False when the store did not answer.
+  bool send(Calls group, bool again, Callbacks& callbacks);
+  std::vector<StoreResult<InstanceKey>> ask(Calls& group);
+  bool repeat(std::uint64_t number, CallToSend& call, const StoreError& error);
+  static void answer(CallToSend call, StoreResult<InstanceKey> answer, Callbacks& callbacks);
 
   const std::shared_ptr<Store> store_;
   const Duration retry_for_;
   const std::size_t max_queued_;
   mutable Mutex mutex_;
-  std::deque<CallToSend> queue_ HOLDFAST_GUARDED_BY(mutex_);
-  std::vector<CallToSend> later_ HOLDFAST_GUARDED_BY(mutex_);  // to be repeated
+  std::uint64_t last_ HOLDFAST_GUARDED_BY(mutex_) = 0;
+  Calls queue_ HOLDFAST_GUARDED_BY(mutex_);                      // not sent yet, or to be repeated
+  bool any_new_ HOLDFAST_GUARDED_BY(mutex_) = false;             // since the last look
+  BootTime next_ HOLDFAST_GUARDED_BY(mutex_) = BootTime::max();  // the first of the others
   bool closed_ HOLDFAST_GUARDED_BY(mutex_) = false;
 };
 

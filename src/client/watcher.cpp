@@ -3,7 +3,6 @@
 #include "base/moments.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace holdfast::client {
@@ -11,6 +10,11 @@ namespace {
 
 // One look takes so many at most.
 constexpr std::size_t kLookedAtAtOnce = 1'000;
+// For the first look, beyond the time of the wait.
+constexpr Duration kFirstLook = std::chrono::seconds(1);
+// Before the store is asked again.
+constexpr std::chrono::milliseconds kShortestLookPause{10};
+constexpr std::chrono::milliseconds kLongestLookPause{500};
 
 }  // namespace
 
@@ -21,10 +25,12 @@ struct Watcher::Waiter {
 
   const InstanceKey key;
   const Enough enough;
-  Done done{};               // empty for a thread, which is woken instead
-  std::uint64_t number = 0;  // of all that came
+  Done done{};  // empty for a thread, which is woken instead
+  std::uint64_t number = 0;
   bool listed = false;
-  std::optional<std::multimap<BootTime, std::shared_ptr<Waiter>>::iterator> deadline{};
+  BootTime until = BootTime::max();
+  bool looked_at = false;
+  std::optional<Deadlines::iterator> deadline{};
 
   // Of its own, so that whoever wakes a thread doesn't hold what that needs next.
   Mutex mutex{};
@@ -32,12 +38,16 @@ struct Watcher::Waiter {
   std::optional<Seen> seen HOLDFAST_GUARDED_BY(mutex){};
 };
 
-Watcher::Watcher(std::shared_ptr<Store> store, std::function<void()> poke)
-    : store_(std::move(store)), poke_(std::move(poke)) {}
+Watcher::Watcher(std::shared_ptr<Store> store, std::function<void()> poke_looks,
+                 std::function<void()> poke_ends)
+    : store_(std::move(store)),
+      poke_looks_(std::move(poke_looks)),
+      poke_ends_(std::move(poke_ends)),
+      pause_(kShortestLookPause) {}
 
 Seen Watcher::wait(InstanceKey key, Duration timeout, const Enough& enough) {
   const auto waiter = std::make_shared<Waiter>(key, enough);
-  add(waiter, BootTime::max());
+  add(waiter);
   look_at_new(*waiter);  // it may have happened before anybody listened
   const auto is_done = [&]() HOLDFAST_REQUIRES(waiter->mutex) { return waiter->seen.has_value(); };
   {
@@ -45,7 +55,7 @@ Seen Watcher::wait(InstanceKey key, Duration timeout, const Enough& enough) {
     if (waiter->changed.wait_for(lock, timeout, is_done)) return *std::move(waiter->seen);
   }
   look_at({&key, 1});  // who looks at new ones may not have come to this one yet
-  if (remove(waiter)) return Unexpected(NotSeen::time_is_up);
+  if (take_back(waiter)) return Unexpected(NotSeen::time_is_up);
   MutexLock lock(waiter->mutex);
   waiter->changed.wait(lock, is_done);
   return *std::move(waiter->seen);
@@ -55,17 +65,24 @@ std::weak_ptr<Watcher::Waiter> Watcher::wait_async(InstanceKey key, Duration tim
                                                    Done done) {
   const auto waiter = std::make_shared<Waiter>(key, std::move(enough));
   waiter->done = std::move(done);
-  add(waiter, after(store_->clock().boot_now(), timeout));
-  poke_();
+  waiter->until = after(store_->clock().boot_now(), timeout);
+  add(waiter);
+  poke_looks_();
+  if (timeout != never) poke_ends_();
   return waiter;
 }
 
 void Watcher::give_up(const std::weak_ptr<Waiter>& wait) {
   const auto waiter = wait.lock();
-  if (!waiter || !remove(waiter)) return;
-  std::vector<Told> ends;
-  ends.push_back({waiter, Unexpected(NotSeen::given_up)});
-  end(std::move(ends));
+  if (!waiter) return;
+  Ends ends;
+  {
+    const MutexLock lock(mutex_);
+    if (!waiter->listed) return;
+    unlist(*waiter);
+    end(waiter, Unexpected(NotSeen::given_up), ends);
+  }
+  carry_out(std::move(ends));
 }
 
 void Watcher::hear(store::Listener& listener) {
@@ -75,16 +92,22 @@ void Watcher::hear(store::Listener& listener) {
 
 bool Watcher::has_waiters() const {
   const MutexLock lock(mutex_);
-  return !waiters_.empty() || !told_.empty();
+  return !waiters_.empty();
 }
 
 BootTime Watcher::due() const {
   const MutexLock lock(mutex_);
-  if (!told_.empty() || (!new_.empty() && !looking_)) return kLongAgo;
+  if (!seen_.empty() || (!new_.empty() && !looking_)) return kLongAgo;
+  return again_at_;
+}
+
+BootTime Watcher::ends() const {
+  const MutexLock lock(mutex_);
+  if (!ended_.empty()) return kLongAgo;
   return deadlines_.empty() ? BootTime::max() : deadlines_.begin()->first;
 }
 
-void Watcher::add(const std::shared_ptr<Waiter>& waiter, BootTime deadline) {
+void Watcher::add(const std::shared_ptr<Waiter>& waiter) {
   bool first = false;
   {
     const MutexLock lock(mutex_);
@@ -92,29 +115,57 @@ void Watcher::add(const std::shared_ptr<Waiter>& waiter, BootTime deadline) {
     first = waiters_.empty();
     Waiters& list = waiters_[waiter->key];
     if (list.empty()) listener_->watch(waiter->key);
-    list.push_back(waiter);
     waiter->number = ++last_;
+    list.emplace_hint(list.end(), waiter->number, waiter);
     waiter->listed = true;
-    if (deadline != BootTime::max()) waiter->deadline = deadlines_.emplace(deadline, waiter);
-    new_.push_back(waiter->key);
+    if (const BootTime until = after(waiter->until, kFirstLook); until != BootTime::max())
+      waiter->deadline = deadlines_.emplace(until, waiter);
+    new_.insert(waiter->key);
   }
-  if (first) poke_();
+  if (first) poke_looks_();
 }
 
-bool Watcher::remove(const std::shared_ptr<Waiter>& waiter) {
-  const MutexLock lock(mutex_);
-  if (!std::exchange(waiter->listed, false)) return false;
-  if (waiter->deadline) deadlines_.erase(*std::exchange(waiter->deadline, std::nullopt));
-  const auto found = waiters_.find(waiter->key);
-  std::erase(found->second, waiter);
-  unlist(found);
-  return true;
-}
-
-void Watcher::unlist(std::map<InstanceKey, Waiters>::iterator found) {
+void Watcher::unlist(Waiter& waiter) {
+  waiter.listed = false;
+  if (waiter.deadline) deadlines_.erase(*std::exchange(waiter.deadline, std::nullopt));
+  const auto found = waiters_.find(waiter.key);
+  found->second.erase(waiter.number);
   if (!found->second.empty()) return;
-  listener_->unwatch(found->first);
+  listener_->unwatch(waiter.key);
   waiters_.erase(found);
+}
+
+// What is to be told is noted while the mutex is held: whoever closes the list finds it there.
+void Watcher::end(const std::shared_ptr<Waiter>& waiter, Seen seen, Ends& ends) {
+  if (!waiter->done) {
+    ends.threads.push_back({waiter, std::move(seen)});
+  } else if (seen || seen.error() == NotSeen::gone) {
+    seen_.push_back({waiter, std::move(seen)});
+    ends.seen = true;
+  } else {
+    ended_.push_back({waiter, std::move(seen)});
+    ends.ended = true;
+  }
+}
+
+void Watcher::carry_out(Ends ends) {
+  for (Told& one : ends.threads) {
+    {
+      const MutexLock lock(one.waiter->mutex);
+      one.waiter->seen = std::move(one.seen);
+    }
+    one.waiter->changed.notify_one();
+  }
+  if (ends.seen) poke_looks_();
+  if (ends.ended) poke_ends_();
+}
+
+// False when it was taken off the list already, and will be woken.
+bool Watcher::take_back(const std::shared_ptr<Waiter>& waiter) {
+  const MutexLock lock(mutex_);
+  if (!waiter->listed) return false;
+  unlist(*waiter);
+  return true;
 }
 
 // Whichever thread comes first looks for all who come in the meantime: a look at many costs little more than
@@ -127,7 +178,8 @@ void Watcher::look_at_new(Waiter& own) {
   MutexLock lock(mutex_);
   if (std::exchange(looking_, true)) return;
   while (!new_.empty() && !satisfied()) {
-    const std::vector<InstanceKey> keys = std::exchange(new_, {});
+    const std::vector<InstanceKey> keys(new_.begin(), new_.end());
+    new_.clear();
     lock.unlock();
     look_at(keys);
     lock.lock();
@@ -135,30 +187,26 @@ void Watcher::look_at_new(Waiter& own) {
   looking_ = false;
   const bool left = !new_.empty();
   lock.unlock();
-  if (left) poke_();
+  if (left) poke_looks_();
 }
 
-void Watcher::look(const store::Wake& wake, BootTime now) {
-  look_at(keys_to_look_at(wake, now));
-  expire(now);
-}
+void Watcher::look(const store::Wake& wake, BootTime now) { look_at(keys_to_look_at(wake, now)); }
 
-// Those whose time is up are looked at once more.
 std::vector<InstanceKey> Watcher::keys_to_look_at(const store::Wake& wake, BootTime now) {
   const MutexLock lock(mutex_);
-  std::vector<InstanceKey> keys = wake.instances;
-  if (!looking_) {
-    keys.insert(keys.end(), new_.begin(), new_.end());
-    new_.clear();
-  }
-  for (auto due = deadlines_.begin(); due != deadlines_.end() && due->first <= now; ++due) {
-    keys.push_back(due->second->key);
-  }
+  std::set<InstanceKey> keys;
   if (wake.any_instance) {
-    keys.clear();
-    for (const auto& [key, list] : waiters_) keys.push_back(key);
+    for (const auto& [key, list] : waiters_) keys.insert(keys.end(), key);
   }
-  return keys;
+  keys.insert(wake.instances.begin(), wake.instances.end());
+  if (!looking_) keys.merge(new_);
+  if (!looking_) new_.clear();
+  if (again_at_ <= now) {
+    keys.merge(again_);
+    again_.clear();
+    again_at_ = BootTime::max();
+  }
+  return {keys.begin(), keys.end()};
 }
 
 void Watcher::look_around() {
@@ -179,105 +227,103 @@ void Watcher::look_around() {
 void Watcher::look_at(std::span<const InstanceKey> keys) {
   while (!keys.empty()) {
     const auto part = keys.first(std::min(kLookedAtAtOnce, keys.size()));
-    keys = keys.subspan(part.size());
     std::uint64_t waited = 0;
     {
       const MutexLock lock(mutex_);
       waited = last_;
     }
     const auto views = store_->look(part);
-    if (!views) return;  // asked again by look_around()
-    std::vector<Told> satisfied;
+    if (!views) return look_again(keys);
+    keys = keys.subspan(part.size());
+    Ends ends;
     {
       const MutexLock lock(mutex_);
-      for (std::size_t i = 0; i < part.size(); ++i) take_satisfied(part[i], (*views)[i], waited, satisfied);
+      pause_ = kShortestLookPause;
+      for (std::size_t i = 0; i < part.size(); ++i) take_satisfied(part[i], (*views)[i], waited, ends);
     }
-    end(std::move(satisfied));
+    carry_out(std::move(ends));
   }
 }
 
-void Watcher::end(std::vector<Told> waits) {
-  const auto threads = std::ranges::partition(waits, [](const Told& one) { return bool(one.waiter->done); });
-  for (Told& one : threads) {
-    {
-      const MutexLock lock(one.waiter->mutex);
-      one.waiter->seen = std::move(one.seen);
-    }
-    one.waiter->changed.notify_one();
-  }
-  waits.erase(threads.begin(), threads.end());
-  if (waits.empty()) return;
+// Those of which nothing is known are looked at again after a pause.
+void Watcher::look_again(std::span<const InstanceKey> keys) {
   {
     const MutexLock lock(mutex_);
-    std::ranges::move(waits, std::back_inserter(told_));
+    again_.insert(keys.begin(), keys.end());
+    if (again_at_ == BootTime::max()) again_at_ = after(store_->clock().boot_now(), pause_);
+    pause_ = std::min(pause_ * 2, kLongestLookPause);
   }
-  poke_();
+  poke_looks_();
 }
 
 // They are no longer listed.
 void Watcher::take_satisfied(InstanceKey key, const std::optional<store::InstanceView>& view,
-                             std::uint64_t waited, std::vector<Told>& satisfied) {
+                             std::uint64_t waited, Ends& ends) {
   const auto found = waiters_.find(key);
   if (found == waiters_.end()) return;
-  const auto rest = std::ranges::partition(found->second, [&](const auto& waiter) {
-    return waiter->number > waited || (view && !waiter->enough(*view));
-  });
-  for (auto& waiter : rest) {
-    waiter->listed = false;
-    if (waiter->deadline) deadlines_.erase(*std::exchange(waiter->deadline, std::nullopt));
-    satisfied.push_back({std::move(waiter), view ? Seen(*view) : Seen(Unexpected(NotSeen::gone))});
-  }
-  found->second.erase(rest.begin(), rest.end());
-  unlist(found);
-}
-
-void Watcher::expire(BootTime now) {
-  std::vector<Told> late;
-  {
-    const MutexLock lock(mutex_);
-    while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
-      const std::shared_ptr<Waiter> waiter = deadlines_.extract(deadlines_.begin()).mapped();
-      waiter->deadline.reset();
-      waiter->listed = false;
-      const auto found = waiters_.find(waiter->key);
-      std::erase(found->second, waiter);
-      unlist(found);
-      late.push_back({waiter, Unexpected(NotSeen::time_is_up)});
+  std::vector<std::shared_ptr<Waiter>> satisfied;
+  for (const auto& [number, waiter] : found->second) {
+    if (number > waited) break;
+    if (!std::exchange(waiter->looked_at, true) && waiter->deadline) {
+      // From now on its own time counts.
+      deadlines_.erase(*waiter->deadline);
+      waiter->deadline = deadlines_.emplace(waiter->until, waiter);
+      ends.ended = true;
     }
+    if (!view || waiter->enough(*view)) satisfied.push_back(waiter);
   }
-  end(std::move(late));
+  for (const auto& waiter : satisfied) {
+    unlist(*waiter);
+    end(waiter, view ? Seen(*view) : Seen(Unexpected(NotSeen::gone)), ends);
+  }
 }
 
-void Watcher::tell(const Callbacks& callbacks) {
+void Watcher::tell(std::vector<Told> told, Callbacks& callbacks) {
+  for (Told& one : told) {
+    const Done done = std::exchange(one.waiter->done, nullptr);
+    callbacks.add(done(std::move(one.seen)));
+  }
+}
+
+void Watcher::tell_seen(Callbacks& callbacks) {
   std::vector<Told> told;
   {
     const MutexLock lock(mutex_);
-    told = std::exchange(told_, {});
+    told = std::exchange(seen_, {});
   }
-  for (Told& one : told) {
-    // What it holds is the user's as well, and goes with it.
-    callbacks.run([done = std::exchange(one.waiter->done, nullptr), &one] { done(std::move(one.seen)); });
+  tell(std::move(told), callbacks);
+}
+
+void Watcher::tell_ends(BootTime now, Callbacks& callbacks) {
+  std::vector<Told> told;
+  {
+    Ends ends;
+    const MutexLock lock(mutex_);
+    while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+      const std::shared_ptr<Waiter> waiter = deadlines_.begin()->second;
+      unlist(*waiter);
+      end(waiter, Unexpected(NotSeen::time_is_up), ends);
+    }
+    told = std::exchange(ended_, {});
   }
+  tell(std::move(told), callbacks);
 }
 
 void Watcher::abandon() {
-  std::vector<Told> waits;
+  Ends ends;
   {
     const MutexLock lock(mutex_);
     closed_ = true;
-    for (auto& [key, list] : waiters_) {
-      listener_->unwatch(key);
-      for (auto& waiter : list) {
-        waiter->listed = false;
-        waiter->deadline.reset();
-        waits.push_back({std::move(waiter), Unexpected(NotSeen::abandoned)});
-      }
+    while (!waiters_.empty()) {
+      const std::shared_ptr<Waiter> waiter = waiters_.begin()->second.begin()->second;
+      unlist(*waiter);
+      end(waiter, Unexpected(NotSeen::abandoned), ends);
     }
-    waiters_.clear();
-    deadlines_.clear();
     new_.clear();
+    again_.clear();
+    again_at_ = BootTime::max();
   }
-  end(std::move(waits));
+  carry_out(std::move(ends));
 }
 
 }  // namespace holdfast::client

@@ -227,14 +227,16 @@ TEST_P(AsyncClientTest, ABlockingCallInACallbackIsRefused) {
     };
     expect_refused([&] { run.wait<int>(); });
     expect_refused([&] { static_cast<void>(run.result<int>()); });
-    expect_refused([&] { client.start("told"); });
+    expect_refused([&] { client.start("told", {.id = "refused"}); });
+    expect_refused([&] { client.start_all("told", {start_item("refused")}); });
     expect_refused([&] { client.raise("t", kEnd, 1); });
     expect_refused([&] { static_cast<void>(run.info()); });
     expect_refused([&] { static_cast<void>(run.wait_for_change()); });
     expect_refused([&] { static_cast<void>(client.list()); });
     said.put()(std::to_string(refused));
   });
-  EXPECT_EQ(said.get().value(), "7");
+  EXPECT_EQ(said.get().value(), "8");
+  EXPECT_FALSE(client.find("refused")) << "what is refused has not happened";
   EXPECT_EQ(run.wait<int>(kSoon), 1) << "in other threads they wait as ever";
 }
 
@@ -348,6 +350,56 @@ TEST_P(AsyncClientTest, WhatIsBegunInAnOutageIsSentOnceTheStoreIsBack) {
   auto numbers = run.wait<std::vector<int>>(kSoon);
   std::ranges::sort(numbers);
   for (int i = 0; i < 20; ++i) EXPECT_EQ(numbers[static_cast<std::size_t>(i)], i) << "each of them once";
+}
+
+TEST_P(AsyncClientTest, WhatIsBegunAfterAStartThatIsRepeatedComesAfterIt) {
+  FaultScript faults;
+  Client client(store(&faults));
+  const auto rt = runtime(add);
+  faults.inject(point("memory.start", "sqlite.commit", "postgres.commit"), 1, Fault::fail_before);
+  Box<Run> started;
+  Box<void> terminated;
+  client.start_async("told", {.id = "t"}).then(started.put());
+  client.terminate_async("t", "after all").then(terminated.put());
+  EXPECT_TRUE(terminated.get());
+  EXPECT_EQ(faults.pending(), 0U);
+  EXPECT_THROW(started.get().value().wait<int>(kSoon), RunCancelled);
+}
+
+/// Nothing that is asked of the store returns while it lasts.
+class Hang final : public FaultPlan {
+ public:
+  Fault at(std::string_view) override {
+    if (!hangs) return Fault::none;
+    ++met;
+    while (hangs) std::this_thread::sleep_for(1ms);
+    return Fault::none;
+  }
+  std::atomic<bool> hangs{false};
+  std::atomic<int> met{0};
+};
+
+TEST_P(AsyncClientTest, AStoreThatHangsHoldsUpNoTimeLimit) {
+  const auto rt = runtime(add);
+  Hang hang;
+  Client client(store(&hang));
+  const Run run = client.start("told", {.id = "t"});
+  EXPECT_THROW(run.wait<int>(1ms), RunTimedOut);
+  hang.hangs = true;
+  Box<Run> late;
+  client.start_async("told", {.id = "late"}).then(late.put());
+  ASSERT_TRUE(eventually([&] { return hang.met > 0; }));
+  Box<int> timed_out;
+  Box<int> given_up;
+  std::stop_source stop;
+  run.wait_async<int>(1ms).then(timed_out.put());
+  run.wait_async<int>().then(given_up.put(), stop.get_token());
+  stop.request_stop();
+  EXPECT_THROW(given_up.get().value(), std::system_error);
+  EXPECT_THROW(timed_out.get().value(), RunTimedOut);
+  EXPECT_FALSE(late.is_full());
+  hang.hangs = false;
+  EXPECT_TRUE(late.get());
 }
 
 TEST_P(AsyncClientTest, AnOutageThatLastsIsTold) {
@@ -475,6 +527,26 @@ TEST_P(AsyncClientTest, CoroutinesOfAsioCatchWhatACallThrows) {
   auto done = asio::co_spawn(context, fails_to_start(rt->client()), asio::use_future);
   context.run();
   done.get();
+}
+
+asio::awaitable<std::string> is_too_late(Run run) {
+  try {
+    co_await async_wait<int>(run, use_awaitable);
+    co_return "it ended";
+  } catch (const std::logic_error& e) {
+    co_return e.what();
+  }
+}
+
+TEST_P(AsyncClientTest, ACallThatCannotBeBegunFailsItsCoroutine) {
+  const auto rt = runtime(add);
+  Client client(store());
+  const Run run = client.start("told", {.id = "t"});
+  client.close();
+  asio::io_context context;
+  auto said = asio::co_spawn(context, is_too_late(run), asio::use_future);
+  context.run();
+  EXPECT_EQ(said.get(), "holdfast: this client was closed");
 }
 
 asio::awaitable<bool> polls(Run run, Duration patience) {
