@@ -605,6 +605,7 @@ TEST_P(CancellationTest, ARequestWhoseTerminationAloneWasTakenIsNoConflict) {
   const auto rt = watching();
   Client plain(store());
   plain.start("watches", {.id = "w"});
+  ASSERT_TRUE(eventually([&] { return seen.has_begun(1); }));
   Client client(std::make_shared<TakesTheLastOnly>(
       store(), [&] { return plain.run("w").status() == Status::terminated; }));
   client.cancel("w", {.terminate_after = 10ms}, "enough");
