@@ -1,5 +1,7 @@
 #include "bench/workload.hpp"
 
+#include "bench/costs.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -56,11 +58,21 @@ std::vector<Measured> contest(std::span<Contender* const> contenders, const Roun
 }
 
 void run_alone(const Suite& suite, Contender& load, std::string_view name) {
-  const std::array<Contender*, 1> alone{&load};
   const auto seconds = std::chrono::seconds(suite.number_of("--seconds", 10));
-  const Measured measured = contest(alone, {.count = 1, .length = seconds}).front();
-  std::printf("%s: %.0f steps/s, p50 %.0f us, p99 %.0f us\n", std::string(name).c_str(),
-              measured.steps_per_s(), measured.latency(0.5), measured.latency(0.99));
+  load.run(seconds / 5);  // warms it up
+  const Costs before = costs_so_far();
+  const Round round = load.run(seconds);
+  const Costs costs = costs_so_far() - before;
+  const Measured measured{.latencies = round.latencies};
+  std::printf("%s: %.0f steps/s, p50 %.0f us, p99 %.0f us\n", std::string(name).c_str(), round.steps_per_s(),
+              measured.latency(0.5), measured.latency(0.99));
+  const auto per_step = [&](auto cost) {
+    return static_cast<double>(cost) / static_cast<double>(round.steps);
+  };
+  std::printf(
+      "per step: %.2f us of processors (%.2f in the kernel), %.2f switches of threads, %.1f allocations\n",
+      per_step(costs.cpu_us), per_step(costs.kernel_us), per_step(costs.switches),
+      per_step(costs.allocations));
 }
 
 }  // namespace holdfast::bench

@@ -72,7 +72,8 @@ struct Rounds {
 
 /// The contenders in turns, round by round, after one round for nothing that warms them up.
 std::vector<Measured> contest(std::span<Contender* const> contenders, const Rounds& rounds);
-/// One load by itself for as long as `--seconds` says, for a profiler; prints what it did.
+/// One load by itself for as long as `--seconds` says, for a profiler; prints what it did and what a step
+/// cost.
 void run_alone(const Suite& suite, Contender& load, std::string_view name);
 
 }  // namespace holdfast::bench
