@@ -51,6 +51,7 @@ class Notifier::State : public std::enable_shared_from_this<State> {
   }
   void ask();
   store::Wake wait_for_work();
+  void wait_for_callbacks();
   void call();
 
   const std::shared_ptr<Store> store_;
@@ -59,6 +60,7 @@ class Notifier::State : public std::enable_shared_from_this<State> {
   Watcher watcher_;
   std::unique_ptr<store::Listener> listener_;  // made with the threads
   BootTime next_floor_ = kLongAgo;             // the asker's own
+  Duration sending_takes_{};                   // likewise: lately
 
   Mutex mutex_;
   Condition asker_woken_;
@@ -67,6 +69,7 @@ class Notifier::State : public std::enable_shared_from_this<State> {
   bool asker_poked_ HOLDFAST_GUARDED_BY(mutex_) = false;  // and it has not looked since
   bool caller_poked_ HOLDFAST_GUARDED_BY(mutex_) = false;
   bool listens_ HOLDFAST_GUARDED_BY(mutex_) = false;  // the asker waits for news
+  bool calls_ HOLDFAST_GUARDED_BY(mutex_) = false;    // the caller is calling back
   bool stopping_ HOLDFAST_GUARDED_BY(mutex_) = false;
   bool asked_all_ HOLDFAST_GUARDED_BY(mutex_) = false;  // the asker is at its end
   bool runs_ HOLDFAST_GUARDED_BY(mutex_) = false;       // the caller, which outlives the asker
@@ -167,8 +170,11 @@ void Notifier::State::ask() {
       const MutexLock lock(mutex_);
       if (stopping_) break;
     }
-    sender_.send_due(store_->clock().boot_now(), callbacks_);
+    wait_for_callbacks();
+    const BootTime asked = store_->clock().boot_now();
+    sender_.send_due(asked, callbacks_);
     const BootTime now = store_->clock().boot_now();
+    sending_takes_ += (now - asked - sending_takes_) / 8;
     watcher_.look(wake, now);
     if (now >= next_floor_ && watcher_.has_waiters()) {
       watcher_.look_around();
@@ -182,6 +188,15 @@ void Notifier::State::ask() {
   const MutexLock lock(mutex_);
   asked_all_ = true;
   caller_woken_.notify_all();
+}
+
+// Callbacks begin calls, as a rule: what all of them begin is sent together. They wait for that no longer
+// than a part of what sending takes, since callbacks may take long.
+void Notifier::State::wait_for_callbacks() {
+  if (sender_.due() > store_->clock().boot_now()) return;
+  MutexLock lock(mutex_);
+  asker_woken_.wait_for(lock, sending_takes_ / 2,
+                        [this]() HOLDFAST_REQUIRES(mutex_) { return !calls_ || stopping_; });
 }
 
 // Between waits it goes on listening for a while: the next one comes soon, as a rule.
@@ -221,9 +236,13 @@ void Notifier::State::call() {
       if (due > now) caller_woken_.wait_for(lock, left(due, now), is_wanted);
       caller_poked_ = false;
       last = asked_all_;
+      calls_ = true;
     }
     watcher_.tell_ends(store_->clock().boot_now(), callbacks_);
     callbacks_.call();
+    const MutexLock lock(mutex_);
+    calls_ = false;
+    if (asker_poked_) asker_woken_.notify_all();
   }
   const MutexLock lock(mutex_);
   runs_ = false;

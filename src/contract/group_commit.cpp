@@ -3,6 +3,7 @@
 #include "contract/futex.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace holdfast::store {
 
@@ -25,21 +26,24 @@ void CallQueue::run(GroupedCall& call, const Lead& lead) {
   enqueue(call);
   if (call.wait() == GroupedCall::kDone) return;
   const std::vector<GroupedCall*> group = take_group(call);
-  const Afterwards afterwards = lead(group);
-  if (!afterwards) pass_on();
+  std::size_t items = 0;
+  for (const GroupedCall* one : group) items += one->size();
+  const Led led = lead(group);
+  if (!led.afterwards) pass_on(items, led.waited_for_disk);
   for (GroupedCall* done : group) {
     if (done != &call) done->tell(GroupedCall::kDone);
   }
-  if (!afterwards) return;
-  afterwards();
-  pass_on();
+  if (!led.afterwards) return;
+  led.afterwards();
+  pass_on(items, led.waited_for_disk);
 }
 
 void CallQueue::enqueue(GroupedCall& call) {
   const MutexLock lock(mutex_);
   queue_.push_back(&call);
-  if (leading_ == leaders_) return;
-  ++leading_;
+  items_queued_ += call.size();
+  if (all_came()) came_.notify_one();
+  if (std::exchange(leading_, true)) return;
   call.state_.store(GroupedCall::kLeads, std::memory_order_relaxed);  // nobody waits for it yet
 }
 
@@ -49,31 +53,44 @@ void refuse_to_write(GroupedCall& call) {
   for (std::size_t item = 0; item < call.size(); ++item) call.fail(item, error);
 }
 
-void CallQueue::pass_on() {
+void CallQueue::pass_on(std::size_t items_answered, Duration waited_for_disk) {
   const MutexLock lock(mutex_);
-  const auto next = std::ranges::find_if(queue_, [](const GroupedCall* call) {
-    return call->state_.load(std::memory_order_relaxed) == GroupedCall::kWaits;
-  });
-  if (next == queue_.end()) {
-    --leading_;
+  if (waited_for_disk > Duration::zero()) {
+    pace_.waited(waited_for_disk);
+    items_expected_ = items_answered + items_queued_;
+  }
+  if (queue_.empty()) {
+    leading_ = false;
   } else {
-    (*next)->tell(GroupedCall::kLeads);
+    queue_.front()->tell(GroupedCall::kLeads);
   }
 }
 
-// Its own call is the first of it; those that lead another group are not taken.
+// A group that asks for nothing but locks does not wait for the disk.
+void CallQueue::gather(MutexLock& lock) {
+  const auto waits_for_disk = [](const GroupedCall* call) { return call->order() == Order::middle; };
+  if (all_came() || std::ranges::none_of(queue_, waits_for_disk)) return;
+  const Duration patience = pace_.patience();
+  if (patience == Duration::zero()) return;
+  const std::size_t before = queue_.size();
+  came_.wait_for(lock, patience, [this]() HOLDFAST_REQUIRES(mutex_) { return all_came(); });
+  pace_.gathered(queue_.size() > before);
+}
+
+// Its own call is the first of it.
 std::vector<GroupedCall*> CallQueue::take_group(GroupedCall& leader) {
-  const MutexLock lock(mutex_);
+  MutexLock lock(mutex_);
+  gather(lock);
   std::erase(queue_, &leader);
   std::vector<GroupedCall*> group{&leader};
   std::size_t items = leader.size();
   std::erase_if(queue_, [&](GroupedCall* call) {
-    if (call->state_.load(std::memory_order_relaxed) != GroupedCall::kWaits) return false;
     if (items + call->size() > items_) return false;
     items += call->size();
     group.push_back(call);
     return true;
   });
+  items_queued_ -= items;
   return group;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/mutex.hpp"
+#include "contract/pace.hpp"
 
 #include <holdfast/store/error.hpp>
 
@@ -57,33 +58,48 @@ class GroupedCall {
   std::atomic<std::uint32_t> state_{kWaits};
 };
 
-/// Whoever finds nobody leading leads: it takes all calls that queued up, and answers them together. There is
-/// no timer: the last transaction is the window in which the next group gathers, so a caller that is alone
-/// pays nothing.
+/// Whoever finds nobody leading leads: it takes all calls that queued up, and answers them together. The last
+/// transaction is the window in which the next group gathers, so a caller that is alone pays nothing. Only
+/// where commits wait long for the disk, a group waits for those who were just answered: see Pace.
 class CallQueue {
  public:
-  /// What is left to do when everybody was answered, before the next group is led.
-  using Afterwards = std::function<void()>;
+  struct Led {
+    Duration waited_for_disk{};
+    /// What is left to do when everybody was answered, before the next group is led.
+    std::function<void()> afterwards{};
+  };
   /// Answers all items of all calls.
-  using Lead = std::function<Afterwards(std::span<GroupedCall* const> group)>;
+  using Lead = std::function<Led(std::span<GroupedCall* const> group)>;
 
-  /// A group has about so many items at most, a call of more is a group of its own. So many groups are led at
-  /// once at most.
-  CallQueue(std::size_t items, std::size_t leaders) : items_(items), leaders_(leaders) {}
+  /// A group has about so many items at most, a call of more is a group of its own; and it waits no longer
+  /// than that for others.
+  explicit CallQueue(std::size_t items, Duration longest_wait = Pace::kLongest)
+      : items_(items), pace_(longest_wait) {}
 
   /// Returns when every item has its answer.
   void run(GroupedCall& call, const Lead& lead);
+  /// Calls that no group has taken yet.
+  [[nodiscard]] std::size_t waiting() const {
+    const MutexLock lock(mutex_);
+    return queue_.size();
+  }
 
  private:
   void enqueue(GroupedCall& call);
-  void pass_on();
+  void gather(MutexLock& lock) HOLDFAST_REQUIRES(mutex_);
+  void pass_on(std::size_t items_answered, Duration waited_for_disk);
+  [[nodiscard]] bool all_came() const HOLDFAST_REQUIRES(mutex_) { return items_queued_ >= items_expected_; }
   std::vector<GroupedCall*> take_group(GroupedCall& leader);
 
   const std::size_t items_;
-  const std::size_t leaders_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
+  Condition came_;
   std::deque<GroupedCall*> queue_ HOLDFAST_GUARDED_BY(mutex_);
-  std::size_t leading_ HOLDFAST_GUARDED_BY(mutex_) = 0;
+  std::size_t items_queued_ HOLDFAST_GUARDED_BY(mutex_) = 0;
+  /// Whoever was answered by the last group that waited for the disk comes back, and who waited is there.
+  std::size_t items_expected_ HOLDFAST_GUARDED_BY(mutex_) = 0;
+  bool leading_ HOLDFAST_GUARDED_BY(mutex_) = false;
+  Pace pace_ HOLDFAST_GUARDED_BY(mutex_);
 };
 
 /// One item of a call.

@@ -11,6 +11,9 @@ class Executor {
  public:
   virtual ~Executor() = default;
   virtual void post(std::function<void()> work) = 0;
+  /// The same for what has taken next to no time so far: it may begin a moment later, if that saves waking a
+  /// thread. If it takes long after all, nobody else waits for it.
+  virtual void post_brief(std::function<void()> work) { post(std::move(work)); }
   /// The same for what the code of an activity may wait for: it begins also when the calling thread, which
   /// may be running that code, does not come back.
   virtual void post_apart(std::function<void()> work) { post(std::move(work)); }

@@ -14,8 +14,10 @@ namespace holdfast::runtime {
 /// Makes a new thread only when no idle one is there. The caller bounds how much runs at once.
 ///
 /// Waking a thread costs more than short work does. So one thread at most is on its way at any time, and
-/// whoever takes something and leaves more behind calls the next before it begins. What is there begins soon,
-/// however long the rest takes; and when all of it is short, one thread does it without waking any other.
+/// whoever takes something and leaves more behind calls the next before it begins: what is there begins soon,
+/// however long the rest takes. Brief work is left to the thread that is busy with other brief work. That one
+/// of it may take long after all is noticed by a thread that looks now and then for as long as there is such
+/// work: what has waited for longer than a moment is begun by another thread.
 class ThreadPool final : public Executor {
  public:
   /// `rest` is what work leaves to be done, see ask_for_rest(). True: call it again.
@@ -26,6 +28,7 @@ class ThreadPool final : public Executor {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   void post(std::function<void()> work) override;
+  void post_brief(std::function<void()> work) override;
   void post_apart(std::function<void()> work) override;
 
   /// Calls `rest` in one of the threads once no work is left to begin, or after a fraction of a millisecond:

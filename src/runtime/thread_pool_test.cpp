@@ -7,6 +7,7 @@
 #include <functional>
 #include <latch>
 #include <memory>
+#include <thread>
 
 namespace holdfast::runtime::thread_pool_test {
 namespace {
@@ -126,6 +127,63 @@ TEST(ThreadPool, RunsWhatTheRestPosts) {
   self = &pool;
   pool.post([&] { self->ask_for_rest(); });
   run.wait();
+  EXPECT_EQ(pool.stop(10s), 0U);
+}
+
+TEST(ThreadPool, RunsAllBriefWork) {
+  std::atomic<int> run = 0;
+  ThreadPool pool;
+  for (int i = 0; i < 1000; ++i) pool.post_brief([&] { ++run; });
+  EXPECT_EQ(pool.stop(10s), 0U);
+  EXPECT_EQ(run, 1000);
+}
+
+TEST(ThreadPool, BriefWorkThatTakesLongHoldsNoOtherUp) {
+  constexpr int kCount = 20;
+  ThreadPool pool;
+  std::latch all_run(kCount);
+  for (int i = 0; i < kCount; ++i) pool.post_brief([&] { all_run.arrive_and_wait(); });
+  all_run.wait();
+  EXPECT_EQ(pool.stop(10s), 0U);
+}
+
+TEST(ThreadPool, NorDoesItWhereAThreadOfItsOwnPostsIt) {
+  constexpr int kCount = 20;
+  ThreadPool pool;
+  std::latch all_run(kCount);
+  pool.post_brief([&] {
+    for (int i = 0; i < kCount; ++i) pool.post_brief([&] { all_run.arrive_and_wait(); });
+  });
+  all_run.wait();
+  EXPECT_EQ(pool.stop(10s), 0U);
+}
+
+TEST(ThreadPool, BriefWorkThatTakesLongHoldsUpNeitherOrdinaryWorkNorTheRest) {
+  std::latch rested(1);
+  ThreadPool pool([&] {
+    rested.count_down();
+    return false;
+  });
+  std::latch ordinary(1);
+  pool.post_brief([&] {
+    rested.wait();
+    ordinary.wait();
+  });
+  pool.ask_for_rest();
+  pool.post([&] { ordinary.count_down(); });
+  rested.wait();
+  EXPECT_EQ(pool.stop(10s), 0U);
+}
+
+// Whoever looks now and then is still there when nothing has been posted for long.
+TEST(ThreadPool, BeginsBriefWorkAlsoAfterAPause) {
+  ThreadPool pool;
+  for (int burst = 0; burst < 3; ++burst) {
+    std::latch all_run(3);
+    for (int i = 0; i < 3; ++i) pool.post_brief([&] { all_run.arrive_and_wait(); });
+    all_run.wait();
+    std::this_thread::sleep_for(30ms);
+  }
   EXPECT_EQ(pool.stop(10s), 0U);
 }
 

@@ -100,7 +100,7 @@ void PostgresStore::run(Job& job) {
   if (options_.read_only) return store::refuse_to_write(job);
   const auto lead_group = [this](std::span<store::GroupedCall* const> group) {
     lead(group);
-    return store::CallQueue::Afterwards{};
+    return store::CallQueue::Led{};
   };
   const auto deadline = std::chrono::steady_clock::now() +
                         (job.waits_briefly() ? std::min(kBriefly, options_.timeout) : options_.timeout);

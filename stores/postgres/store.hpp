@@ -157,7 +157,7 @@ class PostgresStore final : public Store {
 
   // A transaction stays well below 50 ms.
   static constexpr std::size_t kItemsPerTransaction = 200;
-  store::CallQueue queue_{kItemsPerTransaction, 1};
+  store::CallQueue queue_{kItemsPerTransaction};
   std::unique_ptr<Link> writer_{};  // of who leads, and so are the next five
   LockedRows locked_{};
   BootTime next_sweep_ = rules::kNever;

@@ -37,12 +37,14 @@ StoreError explain(const SqlError& error) {
 // Whoever leads came first, of those in its group.
 void Writer::run(Job& job) {
   const auto came = std::chrono::steady_clock::now();
-  queue_.run(job, [this, came](std::span<store::GroupedCall* const> group) -> store::CallQueue::Afterwards {
+  queue_.run(job, [this, came](std::span<store::GroupedCall* const> group) {
     const InRole leads(leading_);
     came_ = came;
+    waited_for_disk_ = {};
     lead(group);
-    if (hooks_.log_is_long()) return hooks_.shorten_log;
-    return {};
+    store::CallQueue::Led led{.waited_for_disk = waited_for_disk_};
+    if (hooks_.log_is_long()) led.afterwards = hooks_.shorten_log;
+    return led;
   });
 }
 
@@ -103,8 +105,9 @@ void Writer::commit(std::span<const Item> items, WhenFull when_full) {
 }
 
 void Writer::run_transaction(std::span<const Item> items) {
-  hooks_.wait_for_disk(
-      std::ranges::any_of(items, [](const Item& i) { return i.call->order() == Order::middle; }));
+  const bool waits_for_disk =
+      std::ranges::any_of(items, [](const Item& i) { return i.call->order() == Order::middle; });
+  hooks_.wait_for_disk(waits_for_disk);
   using namespace std::chrono;
   hooks_.begin(duration_cast<milliseconds>(steady_clock::now() - came_));
   came_ = steady_clock::now();  // what the same group begins next has not waited yet
@@ -119,7 +122,9 @@ void Writer::run_transaction(std::span<const Item> items) {
   set_.end();
   const Fault fault = fault_at(link_.faults, "sqlite.commit");
   if (fault == Fault::fail_before) throw InjectedFault{};
+  const auto asked = steady_clock::now();
   hooks_.commit();
+  if (waits_for_disk) waited_for_disk_ += duration_cast<Duration>(steady_clock::now() - asked);
   hooks_.over();
   hooks_.publish(set_.tx().news);
   if (fault == Fault::lose_answer) throw InjectedFault{};

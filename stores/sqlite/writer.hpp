@@ -73,9 +73,11 @@ class Writer {
   // Since when the group that is led waits for the lock.
   std::chrono::steady_clock::time_point came_ HOLDFAST_GUARDED_BY(leading_){};
 
+  Duration waited_for_disk_ HOLDFAST_GUARDED_BY(leading_){};  // by the group that is led
+
   // Keeps a transaction well below 50 ms: an item takes 10 to 50 microseconds.
   static constexpr std::size_t kItemsPerTransaction = 500;
-  store::CallQueue queue_{kItemsPerTransaction, 1};
+  store::CallQueue queue_{kItemsPerTransaction};
 };
 
 }  // namespace holdfast::sqlite_store

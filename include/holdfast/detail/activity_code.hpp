@@ -7,7 +7,10 @@
 #include <holdfast/ids.hpp>
 #include <holdfast/result.hpp>
 
+#include <atomic>
+#include <chrono>
 #include <concepts>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -70,6 +73,24 @@ class ActivityCode {
   [[nodiscard]] virtual bool is_coroutine() const noexcept { return false; }
 };
 
+/// How long code has taken lately. Any thread.
+class RecentTimes {
+ public:
+  void note(std::chrono::nanoseconds time) noexcept {
+    constexpr std::int64_t kWeight = 8;  // how many times the mean is about
+    const std::int64_t mean = mean_.load(std::memory_order_relaxed);
+    mean_.store(mean + (time.count() - mean) / kWeight, std::memory_order_relaxed);
+  }
+  /// So short that waking a thread for it costs more. False as long as nothing is known.
+  [[nodiscard]] bool are_brief() const noexcept {
+    constexpr std::chrono::microseconds kBrief(50);
+    return std::chrono::nanoseconds(mean_.load(std::memory_order_relaxed)) < kBrief;
+  }
+
+ private:
+  std::atomic<std::int64_t> mean_ = 1'000'000;
+};
+
 /// Code that holds a thread of the worker from its beginning to its end.
 class BlockingActivity : public ActivityCode {
  public:
@@ -78,6 +99,8 @@ class BlockingActivity : public ActivityCode {
  private:
   /// Throws what the user's function throws; an input that can't be decoded is an error.
   virtual Result<Payload> run(ActivityContext& ctx, const Payload& input) const = 0;
+
+  mutable RecentTimes times_;
 };
 
 template <class F, class R, class... P>
