@@ -15,6 +15,8 @@ namespace {
 
 // News may get lost between processes; then it is this late.
 constexpr Duration kFloor = std::chrono::seconds(1);
+// Callbacks that begin calls take no longer, as a rule.
+constexpr Duration kCallbacksTake = std::chrono::milliseconds(5);
 
 // The calling thread belongs to a client: it must not wait for one.
 thread_local bool is_of_a_client = false;
@@ -68,8 +70,9 @@ class Notifier::State : public std::enable_shared_from_this<State> {
   Condition ended_;
   bool asker_poked_ HOLDFAST_GUARDED_BY(mutex_) = false;  // and it has not looked since
   bool caller_poked_ HOLDFAST_GUARDED_BY(mutex_) = false;
-  bool listens_ HOLDFAST_GUARDED_BY(mutex_) = false;  // the asker waits for news
-  bool calls_ HOLDFAST_GUARDED_BY(mutex_) = false;    // the caller is calling back
+  bool listens_ HOLDFAST_GUARDED_BY(mutex_) = false;              // the asker waits for news
+  bool calls_ HOLDFAST_GUARDED_BY(mutex_) = false;                // the caller is calling back
+  bool waits_for_callbacks_ HOLDFAST_GUARDED_BY(mutex_) = false;  // the asker does
   bool stopping_ HOLDFAST_GUARDED_BY(mutex_) = false;
   bool asked_all_ HOLDFAST_GUARDED_BY(mutex_) = false;  // the asker is at its end
   bool runs_ HOLDFAST_GUARDED_BY(mutex_) = false;       // the caller, which outlives the asker
@@ -195,8 +198,10 @@ void Notifier::State::ask() {
 void Notifier::State::wait_for_callbacks() {
   if (sender_.due() > store_->clock().boot_now()) return;
   MutexLock lock(mutex_);
-  asker_woken_.wait_for(lock, sending_takes_ / 2,
+  waits_for_callbacks_ = true;
+  asker_woken_.wait_for(lock, std::min(sending_takes_ / 2, kCallbacksTake),
                         [this]() HOLDFAST_REQUIRES(mutex_) { return !calls_ || stopping_; });
+  waits_for_callbacks_ = false;
 }
 
 // Between waits it goes on listening for a while: the next one comes soon, as a rule.
@@ -242,7 +247,7 @@ void Notifier::State::call() {
     callbacks_.call();
     const MutexLock lock(mutex_);
     calls_ = false;
-    if (asker_poked_) asker_woken_.notify_all();
+    if (waits_for_callbacks_) asker_woken_.notify_all();
   }
   const MutexLock lock(mutex_);
   runs_ = false;
