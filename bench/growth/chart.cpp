@@ -10,12 +10,11 @@ namespace holdfast::bench {
 
 namespace {
 
-// The canvas, and on it the field between the axes.
+// The canvas, and on it the field between the axes. Its top is below the legend.
 constexpr double kWidth = 640;
 constexpr double kHeight = 380;
 constexpr double kLeft = 76;
-constexpr double kRight = kWidth - 24;
-constexpr double kTop = 66;
+constexpr double kRight = kWidth - 36;
 constexpr double kBottom = kHeight - 52;
 
 constexpr std::size_t kColours = 6;
@@ -140,15 +139,25 @@ std::string stroke(std::string_view kind, double x1, double y1, double x2, doubl
          at(x2) + "\" y2=\"" + at(y2) + "\"/>\n";
 }
 
-std::string legend(const std::vector<Line>& lines) {
-  std::string svg;
+struct Legend {
+  std::string svg{};
+  double bottom = 46;
+};
+Legend make_legend(const std::vector<Line>& lines) {
+  Legend legend;
   double x = kLeft;
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    svg += "<g class=\"c" + std::to_string(i % kColours) + "\">" + stroke("line", x, 46, x + 28, 46) +
-           "</g>\n" + text_at(x + 34, 50, "start", "", lines[i].name);
-    x += 34 + kLetter * static_cast<double>(lines[i].name.size()) + 18;
+    const double width = 34 + kLetter * static_cast<double>(lines[i].name.size());
+    if (x > kLeft && x + width > kWidth) {
+      x = kLeft;
+      legend.bottom += 20;
+    }
+    const double y = legend.bottom;
+    legend.svg += "<g class=\"c" + std::to_string(i % kColours) + "\">" + stroke("line", x, y, x + 28, y) +
+                  "</g>\n" + text_at(x + 34, y + 4, "start", "", lines[i].name);
+    x += width + 18;
   }
-  return svg;
+  return legend;
 }
 
 std::string curve(const Line& line, std::size_t colour, const Ruler& x, const Ruler& y) {
@@ -166,7 +175,7 @@ std::string curve(const Line& line, std::size_t colour, const Ruler& x, const Ru
          places + "\"/>\n" + dots + "</g>\n";
 }
 
-std::string axes(const Chart& chart, const Ruler& x, const Ruler& y) {
+std::string axes(const Chart& chart, const Ruler& x, const Ruler& y, double top) {
   std::string svg;
   for (const double tick : y.ticks()) {
     svg += stroke("grid", kLeft, y.place(tick), kRight, y.place(tick)) +
@@ -176,7 +185,7 @@ std::string axes(const Chart& chart, const Ruler& x, const Ruler& y) {
     svg += stroke("axis", x.place(tick), kBottom, x.place(tick), kBottom + 5) +
            text_at(x.place(tick), kBottom + 19, "middle", "small", tick_label(tick));
   }
-  const std::string middle = at((kTop + kBottom) / 2);
+  const std::string middle = at((top + kBottom) / 2);
   return svg + stroke("axis", kLeft, kBottom, kRight, kBottom) +
          text_at((kLeft + kRight) / 2, kHeight - 12, "middle", "", chart.x.label) +
          "<text transform=\"translate(18 " + middle + ") rotate(-90)\" text-anchor=\"middle\">" +
@@ -197,17 +206,18 @@ std::string to_svg(const Chart& chart) {
   for (const Mark& mark : chart.marks) ys.push_back(mark.y);
   Ruler x(chart.x.scale, xs, kLeft, kRight);
   if (std::ranges::count(xs, 0) > 0) x.place_zero();
-  const Ruler y(chart.y.scale, ys, kBottom, kTop);
+  const Legend legend = make_legend(chart.lines);
+  const double top = legend.bottom + 20;
+  const Ruler y(chart.y.scale, ys, kBottom, top);
 
   const std::string size = "width=\"" + tick_label(kWidth) + "\" height=\"" + tick_label(kHeight) + "\"";
   std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + tick_label(kWidth) + " " +
                     tick_label(kHeight) + "\" " + size + " role=\"img\">\n<title>" + escaped(chart.title) +
                     "</title>\n" + std::string(kStyle) + "<rect class=\"back\" " + size + " rx=\"6\"/>\n" +
-                    text_at(kLeft, 24, "start", "title", chart.title) + legend(chart.lines) +
-                    axes(chart, x, y);
+                    text_at(kLeft, 24, "start", "title", chart.title) + legend.svg + axes(chart, x, y, top);
   for (const Mark& mark : chart.marks) {
     svg += stroke("mark", kLeft, y.place(mark.y), kRight, y.place(mark.y)) +
-           text_at(kRight - 4, y.place(mark.y) - 5, "end", "small", mark.label);
+           text_at(kLeft + 6, y.place(mark.y) - 5, "start", "small", mark.label);
   }
   for (std::size_t i = 0; i < chart.lines.size(); ++i) svg += curve(chart.lines[i], i, x, y);
   return svg + "</svg>\n";

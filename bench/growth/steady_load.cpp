@@ -76,7 +76,7 @@ void report(Workbench& bench, const std::string& name, const Course& course) {
 void steady_load(Workbench& bench) {
   const std::size_t minutes = bench.suite().number_of("--minutes", 0);
   const std::chrono::milliseconds length = minutes > 0     ? std::chrono::minutes(minutes)
-                                           : bench.quick() ? 6s
+                                           : bench.quick() ? 3s
                                                            : 60s;
   // In a long load ids begin anew, or the disk would fill up with instances that have ended.
   const std::size_t ids = minutes > 0 ? 100'000 : 0;
