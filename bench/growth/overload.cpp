@@ -135,7 +135,9 @@ double per_s(std::uint64_t count, Clock::duration time) {
 
 class OverloadBench {
  public:
-  explicit OverloadBench(Workbench& bench) : bench_(bench), length_(bench.quick() ? 1s : 10s) {}
+  explicit OverloadBench(Workbench& bench) : bench_(bench), length_(bench.quick() ? 1s : 10s) {
+    if (bench.quick()) client_options_.max_queued = 10'000;
+  }
 
   void flood(const Way& way) {
     return_freed_memory();
@@ -166,7 +168,7 @@ class OverloadBench {
         course.ended.points.push_back({seconds, now.ended_since(last)});
         last = now;
       });
-      way.start(Client(store), tally, began + length_);
+      way.start(Client(store, client_options_), tally, began + length_);
       report(name, tally, Clock::now() - began);
       const std::uint64_t ended = tally.ended;
       std::this_thread::sleep_for(length_);
@@ -221,6 +223,7 @@ class OverloadBench {
 
   Workbench& bench_;
   std::chrono::milliseconds length_;
+  ClientOptions client_options_;
   std::vector<Line> memory_;
   std::vector<Line> rates_;
 };
