@@ -4,6 +4,7 @@
 //   bench_dropping [folder] [--quick]
 #include "bench/disk.hpp"
 #include "bench/harness.hpp"
+#include "bench/laps.hpp"
 #include "bench/postgres_server.hpp"
 
 #include <holdfast/holdfast.hpp>
@@ -16,7 +17,6 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -42,21 +42,6 @@ Pair draw(Random& random) {
   return {first, some()};
 }
 
-/// How long each round of an instance took, by a clock that its code reads against the rules.
-class Laps {
- public:
-  void begin() { last_ = std::chrono::steady_clock::now(); }
-  void note(const Context& ctx) {
-    if (ctx.replaying()) return;
-    const auto now = std::chrono::steady_clock::now();
-    ms_.push_back(std::chrono::duration<double, std::milli>(now - std::exchange(last_, now)).count());
-  }
-  std::vector<double> take() { return std::exchange(ms_, {}); }
-
- private:
-  std::chrono::steady_clock::time_point last_{};
-  std::vector<double> ms_;
-};
 Laps laps;  // one instance at a time
 
 Op<int> take(Context& ctx, Duration time) { return ctx.activity<int>("take", time); }

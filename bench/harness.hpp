@@ -66,6 +66,9 @@ class Suite {
   /// What stands behind it: "p5" of `--only=p5` for `value_of("--only")`.
   [[nodiscard]] std::optional<std::string> value_of(std::string_view name) const;
   [[nodiscard]] std::size_t number_of(std::string_view name, std::size_t otherwise) const;
+  /// Where files go; empty when none is to be written.
+  [[nodiscard]] const std::string& folder() const noexcept { return folder_; }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
   void add(Row row) { rows_.push_back(std::move(row)); }
   /// Something that a reader of the figures has to know.

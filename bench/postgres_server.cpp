@@ -1,5 +1,7 @@
 #include "bench/postgres_server.hpp"
 
+#include "stores/postgres/connection.hpp"
+
 #include <holdfast/postgres.hpp>
 
 #include <unistd.h>
@@ -33,6 +35,14 @@ PostgresServer::~PostgresServer() {
 
 std::shared_ptr<Store> PostgresServer::open(const std::string& schema) const {
   return postgres(uri_, {.schema = schema});
+}
+
+std::uint64_t PostgresServer::autovacuums() const {
+  constexpr postgres_store::Statement kCount{
+      "bench.autovacuums", "SELECT coalesce(sum(autovacuum_count), 0)::bigint FROM pg_stat_user_tables"};
+  postgres_store::Connection connection({.uri = uri_, .schema = "public"});
+  connection.queue(kCount, {});
+  return static_cast<std::uint64_t>(connection.exchange().front().integer(0, 0));
 }
 
 }  // namespace holdfast::bench

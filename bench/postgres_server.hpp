@@ -3,6 +3,7 @@
 
 #include <holdfast/store.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -22,6 +23,8 @@ class PostgresServer {
   [[nodiscard]] std::shared_ptr<Store> open(const std::string& schema) const;
   /// A new, empty store.
   std::shared_ptr<Store> store() { return open(new_schema()); }
+  /// How often autovacuum has come to a table.
+  [[nodiscard]] std::uint64_t autovacuums() const;
 
  private:
   std::string state_;

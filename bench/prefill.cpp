@@ -24,8 +24,8 @@ class Filler {
  public:
   using Turn = std::function<void(store::TurnCommit&, CalendarTime now)>;
 
-  Filler(Store& store, const std::string& prefix, Turn turn)
-      : store_(store), prefix_(prefix), turn_(std::move(turn)) {
+  Filler(Store& store, const std::string& prefix, std::size_t before, Turn turn)
+      : store_(store), prefix_(prefix), turn_(std::move(turn)), last_id_(before) {
     code_.orchestrations = {{.name = "filler", .version = "1"}};
     auto joined = store_.join({.node = "filler", .abilities = abilities_, .code = code_});
     worker_ = require(joined, "join");
@@ -78,14 +78,14 @@ class Filler {
   store::Abilities abilities_;
   store::Code code_;
   WorkerKey worker_{};
-  std::uint64_t last_id_ = 0;
-  SeededRandom random_{4711};
+  std::uint64_t last_id_;
+  SeededRandom random_{4711 + last_id_};
 };
 
 }  // namespace
 
-void fill_with_timers(Store& store, std::size_t count) {
-  Filler filler(store, "sleeper-", [](store::TurnCommit& commit, CalendarTime now) {
+void fill_with_timers(Store& store, std::size_t count, std::size_t before) {
+  Filler filler(store, "sleeper-", before, [](store::TurnCommit& commit, CalendarTime now) {
     commit.timers.push_back({.event = {3}, .due = now + 24h * 365});
   });
   filler.fill(count);
@@ -94,7 +94,7 @@ void fill_with_timers(Store& store, std::size_t count) {
 void fill_with_unservable(Store& store, std::size_t count) {
   constexpr std::size_t kEach = 100;
   constexpr std::size_t kKinds = 20;
-  Filler filler(store, "stuck-", [](store::TurnCommit& commit, CalendarTime) {
+  Filler filler(store, "stuck-", 0, [](store::TurnCommit& commit, CalendarTime) {
     for (std::size_t i = 0; i < kEach; ++i) {
       const std::string kind = std::to_string(i % kKinds);
       const bool by_queue = i % 2 == 0;
@@ -107,8 +107,8 @@ void fill_with_unservable(Store& store, std::size_t count) {
   filler.fill(count / kEach);
 }
 
-void fill_with_finished(Store& store, std::size_t count) {
-  Filler filler(store, "past-", [](store::TurnCommit& commit, CalendarTime) {
+void fill_with_finished(Store& store, std::size_t count, std::size_t before) {
+  Filler filler(store, "past-", before, [](store::TurnCommit& commit, CalendarTime) {
     commit.end = store::InstanceEnd{.output = std::string(kBodyBytes, 'b')};
   });
   filler.fill(count);

@@ -8,10 +8,11 @@
 namespace holdfast::bench {
 
 /// Instances that sleep, each with a timer that is due in a year.
-void fill_with_timers(Store& store, std::size_t count);
+/// `before`: how many of them there are already.
+void fill_with_timers(Store& store, std::size_t count, std::size_t before = 0);
 /// Queued activities, a hundred for each instance, with names or queues that no worker serves.
 void fill_with_unservable(Store& store, std::size_t count);
-/// Instances that have ended.
-void fill_with_finished(Store& store, std::size_t count);
+/// Instances that have ended; `before` of them are there already.
+void fill_with_finished(Store& store, std::size_t count, std::size_t before = 0);
 
 }  // namespace holdfast::bench

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <future>
 #include <mutex>
 #include <optional>
@@ -69,6 +70,8 @@ class RuntimeLoad final : public Contender {
       : in_flight_(in_flight),
         sessions_(options.sessions),
         callbacks_(options.callbacks),
+        ids_(options.ids),
+        ended_(std::move(options.ended)),
         last_id_(options.number * 1'000'000'000),
         runtime_(std::move(store), {.activity_slots = in_flight * kActivities,
                                     .session_limit = static_cast<std::uint32_t>(options.sessions),
@@ -79,6 +82,7 @@ class RuntimeLoad final : public Contender {
     }
     runtime_.orchestration(kOrchestrationName, shape == Shape::p5 ? in_parallel : in_sequence);
     runtime_.orchestration(kClaim, claim);
+    if (options.also) options.also(runtime_);
     runtime_.start();
     claim_sessions();
   }
@@ -88,17 +92,15 @@ class RuntimeLoad final : public Contender {
     const auto begin = Clock::now() + kRunUp;
     const auto end = begin + length;
     if (callbacks_) {
-      round.latencies = Callbacks(*this, begin, end).run(in_flight_);
-      round.steps = kActivities * round.latencies.size();
+      add(round, Callbacks(*this, begin, end).run(in_flight_));
       return round;
     }
     std::vector<std::thread> clients;
     for (std::size_t i = 0; i < in_flight_; ++i) {
       clients.emplace_back([&] {
-        std::vector<double> latencies = be_client(begin, end);
+        const Ended ended = be_client(begin, end);
         const std::lock_guard lock(mutex_);
-        round.steps += kActivities * latencies.size();
-        round.latencies.insert(round.latencies.end(), latencies.begin(), latencies.end());
+        add(round, ended);
       });
     }
     for (std::thread& client : clients) client.join();
@@ -116,6 +118,25 @@ class RuntimeLoad final : public Contender {
     for (const Run& run : runs) run.wait(60s);
   }
 
+  /// Instances that ended while the clock ran.
+  struct Ended {
+    std::uint64_t count = 0;
+    std::vector<double> latencies{};  ///< empty when somebody else gets them
+  };
+  void note(Ended& ended, Clock::duration latency) const {
+    const double us = std::chrono::duration<double, std::micro>(latency).count();
+    ++ended.count;
+    if (ended_) {
+      ended_(us);
+    } else {
+      ended.latencies.push_back(us);
+    }
+  }
+  static void add(Round& round, const Ended& ended) {
+    round.steps += kActivities * ended.count;
+    round.latencies.insert(round.latencies.end(), ended.latencies.begin(), ended.latencies.end());
+  }
+
   /// An instance to be started.
   struct Order {
     std::string id{};
@@ -123,10 +144,13 @@ class RuntimeLoad final : public Contender {
     Clock::time_point started{};
   };
   Order next_order() {
-    const std::uint64_t number = ++last_id_;
+    const std::uint64_t number = ids_ == 0 ? ++last_id_ : ++last_id_ % ids_;
     return {.id = instance_id(number),
             .session = sessions_ > 0 ? session_id(number % sessions_) : "",
             .started = Clock::now()};
+  }
+  [[nodiscard]] StartOptions start_options(const Order& order) const {
+    return {.id = order.id, .reuse = ids_ == 0 ? Reuse::never : Reuse::after_end};
   }
   static void check(const Order& order, const std::string& output) {
     if (output != order.id) throw std::runtime_error("instance " + order.id + " gave '" + output + "'");
@@ -138,18 +162,17 @@ class RuntimeLoad final : public Contender {
     Callbacks(RuntimeLoad& load, Clock::time_point begin, Clock::time_point end)
         : load_(load), client_(load.runtime_.client()), begin_(begin), end_(end) {}
 
-    // What ended while the clock ran.
-    std::vector<double> run(std::size_t in_flight) {
+    Ended run(std::size_t in_flight) {
       at_work_ = in_flight;
       for (std::size_t i = 0; i < in_flight; ++i) start_next();
       done_.get_future().get();
-      return std::move(latencies_);
+      return std::move(ended_);
     }
 
    private:
     void start_next() {
       const Order order = load_.next_order();
-      client_.start_async(kOrchestrationName, {.id = order.id}, order.id, order.session)
+      client_.start_async(kOrchestrationName, load_.start_options(order), order.id, order.session)
           .then([this, order](ClientAnswer<Run> started) {
             std::move(started).value().wait_async<std::string>(60s).then(
                 [this, order](ClientAnswer<std::string> output) { end(order, std::move(output).value()); });
@@ -159,9 +182,7 @@ class RuntimeLoad final : public Contender {
       check(order, output);
       const auto now = Clock::now();
       if (now < end_) {
-        if (now >= begin_) {
-          latencies_.push_back(std::chrono::duration<double, std::micro>(now - order.started).count());
-        }
+        if (now >= begin_) load_.note(ended_, now - order.started);
         start_next();
       } else if (--at_work_ == 0) {
         done_.set_value();
@@ -173,30 +194,28 @@ class RuntimeLoad final : public Contender {
     const Clock::time_point begin_;
     const Clock::time_point end_;
     std::size_t at_work_ = 0;
-    std::vector<double> latencies_;
+    Ended ended_;
     std::promise<void> done_;
   };
 
-  // What ended while the clock ran.
-  std::vector<double> be_client(Clock::time_point begin, Clock::time_point end) {
-    std::vector<double> latencies;
+  Ended be_client(Clock::time_point begin, Clock::time_point end) {
+    Ended ended;
     Client client = runtime_.client();
     for (;;) {
       const Order order = next_order();
-      check(
-          order,
-          client.start(kOrchestrationName, {.id = order.id}, order.id, order.session).wait<std::string>(60s));
+      check(order, client.start(kOrchestrationName, start_options(order), order.id, order.session)
+                       .wait<std::string>(60s));
       const auto now = Clock::now();
-      if (now >= end) return latencies;
-      if (now >= begin) {
-        latencies.push_back(std::chrono::duration<double, std::micro>(now - order.started).count());
-      }
+      if (now >= end) return ended;
+      if (now >= begin) note(ended, now - order.started);
     }
   }
 
   std::size_t in_flight_;
   std::size_t sessions_;
   bool callbacks_;
+  std::size_t ids_;
+  std::function<void(double)> ended_;
   std::atomic<std::uint64_t> last_id_;
   std::mutex mutex_;
   Runtime runtime_;
