@@ -3,6 +3,7 @@
 #include "contract/futex.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace holdfast::store {
@@ -58,6 +59,7 @@ void CallQueue::pass_on(std::size_t items_answered, Duration waited_for_disk) {
   if (waited_for_disk > Duration::zero()) {
     pace_.waited(waited_for_disk);
     items_expected_ = items_answered + items_queued_;
+    answered_ = std::chrono::steady_clock::now();
   }
   if (queue_.empty()) {
     leading_ = false;
@@ -66,14 +68,17 @@ void CallQueue::pass_on(std::size_t items_answered, Duration waited_for_disk) {
   }
 }
 
-// A group that asks for nothing but locks does not wait for the disk.
+// A group that asks for nothing but locks does not wait for the disk. Those who were answered come back soon,
+// or are no longer waited for.
 void CallQueue::gather(MutexLock& lock) {
   const auto waits_for_disk = [](const GroupedCall* call) { return call->order() == Order::middle; };
   if (all_came() || std::ranges::none_of(queue_, waits_for_disk)) return;
   const Duration patience = pace_.patience();
   if (patience == Duration::zero()) return;
+  const auto gone = std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - answered_);
+  if (gone >= patience) return;
   const std::size_t before = queue_.size();
-  came_.wait_for(lock, patience, [this]() HOLDFAST_REQUIRES(mutex_) { return all_came(); });
+  came_.wait_for(lock, patience - gone, [this]() HOLDFAST_REQUIRES(mutex_) { return all_came(); });
   pace_.gathered(queue_.size() > before);
 }
 

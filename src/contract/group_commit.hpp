@@ -7,6 +7,7 @@
 #include <holdfast/store/error.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -98,6 +99,7 @@ class CallQueue {
   std::size_t items_queued_ HOLDFAST_GUARDED_BY(mutex_) = 0;
   /// Whoever was answered by the last group that waited for the disk comes back, and who waited is there.
   std::size_t items_expected_ HOLDFAST_GUARDED_BY(mutex_) = 0;
+  std::chrono::steady_clock::time_point answered_ HOLDFAST_GUARDED_BY(mutex_){};  // that group
   bool leading_ HOLDFAST_GUARDED_BY(mutex_) = false;
   Pace pace_ HOLDFAST_GUARDED_BY(mutex_);
 };

@@ -177,7 +177,10 @@ void ThreadPool::State::wait_to_be_called(MutexLock& lock) {
     }
     --waiting_;
     if (!looks) continue;
-    if (anything_late()) return;
+    if (anything_late()) {
+      coming_ = false;  // whoever is called comes as well, or it is this thread that was
+      return;
+    }
     if (!anything()) --looks_left_;
   }
 }

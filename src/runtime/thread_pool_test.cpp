@@ -187,6 +187,21 @@ TEST(ThreadPool, BeginsBriefWorkAlsoAfterAPause) {
   EXPECT_EQ(pool.stop(10s), 0U);
 }
 
+// A thread that looks may find something late in the moment in which it is called.
+TEST(ThreadPool, BeginsWhatIsPostedWhileAThreadLooks) {
+  constexpr int kRounds = 800;
+  constexpr int kAtOnce = 3;
+  ThreadPool pool;
+  for (int round = 0; round < kRounds; ++round) {
+    for (int i = 0; i < kAtOnce; ++i) pool.post_brief([] {});
+    std::this_thread::sleep_for(std::chrono::microseconds(round * 37 % 1500));
+    std::latch all_run(kAtOnce + 1);
+    for (int i = 0; i < kAtOnce; ++i) pool.post([&] { all_run.arrive_and_wait(); });
+    all_run.arrive_and_wait();
+  }
+  EXPECT_EQ(pool.stop(10s), 0U);
+}
+
 TEST(ThreadPool, KnowsItsOwnThreads) {
   std::atomic<bool> here = false;
   ThreadPool pool;
