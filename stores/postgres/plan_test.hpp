@@ -11,16 +11,17 @@
 
 namespace holdfast::postgres_store {
 
-/// The plan of a statement that has run with these parameters as it does for a store, line by line.
+/// The plan of a statement that has run with these parameters as it does for a store, line by line. `setting`
+/// comes before it, if any.
 inline std::vector<std::string> plan_of(const TestSchema& schema, const Statement& statement,
-                                        const Parameters& parameters) {
+                                        const Parameters& parameters, const Statement* setting = nullptr) {
   Connection connection(connection_setup(schema.uri(), {.schema = schema.name()}));
+  if (setting != nullptr) connection.queue(*setting, Parameters());
   const std::string explained = "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) " + statement.sql();
   connection.queue({"test.explain", explained.c_str()}, parameters);
   std::vector<std::string> lines;
-  for (const Answer& answer : connection.exchange()) {
-    for (int i = 0; i < answer.rows(); ++i) lines.emplace_back(answer.bytes(i, 0));
-  }
+  const std::vector<Answer> answers = connection.exchange();
+  for (int i = 0; i < answers.back().rows(); ++i) lines.emplace_back(answers.back().bytes(i, 0));
   return lines;
 }
 

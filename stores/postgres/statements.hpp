@@ -188,6 +188,12 @@ inline std::string is_listed() {
          " AND ($8::bigint IS NULL OR l.created_at < $8)";
 }
 
+/// What comes next is planned so that an index gives the order. Statistics that are older than most rows make
+/// reading all of a namespace and sorting it look as cheap as a look at one place of the right index.
+inline constexpr Statement kInOrderOfIndex{"postgres.in_order_of_index",
+                                           "SELECT set_config('enable_sort', 'off', true)"};
+inline constexpr Statement kInAnyOrder{"postgres.in_any_order",
+                                       "SELECT set_config('enable_sort', 'on', true)"};
 /// Each status has its place in an index, so those of one are found however many others there are. $10: the
 /// parent, if it matters; 0: none.
 inline constexpr Statement kListed{

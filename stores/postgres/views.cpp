@@ -260,8 +260,10 @@ store::InstancePage list(WorkingSet& set, const store::InstanceFilter& filter) {
   wanted.add(filter.created_from).add(filter.created_before).add(limit_of(filter.limit) + 1);
   wanted.add(filter.parent);
   const bool of_parent = filter.parent && *filter.parent != InstanceKey{};
+  set.ask(sql::kInOrderOfIndex, Parameters());
   set.ask(of_parent ? sql::kListedChildren : sql::kListed, wanted,
           [&](const Answer& answer) { set.take_instances(answer); });
+  set.ask(sql::kInAnyOrder, Parameters());
   set.bring();
   set.want_custom_status(keys_in(set));
   set.bring();
