@@ -136,6 +136,12 @@ class StoreLoad final : public Contender {
       frames_.emplace_back(options.shape, options.hand_off, i);
     }
   }
+  ~StoreLoad() override {
+    auto left = store_->leave(worker_);
+    static_cast<void>(left);  // otherwise it is removed as stale
+  }
+  StoreLoad(const StoreLoad&) = delete;
+  StoreLoad& operator=(const StoreLoad&) = delete;
 
   Round run(std::chrono::nanoseconds length) override {
     Desk desk(frames_.size());

@@ -32,7 +32,12 @@ class Filler {
   }
 
   void fill(std::size_t count) {
-    for (std::size_t done = 0; done < count; done += kBatch) batch(std::min(kBatch, count - done));
+    for (std::size_t done = 0; done < count; done += kBatch) {
+      batch(std::min(kBatch, count - done));
+      // It takes long, and other workers remove one that gives no sign of life.
+      auto alive = store_.refresh(worker_, false);
+      require(alive, "refresh");
+    }
     auto left = store_.leave(worker_);
     require(left, "leave");
   }

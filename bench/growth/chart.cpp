@@ -110,7 +110,8 @@ class Ruler {
     for (const double larger : {decade / 2, decade, 2 * decade}) {
       if (most / step > 8) step = larger;
     }
-    const auto count = static_cast<int>(std::ceil(most / step - 1e-9));
+    // What is a hair above a tick needs no further one: the last second ends a little late.
+    const auto count = static_cast<int>(std::ceil(most / step - 0.02));
     for (int i = 0; i <= count; ++i) ticks_.push_back(i * step);
     high_ = ticks_.back();
   }
@@ -216,8 +217,10 @@ std::string to_svg(const Chart& chart) {
                     "</title>\n" + std::string(kStyle) + "<rect class=\"back\" " + size + " rx=\"6\"/>\n" +
                     text_at(kLeft, 24, "start", "title", chart.title) + legend.svg + axes(chart, x, y, top);
   for (const Mark& mark : chart.marks) {
-    svg += stroke("mark", kLeft, y.place(mark.y), kRight, y.place(mark.y)) +
-           text_at(kLeft + 6, y.place(mark.y) - 5, "start", "small", mark.label);
+    const double height = y.place(mark.y);
+    const double text = height < top + 16 ? height + 14 : height - 5;  // not in the legend
+    svg += stroke("mark", kLeft, height, kRight, height) +
+           text_at(kLeft + 6, text, "start", "small", mark.label);
   }
   for (std::size_t i = 0; i < chart.lines.size(); ++i) svg += curve(chart.lines[i], i, x, y);
   return svg + "</svg>\n";

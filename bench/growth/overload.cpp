@@ -164,8 +164,9 @@ class OverloadBench {
       const Sampler sampler(length_ / 20, [&, last = Rates()](double seconds) mutable {
         course.memory.points.push_back({seconds, resident_mib()});
         const Rates now{seconds, tally.started, tally.ended};
-        course.started.points.push_back({seconds, now.started_since(last)});
-        course.ended.points.push_back({seconds, now.ended_since(last)});
+        // Rates differ by orders of magnitude, and 0 has no place on that scale: it ends the line.
+        if (now.started > last.started) course.started.points.push_back({seconds, now.started_since(last)});
+        if (now.ended > last.ended) course.ended.points.push_back({seconds, now.ended_since(last)});
         last = now;
       });
       way.start(Client(store, client_options_), tally, began + length_);
@@ -188,7 +189,7 @@ class OverloadBench {
                                     .lines = std::move(memory_)});
     bench_.draw("overload-rates", {.title = "instances while clients start too much, and after it",
                                    .x = {"seconds"},
-                                   .y = {"instances per second"},
+                                   .y = {"instances per second", Scale::logarithmic},
                                    .lines = std::move(rates_)});
   }
 

@@ -35,7 +35,7 @@ Task<> wait_to_be_woken(Context& ctx) { co_await ctx.event<void>("wake"); }
 /// Starts instances that wait for an event, and waits until they do. A runtime with their code has to be at
 /// work; as many of their frames stay in its memory as its cache holds.
 void fill_with_sleepers(Client client, std::size_t count, std::size_t before) {
-  constexpr std::size_t kAtOnce = 10'000;
+  constexpr std::size_t kAtOnce = 1'000;
   for (std::size_t last = before; last < before + count;) {
     std::vector<StartItem> items(std::min(before + count - last, kAtOnce));
     for (StartItem& item : items) item = start_item("sleeper-" + std::to_string(++last));

@@ -137,7 +137,7 @@ void slow_neighbour(Workbench& bench) {
     }
   }
 
-  Chart chart{.title = "a fast activity beside slow ones of 200 ms, 4 slots or more",
+  Chart chart{.title = "a fast activity beside slow ones of 200 ms, default slots",
               .x = {"instances that run slow activities", Scale::logarithmic},
               .y = {"p99 of the fast one, start to result (ms)", Scale::logarithmic}};
   for (std::size_t i = 0; i < arrangements.size(); ++i) {

@@ -31,9 +31,9 @@ struct Course {
   Spread all{};
   double steps_per_s = 0;
 
-  /// The memory of the last three quarters: before that it is filled with what stays there.
+  /// Of the second half: before that the memory is filled with what stays there.
   [[nodiscard]] double mib_per_minute() const {
-    const auto warm = static_cast<std::ptrdiff_t>(memory.points.size() / 4);
+    const auto warm = static_cast<std::ptrdiff_t>(memory.points.size() / 2);
     return 60 * slope({memory.points.begin() + warm, memory.points.end()});
   }
   [[nodiscard]] double worst_p99() const { return std::ranges::max_element(p99.points, {}, &Point::y)->y; }
