@@ -179,9 +179,9 @@ TEST(ThreadPool, BriefWorkThatTakesLongHoldsUpNeitherOrdinaryWorkNorTheRest) {
 TEST(ThreadPool, BeginsBriefWorkAlsoAfterAPause) {
   ThreadPool pool;
   for (int burst = 0; burst < 3; ++burst) {
-    std::latch all_run(3);
-    for (int i = 0; i < 3; ++i) pool.post_brief([&] { all_run.arrive_and_wait(); });
-    all_run.wait();
+    const auto all_run = std::make_shared<std::latch>(4);  // others may still be in it when it is passed
+    for (int i = 0; i < 3; ++i) pool.post_brief([all_run] { all_run->arrive_and_wait(); });
+    all_run->arrive_and_wait();
     std::this_thread::sleep_for(30ms);
   }
   EXPECT_EQ(pool.stop(10s), 0U);
@@ -195,9 +195,9 @@ TEST(ThreadPool, BeginsWhatIsPostedWhileAThreadLooks) {
   for (int round = 0; round < kRounds; ++round) {
     for (int i = 0; i < kAtOnce; ++i) pool.post_brief([] {});
     std::this_thread::sleep_for(std::chrono::microseconds(round * 37 % 1500));
-    std::latch all_run(kAtOnce + 1);
-    for (int i = 0; i < kAtOnce; ++i) pool.post([&] { all_run.arrive_and_wait(); });
-    all_run.arrive_and_wait();
+    const auto all_run = std::make_shared<std::latch>(kAtOnce + 1);
+    for (int i = 0; i < kAtOnce; ++i) pool.post([all_run] { all_run->arrive_and_wait(); });
+    all_run->arrive_and_wait();
   }
   EXPECT_EQ(pool.stop(10s), 0U);
 }
