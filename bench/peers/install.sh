@@ -34,7 +34,8 @@ requires() {
 # Each says what goes wrong.
 prepare_duroxide() {
   requires cargo cc || return 1
-  cargo build --release --locked -j "$jobs" --manifest-path "$sources/duroxide/Cargo.toml" --target-dir "$folder/duroxide/target" || return 1
+  cp -r "$sources/duroxide/Cargo.toml" "$sources/duroxide/src" "$folder/duroxide/" || return 1
+  cargo build --release -j "$jobs" --manifest-path "$folder/duroxide/Cargo.toml" --target-dir "$folder/duroxide/target" || return 1
   # It would log to its standard output.
   starter duroxide env RUST_LOG=off "$folder/duroxide/target/release/peer_duroxide"
 }
