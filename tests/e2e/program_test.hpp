@@ -55,6 +55,11 @@ inline std::vector<StartItem> many(int count, int input) {
 
 inline RuntimeOptions quiet() { return {.activity_slots = 4, .logger = null_logger()}; }
 
+/// Leases that are kept on a busy machine, too.
+inline RuntimeOptions steady(std::shared_ptr<Logger> logger) {
+  return {.activity_slots = 4, .cancel_grace = 1s, .logger = std::move(logger)};
+}
+
 /// Short leases, so that what is in doubt is soon free again.
 inline RuntimeOptions quick(std::shared_ptr<Logger> logger) {
   return {.activity_slots = 4,

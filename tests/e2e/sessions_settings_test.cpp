@@ -21,7 +21,7 @@ HOLDFAST_ON_EACH_STORE(SessionSettings);
 
 TEST_P(SessionSettings, PlainActivitiesGoToWhoeverIsFreeWhileSessionsStay) {
   const auto turns = turns_only();
-  RuntimeOptions small = quick(log);
+  RuntimeOptions small = steady(log);
   small.activity_slots = 2;
   const auto a = worker("a", small);
   const auto first = client().start("waits_in", {.id = "w1"}, "s1");
@@ -41,12 +41,12 @@ TEST_P(SessionSettings, PlainActivitiesGoToWhoeverIsFreeWhileSessionsStay) {
 
 TEST_P(SessionSettings, AWorkerThatTakesNoSessionsServesPlainWork) {
   const auto turns = turns_only();
-  RuntimeOptions none = quick(log);
+  RuntimeOptions none = steady(log);
   none.session_limit = 0;
   const auto a = worker("a", none);
   for (const Said& said : client().start("converse", {.id = "plain"}, "", 4).wait<std::vector<Said>>(kSoon))
     EXPECT_EQ(said.node, "a");
-  const auto b = worker("b", quick(log));
+  const auto b = worker("b", steady(log));
   std::vector<Run> runs;
   for (int i = 0; i < 4; ++i)
     runs.push_back(client().start("converse", {.id = "c" + std::to_string(i)}, "s" + std::to_string(i), 3));
@@ -67,7 +67,7 @@ TEST_P(SessionSettings, AnIdleSessionGoesToWhoeverIsThereNextAndByItsSettings) {
   EXPECT_EQ(client().session_log("s1")[1].reason, SessionReason::idle);
   const auto busy = client().start("waits_in", {.id = "w"}, "");  // a has no slot left
   ASSERT_TRUE(eventually([&] { return waiting == 1; }));
-  RuntimeOptions patient = quick(log);
+  RuntimeOptions patient = steady(log);
   patient.session_idle_timeout = 1h;
   const auto b = worker("b", patient);
   const auto second = client().start("converse", {.id = "c2"}, "s1", 1).wait<std::vector<Said>>(kSoon);
@@ -83,7 +83,7 @@ TEST_P(SessionSettings, AnIdleSessionGoesToWhoeverIsThereNextAndByItsSettings) {
 // at hand: that must not bind a session to it.
 TEST_P(SessionSettings, AWorkerWithoutASlotDoesNotKeepASessionFromOthers) {
   const auto turns = turns_only();
-  RuntimeOptions one = quick(log);
+  RuntimeOptions one = steady(log);
   one.activity_slots = 1;
   const auto a = worker("a", one);
   client().start("converse", {.id = "c1"}, "", 3).wait<std::vector<Said>>(kSoon);
@@ -91,7 +91,7 @@ TEST_P(SessionSettings, AWorkerWithoutASlotDoesNotKeepASessionFromOthers) {
   ASSERT_TRUE(eventually([&] { return waiting == 1; }));
   const auto run = client().start("converse", {.id = "c2"}, "s1", 1);
   ASSERT_TRUE(eventually([&] { return !run.describe().waits.empty(); }));
-  const auto b = worker("b", quick(log));
+  const auto b = worker("b", steady(log));
   EXPECT_EQ(run.wait<std::vector<Said>>(kSoon)[0].node, "b");
   EXPECT_EQ(waiting, 1);
   go_on = true;
@@ -116,7 +116,7 @@ TEST_P(SessionSettings, ASessionIsIdleSinceTheEndOfItsLastActivity) {
 
 TEST_P(SessionSettings, TheOverflowOfAFullWorkerGoesToTheOther) {
   const auto turns = turns_only();
-  RuntimeOptions small = quick(log);
+  RuntimeOptions small = steady(log);
   small.session_limit = 2;
   small.activity_slots = 8;
   RuntimeOptions large = small;
@@ -138,12 +138,12 @@ TEST_P(SessionSettings, TheOverflowOfAFullWorkerGoesToTheOther) {
 
 TEST_P(SessionSettings, ABusySessionOnASmallWorkerHoldsNobodyUp) {
   const auto turns = turns_only();
-  RuntimeOptions small = quick(log);
+  RuntimeOptions small = steady(log);
   small.activity_slots = 1;
   const auto a = worker("a", small);
   const auto busy = client().start("waits_in", {.id = "w"}, "s1");
   ASSERT_TRUE(eventually([&] { return waiting == 1; }));
-  const auto b = worker("b", quick(log));
+  const auto b = worker("b", steady(log));
   for (const char* session : {"", "s2"}) {
     const auto run = client().start("converse", {.id = "c" + std::string(session)}, session, 8);
     for (const Said& said : run.wait<std::vector<Said>>(kSoon)) EXPECT_EQ(said.node, "b");
@@ -157,7 +157,7 @@ TEST_P(SessionSettings, ABusySessionOnASmallWorkerHoldsNobodyUp) {
 
 TEST_P(SessionSettings, TheLongestQuietSessionMakesRoom) {
   const auto turns = turns_only();
-  RuntimeOptions options = quick(log);
+  RuntimeOptions options = steady(log);
   options.session_limit = 2;
   const auto a = worker("a", options);
   const auto use = [&](const std::string& instance, const std::string& session) {
@@ -185,13 +185,13 @@ Task<std::vector<Said>> on_queues(Context& ctx) {
 
 TEST_P(SessionSettings, TheQueueOfASessionIsThatOfItsActivities) {
   const auto turns = turns_only([](Runtime& rt) { rt.orchestration("on_queues", on_queues); });
-  const auto a = worker("a", quick(log));
+  const auto a = worker("a", steady(log));
   const auto run = client().start("on_queues", {.id = "q"});
   ASSERT_TRUE(eventually([&] {
     const auto waits = run.describe().waits;
     return waits.size() == 1 && waits[0].queue == "video";
   }));
-  RuntimeOptions video = quick(log);
+  RuntimeOptions video = steady(log);
   video.queues = {"video"};
   const auto b = worker("b", video);
   for (const Said& said : run.wait<std::vector<Said>>(kSoon)) EXPECT_EQ(said.node, "b");
