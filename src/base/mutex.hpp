@@ -41,8 +41,8 @@ class HOLDFAST_CAPABILITY("mutex") Mutex {
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
 
-  /// What our mutexes guard takes well below a microsecond, and putting a thread to sleep and waking it takes
-  /// many: so a thread that finds one locked tries again for about as long before it sleeps.
+  /// What most of our mutexes guard takes well below a microsecond, and putting a thread to sleep and waking
+  /// it takes many: so a thread that finds one locked tries again for about as long before it sleeps.
   void lock() HOLDFAST_ACQUIRE() {
     constexpr int kTries = 100;
     for (int i = 0; i < kTries; ++i) {

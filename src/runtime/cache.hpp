@@ -25,8 +25,8 @@
 
 namespace holdfast::runtime {
 
-/// One instance. While `busy`, it belongs to the thread that took it, except for `inbox` and `done`, to which
-/// others add under the cache's mutex.
+/// One instance. While `busy`, it belongs to the thread that took it, except for what others may change under
+/// the cache's mutex: `inbox`, `done`, `next`, `running_here`, and `held`, when the lock is lost.
 struct CachedInstance {
   InstanceKey key{};
   std::string id{};

@@ -14,9 +14,9 @@
 namespace holdfast::runtime {
 
 /// Results of activities, which the answers step drains; acknowledgements of cancels and locks of instances
-/// that go back, which the keep step drains. Nobody else sends them, so nothing is sent twice, and who leaves
-/// something here does not wait for the store. Any thread; whoever adds something wakes the step, and holds
-/// no mutex.
+/// that go back, which the keep step drains. Nobody else sends what is in here, so nothing is sent twice, and
+/// who leaves something here does not wait for the store. A fetch that gives back some of what it has locked
+/// does so itself. Any thread; whoever adds something wakes the step, and holds no mutex.
 class Outbox {
  public:
   /// `waker` outlives this.

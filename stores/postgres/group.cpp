@@ -71,7 +71,7 @@ StoreError PostgresStore::busy() {
 std::unique_ptr<Link> PostgresStore::make_link() {
   auto link = std::make_unique<Link>(setup_, ns_number_, options_.faults);
   // Another server may answer now: what it has to be told comes first.
-  if (adopt_server(link->connection, options_.logger) &&
+  if (adopt_server(link->connection, &later_) &&
       intern_namespace(link->connection, options_.ns) != ns_number_) {
     throw SqlError("", "the namespace '" + options_.ns +
                            "' has another number on the server that has taken over: restart this process");
@@ -102,9 +102,13 @@ void PostgresStore::run(Job& job) {
     lead(group);
     return store::CallQueue::Led{};
   };
+  const auto run_in_group = [&](store::GroupedCall& call) {
+    queue_.run(call, lead_group);
+    later_.say();
+  };
   const auto deadline = std::chrono::steady_clock::now() +
                         (job.waits_briefly() ? std::min(kBriefly, options_.timeout) : options_.timeout);
-  queue_.run(job, lead_group);
+  run_in_group(job);
   std::vector<std::size_t> items = job.take_postponed();
   if (items.empty()) return;
   ++waiting_;
@@ -121,7 +125,7 @@ void PostgresStore::run(Job& job) {
     }
     std::this_thread::sleep_for(pause);
     store::Again<WorkingSet> again(job, std::move(items));
-    queue_.run(again, lead_group);
+    run_in_group(again);
     items = job.take_postponed();
   }
   --waiting_;

@@ -16,6 +16,7 @@ const Clock* clock_of_tests(const Clock* clock) { return clock == &real_clock() 
 
 PostgresStore::PostgresStore(std::string_view uri, PostgresOptions options)
     : options_(std::move(options)),
+      later_(options_.logger),
       setup_(connection_setup(uri, options_)),
       ns_number_(open_schema(setup_, options_, migrations())),
       lease_clock_(clock_of_tests(options_.clock)) {
@@ -62,6 +63,7 @@ StoreResult<Answer> PostgresStore::read(Call call) {
     begin(set, sql::kBeginRead, rules::kNever);
     StoreResult<Answer> answer = call(set);
     give_back(std::move(link));
+    later_.say();
     return answer;
   } catch (const InjectedFault&) {
     give_back(std::move(link));

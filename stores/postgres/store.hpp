@@ -5,6 +5,7 @@
 #include "base/mutex.hpp"
 #include "calls.hpp"
 #include "contract/group_commit.hpp"
+#include "contract/later_logger.hpp"
 #include "lease_clock.hpp"
 #include "locked_rows.hpp"
 #include "open.hpp"
@@ -150,6 +151,7 @@ class PostgresStore final : public Store {
   static StoreError busy();
 
   PostgresOptions options_;
+  store::LaterLogger later_;  // for who leads, or is about to read
   ConnectionSetup setup_;
   std::int32_t ns_number_ = 0;
   LeaseClock lease_clock_;

@@ -1,5 +1,8 @@
 #include "setting_aside.hpp"
 
+#include "instances.hpp"
+#include "placing.hpp"
+
 #include <holdfast/detail/enum_names.hpp>
 
 #include <utility>
@@ -31,6 +34,18 @@ void set_aside(Transaction& tx, const Activity& activity, const std::string& pro
        "activity " + to_string(id.instance) + "/" + to_string(id.execution) + "/" + to_string(id.event) +
            " (" + activity.name + ")",
        problem, activity.body);
+}
+
+void park_damaged(Transaction& tx, Instance& instance, const std::string& problem) {
+  if (has_ended(instance.view.status)) return;
+  unplace(tx, instance);
+  instance.lock = {};
+  instance.seen = {};
+  instance.ready_since.reset();
+  instance.view.status = InstanceStatus::parked;
+  instance.view.parked_because = problem;
+  touch(tx, instance);
+  place(tx, instance);
 }
 
 }  // namespace holdfast::rules

@@ -3,6 +3,7 @@
 #include "contract/rows.hpp"
 #include "queue.hpp"
 #include "stores/rules/sessions.hpp"
+#include "stores/rules/setting_aside.hpp"
 #include "working_set.hpp"
 
 #include <algorithm>
@@ -130,10 +131,7 @@ void WorkingSet::read_packs(Cursor row) {
     packs_.insert_or_assign(key, std::move(pack));
   }
   if (writes()) {
-    for (auto& [key, bytes] : damaged) {
-      link_.run(sql().delete_pack, key);
-      set_aside(key, "pack of activities", "can't be decoded", std::move(bytes));
-    }
+    for (auto& [key, bytes] : damaged) set_aside_pack(key, std::move(bytes));
   }
   for (auto& [key, activities] : all) {
     for (Activity& activity : activities) {
@@ -141,6 +139,18 @@ void WorkingSet::read_packs(Cursor row) {
       if (!space_.activities.contains(activity.id)) take_activity(std::move(activity));
     }
   }
+}
+
+// Which activities were in it stands in the bytes that can't be read, so none of them can be answered.
+void WorkingSet::set_aside_pack(InstanceKey key, std::string bytes) {
+  link_.run(sql().delete_pack, key);
+  set_aside(key, "pack of activities", "can't be decoded", std::move(bytes));
+  instance(key);
+  const auto found = space_.instances.find(key);
+  if (found == space_.instances.end()) return;
+  rules::park_damaged(tx(), found->second,
+                      "the row of its running activities can't be decoded, and was set aside: their results "
+                      "will never come; terminate the instance, or restore a backup");
 }
 
 void WorkingSet::activity(const ActivityId& id) {

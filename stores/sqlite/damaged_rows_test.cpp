@@ -141,6 +141,10 @@ TEST_F(SqliteDamagedRows, APackOfActivities) {
   EXPECT_FALSE(store_->finish_activities(std::span(&result, 1)).at(0));
   expect_nobody_else_to_notice();
   EXPECT_EQ(set_aside(), (std::vector<std::pair<std::string, std::string>>{{"pack of activities", "\xff"}}));
+  const InstanceView victim = store_->find("victim").value();
+  EXPECT_EQ(victim.status, InstanceStatus::parked);
+  EXPECT_NE(victim.parked_because.find("running activities can't be decoded"), std::string::npos)
+      << victim.parked_because;
   expect_that_it_can_be_seen_and_deleted();
 }
 

@@ -28,7 +28,8 @@ bool may_have_lost_writes(int code) noexcept;
 /// it has succeeded: a process that ends in between leaves it behind. Used where the writer's connection is.
 class LogTrust {
  public:
-  /// Both outlive it; `logger` may be null. SQLite's own checkpoint when the last connection closes tells
+  /// Both outlive it; `logger` may be null, and must not ask the store: it is told with the write lock held.
+  /// SQLite's own checkpoint when the last connection closes tells
   /// nobody how it ended, so from now on it is not made: see checkpoint_at_close().
   LogTrust(Connection& writer, SideFile& side_file, Logger* logger) noexcept;
 

@@ -34,8 +34,7 @@ constexpr std::uint64_t kRoomForANewFile = 1U << 20U;
   throw StoreOpenError(kind, "can't open the store '" + file + "': " + why);
 }
 
-// ---- the place
-// ---------------------------------------------------------------------------------------------------
+// ---- the place -----------------------------------------------------------------------------------
 
 std::int64_t statfs_magic(const std::string& folder) {
   struct statfs about{};
@@ -103,8 +102,7 @@ bool check_existing(const std::string& file, const std::string& folder, const Sq
   return !fs::is_empty(file, failed);
 }
 
-// ---- the file
-// ----------------------------------------------------------------------------------------------------
+// ---- the file ------------------------------------------------------------------------------------
 
 // The first bytes, before SQLite takes a lock or repairs anything.
 std::array<unsigned char, 100> header_of(Connection& database) {

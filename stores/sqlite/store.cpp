@@ -54,7 +54,7 @@ std::string folder_of(const OpenedDatabase& database) {
 }  // namespace
 
 SqliteStore::SqliteStore(const std::filesystem::path& path, SqliteOptions options)
-    : options_(std::move(options)) {
+    : options_(std::move(options)), later_(options_.logger) {
   if (options_.clock == nullptr) options_.clock = &real_clock();
   const MigrationPlan plan = store_plan(*options_.clock);
   schema_number_ = plan.newest();
@@ -65,17 +65,17 @@ SqliteStore::SqliteStore(const std::filesystem::path& path, SqliteOptions option
   turnstile_ = std::make_unique<Turnstile>(*side_file_);
   wakes_ = std::make_unique<FileWakes>(database_.path, side_file_, *options_.clock);
   lease_clock_ = std::make_unique<LeaseClock>(database_.writer, *options_.clock);
-  LogTrust log_trust(database_.writer, *side_file_, options_.logger);
+  LogTrust log_trust(database_.writer, *side_file_, &later_);
   ns_number_ = options_.read_only ? find_namespace(database_.writer, *lease_clock_, options_)
                                   : intern_namespace(database_.writer, log_trust, *lease_clock_, options_);
   link_ = std::make_unique<Link>(std::move(database_.writer), ns_number_, options_.faults);
-  log_trust_ = std::make_unique<LogTrust>(link_->connection, *side_file_, options_.logger);
+  log_trust_ = std::make_unique<LogTrust>(link_->connection, *side_file_, &later_);
   wal_limit_ = std::make_unique<WalLimit>(
       link_->connection, *log_trust_,
       WalLimit::Options{.limit_bytes = options_.wal_limit_bytes,
                         .busy_timeout = options_.busy_timeout,
                         .room = [folder = folder_of(database_)] { return room_on_disk(folder); },
-                        .logger = options_.logger});
+                        .logger = &later_});
   writer_ = std::make_unique<Writer>(
       *link_, *options_.clock,
       Writer::Hooks{.wait_for_disk = [this](bool wait) { set_wait_for_disk(wait); },
@@ -90,6 +90,7 @@ SqliteStore::SqliteStore(const std::filesystem::path& path, SqliteOptions option
                     .make_room = [this] { return wal_limit_->make_room(); },
                     .log_is_long = [this] { return wal_limit_->is_due(); },
                     .shorten_log = [this] { wal_limit_->after_batch(); }});
+  later_.say();
 }
 
 SqliteStore::~SqliteStore() {
@@ -130,7 +131,11 @@ std::string SqliteStore::description() const {
   return "sqlite " + file + " (synchronous=" + kNames.at(static_cast<std::size_t>(options_.durability)) + ")";
 }
 
-void SqliteStore::run(Job& job) { options_.read_only ? store::refuse_to_write(job) : writer_->run(job); }
+void SqliteStore::run(Job& job) {
+  if (options_.read_only) return store::refuse_to_write(job);
+  writer_->run(job);
+  later_.say();
+}
 
 template <class Answer, class Call>
 StoreResult<Answer> SqliteStore::write(Call call, Order order) {

@@ -1,8 +1,9 @@
 // SqliteStore: the contract over one file. Here calls become jobs of the writer or reads of a snapshot; what
-// they do is in the files about turns, activities, sessions and clients.
+// they do stands in the rules, and in the files about what is fetched, swept and shown.
 #pragma once
 
 #include "base/mutex.hpp"
+#include "contract/later_logger.hpp"
 #include "lease_clock.hpp"
 #include "log_trust.hpp"
 #include "open.hpp"
@@ -113,6 +114,7 @@ class SqliteStore final : public Store {
   std::unique_ptr<Link> take_reader();
 
   SqliteOptions options_;
+  store::LaterLogger later_;  // for who leads
   OpenedDatabase database_{};
   std::int64_t schema_number_ = 0;
   std::int64_t ns_number_ = 0;

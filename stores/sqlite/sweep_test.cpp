@@ -1,4 +1,6 @@
 // What a sweep asks the database for.
+#include "testkit/support/temporary_folder.hpp"
+
 #include <holdfast/clock.hpp>
 #include <holdfast/sqlite.hpp>
 #include <holdfast/store.hpp>
@@ -100,6 +102,34 @@ TEST(SqliteSweep, AsksAsMuchHoweverManySessionsThereAre) {
   const std::size_t few = swept(3);
   EXPECT_GT(few, 0U);
   EXPECT_EQ(swept(300), few);
+}
+
+StoreResult<InstanceKey> tell(Store& store, std::uint64_t request) {
+  const ClientMessage message{
+      .instance = "i",
+      .message = {.kind = MessageKind::delivery, .address = {Address::Kind::event, "e"}, .body = "b"},
+      .request = {request, 5}};
+  return store.send(std::span(&message, 1)).at(0);
+}
+
+// A request has to be forgotten one day. The sweep for that is promised already, so nobody is woken for each
+// further one.
+TEST(SqliteSweep, IsAnnouncedOnceAlsoWhenOthersWriteToTheFile) {
+  const support::TemporaryFolder folder;
+  const ManualClock clock;
+  const auto store = sqlite(folder / "a.db", {.clock = &clock});
+  const auto other = sqlite(folder / "a.db", {.clock = &clock});
+  const StartRequest request{.instance = "i", .code = {"o", "1"}, .request = {1, 1}};
+  ASSERT_TRUE(store->start(std::span(&request, 1)).at(0));
+  ASSERT_TRUE(tell(*store, 2));
+  ASSERT_TRUE(store->sweep({}));
+  const auto listener = store->listen(kSweep, {});
+  const auto is_announced = [&] { return listener->wait(clock.boot_now()).work.has(kSweep); };
+  (void)is_announced();
+  ASSERT_TRUE(tell(*other, 3));
+  (void)is_announced();  // the other one has promised nothing so far
+  ASSERT_TRUE(tell(*store, 4));
+  EXPECT_FALSE(is_announced());
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ class WalLimit {
     std::uint64_t limit_bytes = 0;
     std::chrono::milliseconds busy_timeout{};  ///< of the connection
     std::function<std::uint64_t()> room{};     ///< how many bytes are left on the disk; empty: enough
-    Logger* logger = nullptr;
+    Logger* logger = nullptr;                  ///< must not ask the store: whoever leads tells it
   };
   /// `writer` and `trust` outlive it. Sets the connection's commit hook for logs.
   WalLimit(Connection& writer, LogTrust& trust, Options options);

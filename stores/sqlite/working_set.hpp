@@ -123,6 +123,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   // bring_instances.cpp
   void take_instance(Cursor row);
   void set_aside_waits(rules::Instance& instance, const std::string& bytes);
+  void set_aside_pack(InstanceKey key, std::string bytes);
   void read_messages(rules::Instance& instance, Cursor row);
   void consume(rules::Instance& instance, MessageId id);
   void settle_start(rules::Instance& instance, const store::TurnCommit& commit);

@@ -117,6 +117,7 @@ void Writer::run_transaction(std::span<const Item> items) {
     data_version_ = version;
   }
   set_.begin(hooks_.lease_now(), clock_.calendar_now());
+  set_.space().next_sweep = next_sweep_;
   set_.settle();
   for (const Item& item : items) item.call->run(set_, item.index);
   set_.end();
@@ -126,6 +127,7 @@ void Writer::run_transaction(std::span<const Item> items) {
   hooks_.commit();
   if (waits_for_disk) waited_for_disk_ += duration_cast<Duration>(steady_clock::now() - asked);
   hooks_.over();
+  next_sweep_ = set_.space().next_sweep;
   hooks_.publish(set_.tx().news);
   if (fault == Fault::lose_answer) throw InjectedFault{};
 }

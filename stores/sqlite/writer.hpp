@@ -70,6 +70,8 @@ class Writer {
   Role leading_;  // which the queue gives to one thread at a time
   WorkingSet set_ HOLDFAST_GUARDED_BY(leading_);
   std::int64_t data_version_ HOLDFAST_GUARDED_BY(leading_) = 0;
+  /// As was told. What others write does not change it: they tell of what is due sooner.
+  BootTime next_sweep_ HOLDFAST_GUARDED_BY(leading_) = rules::kNever;
   // Since when the group that is led waits for the lock.
   std::chrono::steady_clock::time_point came_ HOLDFAST_GUARDED_BY(leading_){};
 

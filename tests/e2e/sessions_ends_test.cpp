@@ -153,7 +153,9 @@ class WithoutCancelRecords final : public ForwardingStore {
 
 TEST_P(SessionEnds, ALossIsToldAsOneAlsoWhereTheRecordOfItIsGone) {
   const auto turns = turns_only([](Runtime& rt) { rt.orchestration("opened", waits_in_opened); });
-  Runtime a(std::make_shared<WithoutCancelRecords>(store()), named("a", quick(log)));
+  RuntimeOptions options = named("a", quick(log));
+  options.activity_lease = 3s;  // a renewal tells it, and comes in time on a busy machine, too
+  Runtime a(std::make_shared<WithoutCancelRecords>(store()), options);
   add_curious(a, "a");
   a.start();
   const auto run = client().start("opened", {.id = "o"});
