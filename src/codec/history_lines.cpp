@@ -1,0 +1,298 @@
+#include "codec/history_lines.hpp"
+
+#include "codec/history_json.hpp"
+#include "codec/segment.hpp"
+
+#include <holdfast/errors.hpp>
+#include <holdfast/json.hpp>
+
+#include <array>
+#include <functional>
+#include <istream>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace holdfast::history {
+
+namespace {
+
+constexpr std::string_view kWhat = "history";
+constexpr std::uint64_t kFormat = 1;
+constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
+// A header holds three names of at most 255 bytes. What has a longer first line is something else, and may be
+// of any size.
+constexpr std::size_t kMaxHeader = 64U << 10U;
+constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
+
+// The last four bytes of a segment, lowest first, as the number that they are.
+std::string checksum_of(std::string_view segment) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (std::size_t i = 1; i <= 4; ++i) {
+    const auto byte = static_cast<unsigned char>(segment[segment.size() - i]);
+    text.push_back(kDigits[byte >> 4U]);
+    text.push_back(kDigits[byte & 15U]);
+  }
+  return text;
+}
+
+// The name of the first field: it says what a line is. Empty when the line is no object.
+std::string first_field(std::string_view line) {
+  JsonReader in(line);
+  std::string_view key;
+  if (!in.open('{', "object") || !in.next_key(key, true)) return {};
+  return std::string(key);
+}
+
+// Each field of an object once. What is wrong with the line; empty when nothing is.
+using Field = std::function<bool(JsonReader& in)>;
+struct Fields {
+  std::string_view name;
+  Field read;
+};
+template <std::size_t N>
+std::string read_fields_of(std::string_view line, const std::array<Fields, N>& fields, bool others_are_fine) {
+  JsonReader in(line);
+  std::array<bool, N> seen{};
+  const bool fine = in.object([&](std::string_view key) {
+    for (std::size_t i = 0; i < N; ++i) {
+      if (fields[i].name != key) continue;
+      if (std::exchange(seen[i], true)) return in.fail("the field stands here twice");
+      return fields[i].read(in);
+    }
+    return others_are_fine ? in.skip() : in.fail("there is no such field");
+  });
+  return fine && in.finish() ? std::string() : in.error();
+}
+
+Field number(std::uint64_t& out) {
+  return [&out](JsonReader& in) { return in.integer(out, kMax); };
+}
+Field text(std::string& out) {
+  return [&out](JsonReader& in) { return in.string(out); };
+}
+
+// The lines of the events, if reading them gives these very bytes again.
+std::optional<std::string> event_lines(std::string_view segment) {
+  const auto events = read_segment(segment);
+  if (!events || events->empty()) return std::nullopt;
+  std::string lines;
+  SegmentWriter again(events->front().id);
+  for (const Event& event : *events) {
+    const std::string line = to_json(event);
+    const auto parsed = parse_event_json(line, event.id);
+    if (!parsed) return std::nullopt;
+    again.add(parsed->body);
+    lines.append(line).append("\n");
+  }
+  if (again.finish() != segment) return std::nullopt;
+  return lines;
+}
+
+}  // namespace
+
+// ---- writing ------------------------------------------------------------------------------------
+
+std::string LinesWriter::header(const LinesHeader& header) {
+  JsonWriter out;
+  out.begin_object();
+  out.key("holdfast");
+  out.string(kWhat);
+  out.key("format");
+  out.integer(kFormat);
+  out.key("instance");
+  out.string(header.instance);
+  out.key("execution");
+  out.integer(header.execution.value);
+  out.key("orchestration");
+  out.string(header.orchestration);
+  out.key("version");
+  out.string(header.version);
+  out.end_object();
+  return out.take() + "\n";
+}
+
+Result<std::string, std::string> LinesWriter::turn(std::string_view segment) {
+  const auto cursor = SegmentCursor::open(segment);
+  if (!cursor) return Unexpected(cursor.error());
+  if (cursor->first_event().value != events_ + 1) {
+    return Unexpected("this part of history begins with event " + to_string(cursor->first_event()) +
+                      " where event " + std::to_string(events_ + 1) + " should stand");
+  }
+  const std::optional<std::string> lines = event_lines(segment);
+  events_ += cursor->event_count();
+  JsonWriter out;
+  out.begin_object();
+  out.key("turn");
+  out.integer(++turns_);
+  if (lines) {
+    out.key("events");
+    out.integer(cursor->event_count());
+    out.key("crc32c");
+    out.string(checksum_of(segment));
+  } else {
+    out.key("segment");
+    out.bytes(segment);
+  }
+  out.end_object();
+  return out.take() + "\n" + lines.value_or("");
+}
+
+std::string LinesWriter::end() const {
+  JsonWriter out;
+  out.begin_object();
+  out.key("end");
+  out.begin_object();
+  out.key("turns");
+  out.integer(turns_);
+  out.key("events");
+  out.integer(events_);
+  out.end_object();
+  out.end_object();
+  return out.take() + "\n";
+}
+
+// ---- reading ------------------------------------------------------------------------------------
+
+Unexpected<LinesError> LinesReader::error(std::string reason) const {
+  return Unexpected(LinesError{number_, std::move(reason)});
+}
+
+Unexpected<LinesError> LinesReader::cut_off(std::string_view missing) const {
+  return Unexpected(LinesError{
+      number_ + 1, "the file ends where " + std::string(missing) + " should stand: it is cut off"});
+}
+
+// False at the end of the stream. A line over the limit is cut: it is none of ours.
+bool LinesReader::read_line(std::size_t limit) {
+  line_.clear();
+  if (limit == kNoLimit) {
+    if (!std::getline(in_, line_)) return false;
+  } else {
+    char c = 0;
+    while (line_.size() < limit && in_.get(c) && c != '\n') line_.push_back(c);
+    if (line_.empty() && !in_) return false;
+  }
+  ++number_;
+  return true;
+}
+
+Result<std::optional<LinesHeader>, LinesError> LinesReader::next_history() {
+  turns_ = 0;
+  next_event_ = EventId{1};
+  if (!read_line(kMaxHeader)) return std::optional<LinesHeader>();
+  std::string what;
+  std::uint64_t format = 0;
+  LinesHeader header;
+  if (first_field(line_) != "holdfast") {
+    return error(
+        "this is no exported history: its first line is not a header such as "
+        R"({"holdfast":"history","format":1,...})");
+  }
+  // Fields that a later version may add are passed over.
+  const std::array<Fields, 6> fields{{{"holdfast", text(what)},
+                                      {"format", number(format)},
+                                      {"instance", text(header.instance)},
+                                      {"execution", number(header.execution.value)},
+                                      {"orchestration", text(header.orchestration)},
+                                      {"version", text(header.version)}}};
+  if (std::string problem = read_fields_of(line_, fields, true); !problem.empty())
+    return error("the header: " + problem);
+  if (what != kWhat)
+    return error("this file holds a \"" + detail::quote(what) + "\" of Holdfast, and no history");
+  if (format != kFormat) {
+    return error("this history has format " + std::to_string(format) +
+                 ", which this version of Holdfast doesn't know: it was written by a newer version");
+  }
+  if (header.instance.empty() || header.orchestration.empty() || header.execution.value == 0)
+    return error("the header: \"instance\", \"execution\" and \"orchestration\" have to be given");
+  return std::optional(std::move(header));
+}
+
+Result<std::optional<std::string>, LinesError> LinesReader::next_turn() {
+  if (!read_line(kNoLimit)) return cut_off("the next turn or the end");
+  const std::string kind = first_field(line_);
+  if (kind == "end") {
+    std::uint64_t turns = 0;
+    std::uint64_t events = 0;
+    const std::array<Fields, 1> outer{{{"end", [&](JsonReader& in) {
+                                          std::string_view inner;
+                                          if (!in.raw(inner)) return false;
+                                          const std::array<Fields, 2> fields{
+                                              {{"turns", number(turns)}, {"events", number(events)}}};
+                                          const std::string problem = read_fields_of(inner, fields, false);
+                                          return problem.empty() || in.fail(problem);
+                                        }}}};
+    if (std::string problem = read_fields_of(line_, outer, false); !problem.empty()) return error(problem);
+    if (turns != turns_ || events + 1 != next_event_.value) {
+      return error("the file says that it has " + std::to_string(turns) + " turns with " +
+                   std::to_string(events) + " events, and has " + std::to_string(turns_) + " with " +
+                   std::to_string(next_event_.value - 1) + ": some are missing, or were added");
+    }
+    return std::optional<std::string>();
+  }
+  if (kind != "turn") {
+    return error(kind == "event" ? "there is no turn for this event: its line is missing, or has fewer events"
+                                 : R"(expected a turn such as {"turn":1,"events":2}, or the end)");
+  }
+
+  std::uint64_t turn = 0;
+  std::optional<std::uint64_t> count;
+  std::string checksum;
+  std::optional<std::string> segment;
+  const std::array<Fields, 4> fields{
+      {{"turn", number(turn)},
+       {"events", [&](JsonReader& in) { return number(count.emplace())(in); }},
+       {"crc32c", text(checksum)},
+       {"segment", [&](JsonReader& in) { return in.bytes(segment.emplace()); }}}};
+  if (std::string problem = read_fields_of(line_, fields, false); !problem.empty()) return error(problem);
+  if (turn != turns_ + 1) {
+    return error("turn " + std::to_string(turn) + " stands where turn " + std::to_string(turns_ + 1) +
+                 " is expected");
+  }
+  if (count.has_value() == segment.has_value())
+    return error("a turn has either \"events\", how many follow, or a \"segment\"");
+  ++turns_;
+  if (count) {
+    Result<std::string, LinesError> bytes = read_events(*count, checksum);
+    if (!bytes) return Unexpected(std::move(bytes).error());
+    return std::optional(*std::move(bytes));
+  }
+  const auto cursor = SegmentCursor::open(*segment);
+  if (!cursor) return error(cursor.error());
+  if (cursor->first_event() != next_event_) {
+    return error("the segment begins with event " + to_string(cursor->first_event()) + " where event " +
+                 to_string(next_event_) + " is expected");
+  }
+  next_event_.value += cursor->event_count();
+  return std::move(segment);
+}
+
+Result<std::string, LinesError> LinesReader::read_events(std::uint64_t count, std::string_view checksum) {
+  const std::uint64_t first_line = number_;
+  SegmentWriter writer(next_event_);
+  for (std::uint64_t i = 0; i < count; ++i, ++next_event_.value) {
+    if (!read_line(kNoLimit)) return cut_off("event " + to_string(next_event_));
+    Result<Event, std::string> event = parse_event_json(line_, next_event_);
+    if (!event) {
+      const std::string kind = first_field(line_);
+      if (kind != "turn" && kind != "end") return error(std::move(event).error());
+      return error("event " + to_string(next_event_) + " is missing: the turn says that it has " +
+                   std::to_string(count) + " events");
+    }
+    writer.add(event->body);
+  }
+  std::string segment = writer.finish();
+  // A file that was edited by hand leaves the checksum out.
+  if (!checksum.empty() && checksum != checksum_of(segment)) {
+    return Unexpected(LinesError{
+        first_line, "the events of this turn have the checksum " + checksum_of(segment) + ", and not " +
+                        detail::quote(checksum) +
+                        ": they were changed, or damaged. If they were changed on purpose, leave out "
+                        "\"crc32c\" here"});
+  }
+  return segment;
+}
+
+}  // namespace holdfast::history
