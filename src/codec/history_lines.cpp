@@ -3,6 +3,7 @@
 #include "codec/history_json.hpp"
 #include "codec/segment.hpp"
 
+#include <holdfast/detail/names.hpp>
 #include <holdfast/errors.hpp>
 #include <holdfast/json.hpp>
 
@@ -45,14 +46,14 @@ std::string first_field(std::string_view line) {
   return std::string(key);
 }
 
-// Each field of an object once. What is wrong with the line; empty when nothing is.
-using Field = std::function<bool(JsonReader& in)>;
-struct Fields {
+using ReadValue = std::function<bool(JsonReader& in)>;
+struct Field {
   std::string_view name;
-  Field read;
+  ReadValue read;
 };
+// Reads an object with these fields, each at most once. Empty, or what is wrong with it.
 template <std::size_t N>
-std::string read_fields_of(std::string_view line, const std::array<Fields, N>& fields, bool others_are_fine) {
+std::string read_fields_of(std::string_view line, const std::array<Field, N>& fields, bool others_are_fine) {
   JsonReader in(line);
   std::array<bool, N> seen{};
   const bool fine = in.object([&](std::string_view key) {
@@ -66,11 +67,20 @@ std::string read_fields_of(std::string_view line, const std::array<Fields, N>& f
   return fine && in.finish() ? std::string() : in.error();
 }
 
-Field number(std::uint64_t& out) {
+ReadValue number(std::uint64_t& out) {
   return [&out](JsonReader& in) { return in.integer(out, kMax); };
 }
-Field text(std::string& out) {
+ReadValue text(std::string& out) {
   return [&out](JsonReader& in) { return in.string(out); };
+}
+
+// What is wrong with the names and numbers of a header; empty when nothing is.
+std::string problem_of(const LinesHeader& header) {
+  std::string problem = detail::name_problem("an instance", header.instance);
+  if (problem.empty()) problem = detail::name_problem("an orchestration", header.orchestration);
+  if (problem.empty() && !header.version.empty()) problem = detail::name_problem("a version", header.version);
+  if (problem.empty() && header.execution.value == 0) problem = "executions are numbered from 1";
+  return problem;
 }
 
 // The lines of the events, if reading them gives these very bytes again.
@@ -191,12 +201,12 @@ Result<std::optional<LinesHeader>, LinesError> LinesReader::next_history() {
         R"({"holdfast":"history","format":1,...})");
   }
   // Fields that a later version may add are passed over.
-  const std::array<Fields, 6> fields{{{"holdfast", text(what)},
-                                      {"format", number(format)},
-                                      {"instance", text(header.instance)},
-                                      {"execution", number(header.execution.value)},
-                                      {"orchestration", text(header.orchestration)},
-                                      {"version", text(header.version)}}};
+  const std::array<Field, 6> fields{{{"holdfast", text(what)},
+                                     {"format", number(format)},
+                                     {"instance", text(header.instance)},
+                                     {"execution", number(header.execution.value)},
+                                     {"orchestration", text(header.orchestration)},
+                                     {"version", text(header.version)}}};
   if (std::string problem = read_fields_of(line_, fields, true); !problem.empty())
     return error("the header: " + problem);
   if (what != kWhat)
@@ -205,43 +215,25 @@ Result<std::optional<LinesHeader>, LinesError> LinesReader::next_history() {
     return error("this history has format " + std::to_string(format) +
                  ", which this version of Holdfast doesn't know: it was written by a newer version");
   }
-  if (header.instance.empty() || header.orchestration.empty() || header.execution.value == 0)
-    return error("the header: \"instance\", \"execution\" and \"orchestration\" have to be given");
+  if (std::string problem = problem_of(header); !problem.empty()) return error("the header: " + problem);
   return std::optional(std::move(header));
 }
 
 Result<std::optional<std::string>, LinesError> LinesReader::next_turn() {
   if (!read_line(kNoLimit)) return cut_off("the next turn or the end");
   const std::string kind = first_field(line_);
-  if (kind == "end") {
-    std::uint64_t turns = 0;
-    std::uint64_t events = 0;
-    const std::array<Fields, 1> outer{{{"end", [&](JsonReader& in) {
-                                          std::string_view inner;
-                                          if (!in.raw(inner)) return false;
-                                          const std::array<Fields, 2> fields{
-                                              {{"turns", number(turns)}, {"events", number(events)}}};
-                                          const std::string problem = read_fields_of(inner, fields, false);
-                                          return problem.empty() || in.fail(problem);
-                                        }}}};
-    if (std::string problem = read_fields_of(line_, outer, false); !problem.empty()) return error(problem);
-    if (turns != turns_ || events + 1 != next_event_.value) {
-      return error("the file says that it has " + std::to_string(turns) + " turns with " +
-                   std::to_string(events) + " events, and has " + std::to_string(turns_) + " with " +
-                   std::to_string(next_event_.value - 1) + ": some are missing, or were added");
-    }
-    return std::optional<std::string>();
-  }
-  if (kind != "turn") {
-    return error(kind == "event" ? "there is no turn for this event: its line is missing, or has fewer events"
-                                 : R"(expected a turn such as {"turn":1,"events":2}, or the end)");
-  }
+  if (kind == "turn") return read_turn();
+  if (kind == "end") return read_end();
+  return error(kind == "event" ? "there is no turn for this event: its line is missing, or has fewer events"
+                               : R"(expected a turn such as {"turn":1,"events":2}, or the end)");
+}
 
+Result<std::optional<std::string>, LinesError> LinesReader::read_turn() {
   std::uint64_t turn = 0;
   std::optional<std::uint64_t> count;
   std::string checksum;
   std::optional<std::string> segment;
-  const std::array<Fields, 4> fields{
+  const std::array<Field, 4> fields{
       {{"turn", number(turn)},
        {"events", [&](JsonReader& in) { return number(count.emplace())(in); }},
        {"crc32c", text(checksum)},
@@ -251,14 +243,10 @@ Result<std::optional<std::string>, LinesError> LinesReader::next_turn() {
     return error("turn " + std::to_string(turn) + " stands where turn " + std::to_string(turns_ + 1) +
                  " is expected");
   }
+  ++turns_;
   if (count.has_value() == segment.has_value())
     return error("a turn has either \"events\", how many follow, or a \"segment\"");
-  ++turns_;
-  if (count) {
-    Result<std::string, LinesError> bytes = read_events(*count, checksum);
-    if (!bytes) return Unexpected(std::move(bytes).error());
-    return std::optional(*std::move(bytes));
-  }
+  if (count) return read_events(*count, checksum);
   const auto cursor = SegmentCursor::open(*segment);
   if (!cursor) return error(cursor.error());
   if (cursor->first_event() != next_event_) {
@@ -266,10 +254,29 @@ Result<std::optional<std::string>, LinesError> LinesReader::next_turn() {
                  to_string(next_event_) + " is expected");
   }
   next_event_.value += cursor->event_count();
-  return std::move(segment);
+  return segment;
 }
 
-Result<std::string, LinesError> LinesReader::read_events(std::uint64_t count, std::string_view checksum) {
+Result<std::optional<std::string>, LinesError> LinesReader::read_end() {
+  std::uint64_t turns = 0;
+  std::uint64_t events = 0;
+  const auto read_counts = [&](JsonReader& in) {
+    std::string_view counts;
+    if (!in.raw(counts)) return false;
+    const std::array<Field, 2> fields{{{"turns", number(turns)}, {"events", number(events)}}};
+    const std::string problem = read_fields_of(counts, fields, false);
+    return problem.empty() || in.fail(problem);
+  };
+  const std::array<Field, 1> fields{{{"end", read_counts}}};
+  if (std::string problem = read_fields_of(line_, fields, false); !problem.empty()) return error(problem);
+  if (turns == turns_ && events + 1 == next_event_.value) return std::optional<std::string>();
+  return error("the file says that it has " + std::to_string(turns) + " turns with " +
+               std::to_string(events) + " events, and has " + std::to_string(turns_) + " with " +
+               std::to_string(next_event_.value - 1) + ": some are missing, or were added");
+}
+
+Result<std::optional<std::string>, LinesError> LinesReader::read_events(std::uint64_t count,
+                                                                        std::string_view checksum) {
   const std::uint64_t first_line = number_;
   SegmentWriter writer(next_event_);
   for (std::uint64_t i = 0; i < count; ++i, ++next_event_.value) {
@@ -292,7 +299,7 @@ Result<std::string, LinesError> LinesReader::read_events(std::uint64_t count, st
                         ": they were changed, or damaged. If they were changed on purpose, leave out "
                         "\"crc32c\" here"});
   }
-  return segment;
+  return std::optional(std::move(segment));
 }
 
 }  // namespace holdfast::history

@@ -64,7 +64,9 @@ class LinesReader {
   bool read_line(std::size_t limit);
   [[nodiscard]] Unexpected<LinesError> error(std::string reason) const;
   [[nodiscard]] Unexpected<LinesError> cut_off(std::string_view missing) const;
-  Result<std::string, LinesError> read_events(std::uint64_t count, std::string_view checksum);
+  Result<std::optional<std::string>, LinesError> read_turn();
+  Result<std::optional<std::string>, LinesError> read_events(std::uint64_t count, std::string_view checksum);
+  Result<std::optional<std::string>, LinesError> read_end();
 
   std::istream& in_;
   std::string line_;

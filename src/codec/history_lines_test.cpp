@@ -235,7 +235,9 @@ TEST(HistoryLines, SayWhichLineIsWrongAndWhy) {
       {replaced(good, "\"execution\":2", "\"execution\":\"two\""),
        "1: the header: execution: expected integer, found string \"two\""},
       {replaced(good, "\"instance\":\"order-7\",", ""),
-       "1: the header: \"instance\", \"execution\" and \"orchestration\" have to be given"},
+       "1: the header: the name of an instance is empty; names have 1 to 255 bytes of UTF-8 without control "
+       "characters"},
+      {replaced(good, "\"execution\":2", "\"execution\":0"), "1: the header: executions are numbered from 1"},
       {replaced(good, "\"name\":\"pay\"", "\"name\":\"pax\""),
        "2: the events of this turn have the checksum 7fe18caf, and not 8d8a0fac: they were changed, or "
        "damaged. "
