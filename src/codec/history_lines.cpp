@@ -18,9 +18,8 @@ namespace holdfast::history {
 
 namespace {
 
-constexpr std::string_view kWhat = "history";
-constexpr std::uint64_t kFormat = 1;
-constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
+constexpr std::string_view kLinesOf = "history";
+constexpr std::uint64_t kLinesFormat = 1;
 // A header holds three names of at most 255 bytes. What has a longer first line is something else, and may be
 // of any size.
 constexpr std::size_t kMaxHeader = 64U << 10U;
@@ -67,10 +66,10 @@ std::string read_fields_of(std::string_view line, const std::array<Field, N>& fi
   return fine && in.finish() ? std::string() : in.error();
 }
 
-ReadValue number(std::uint64_t& out) {
-  return [&out](JsonReader& in) { return in.integer(out, kMax); };
+ReadValue into_number(std::uint64_t& out) {
+  return [&out](JsonReader& in) { return in.integer(out, std::numeric_limits<std::uint64_t>::max()); };
 }
-ReadValue text(std::string& out) {
+ReadValue into_text(std::string& out) {
   return [&out](JsonReader& in) { return in.string(out); };
 }
 
@@ -108,9 +107,9 @@ std::string LinesWriter::header(const LinesHeader& header) {
   JsonWriter out;
   out.begin_object();
   out.key("holdfast");
-  out.string(kWhat);
+  out.string(kLinesOf);
   out.key("format");
-  out.integer(kFormat);
+  out.integer(kLinesFormat);
   out.key("instance");
   out.string(header.instance);
   out.key("execution");
@@ -201,17 +200,17 @@ Result<std::optional<LinesHeader>, LinesError> LinesReader::next_history() {
         R"({"holdfast":"history","format":1,...})");
   }
   // Fields that a later version may add are passed over.
-  const std::array<Field, 6> fields{{{"holdfast", text(what)},
-                                     {"format", number(format)},
-                                     {"instance", text(header.instance)},
-                                     {"execution", number(header.execution.value)},
-                                     {"orchestration", text(header.orchestration)},
-                                     {"version", text(header.version)}}};
+  const std::array<Field, 6> fields{{{"holdfast", into_text(what)},
+                                     {"format", into_number(format)},
+                                     {"instance", into_text(header.instance)},
+                                     {"execution", into_number(header.execution.value)},
+                                     {"orchestration", into_text(header.orchestration)},
+                                     {"version", into_text(header.version)}}};
   if (std::string problem = read_fields_of(line_, fields, true); !problem.empty())
     return error("the header: " + problem);
-  if (what != kWhat)
+  if (what != kLinesOf)
     return error("this file holds a \"" + detail::quote(what) + "\" of Holdfast, and no history");
-  if (format != kFormat) {
+  if (format != kLinesFormat) {
     return error("this history has format " + std::to_string(format) +
                  ", which this version of Holdfast doesn't know: it was written by a newer version");
   }
@@ -234,9 +233,9 @@ Result<std::optional<std::string>, LinesError> LinesReader::read_turn() {
   std::string checksum;
   std::optional<std::string> segment;
   const std::array<Field, 4> fields{
-      {{"turn", number(turn)},
-       {"events", [&](JsonReader& in) { return number(count.emplace())(in); }},
-       {"crc32c", text(checksum)},
+      {{"turn", into_number(turn)},
+       {"events", [&](JsonReader& in) { return into_number(count.emplace())(in); }},
+       {"crc32c", into_text(checksum)},
        {"segment", [&](JsonReader& in) { return in.bytes(segment.emplace()); }}}};
   if (std::string problem = read_fields_of(line_, fields, false); !problem.empty()) return error(problem);
   if (turn != turns_ + 1) {
@@ -263,7 +262,7 @@ Result<std::optional<std::string>, LinesError> LinesReader::read_end() {
   const auto read_counts = [&](JsonReader& in) {
     std::string_view counts;
     if (!in.raw(counts)) return false;
-    const std::array<Field, 2> fields{{{"turns", number(turns)}, {"events", number(events)}}};
+    const std::array<Field, 2> fields{{{"turns", into_number(turns)}, {"events", into_number(events)}}};
     const std::string problem = read_fields_of(counts, fields, false);
     return problem.empty() || in.fail(problem);
   };

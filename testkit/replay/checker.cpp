@@ -13,9 +13,6 @@
 
 namespace holdfast::testing {
 
-namespace fs = std::filesystem;
-using Kind = ReplayFinding::Kind;
-
 std::string_view to_string(ReplayFinding::Kind kind) noexcept { return detail::enum_name(kind); }
 
 // ---- the report ---------------------------------------------------------------------------------
@@ -33,13 +30,13 @@ std::string in_words(const HistoryHeader& header) {
 std::string in_words(const ReplayFinding& finding) {
   std::string text;
   switch (finding.kind) {
-    case Kind::would_park:
+    case ReplayFinding::Kind::would_park:
       text = "would park at event " + to_string(finding.divergence->event);
       break;
-    case Kind::no_code:
+    case ReplayFinding::Kind::no_code:
       text = "no code";
       break;
-    case Kind::unreadable:
+    case ReplayFinding::Kind::unreadable:
       text = "can't be read";
       break;
   }
@@ -92,7 +89,7 @@ class ReplayChecker::Impl {
   /// end.
   bool check(HistoryReader& history, const std::string& file, ReplayReport& report) const;
   /// Replays all histories of a file.
-  void check_file(const fs::path& path, ReplayReport& report) const;
+  void check_file(const std::filesystem::path& path, ReplayReport& report) const;
   void check_instance(const Client& client, const RunInfo& info, ReplayReport& report) const;
 
  private:
@@ -107,13 +104,13 @@ class ReplayChecker::Impl {
 
 void ReplayChecker::Impl::add(ReplayFinding finding, ReplayReport& report) const {
   switch (finding.kind) {
-    case Kind::would_park:
+    case ReplayFinding::Kind::would_park:
       ++report.would_park;
       break;
-    case Kind::no_code:
+    case ReplayFinding::Kind::no_code:
       ++report.no_code;
       break;
-    case Kind::unreadable:
+    case ReplayFinding::Kind::unreadable:
       ++report.unreadable;
       break;
   }
@@ -128,12 +125,16 @@ bool ReplayChecker::Impl::read(const std::string& file, const HistoryHeader& hea
     reads();
     return true;
   } catch (const HistoryFileError& e) {
-    add({.kind = Kind::unreadable, .file = file, .header = header, .what = e.what()}, report);
+    add({.kind = ReplayFinding::Kind::unreadable, .file = file, .header = header, .what = e.what()}, report);
   } catch (const ClientError& e) {
     if (e.kind() == ClientError::Kind::not_found) {
       ++report.gone;
     } else if (e.kind() == ClientError::Kind::damaged) {
-      add({.kind = Kind::unreadable, .file = file, .header = header, .what = e.failure().message}, report);
+      add({.kind = ReplayFinding::Kind::unreadable,
+           .file = file,
+           .header = header,
+           .what = e.failure().message},
+          report);
     } else {
       throw;
     }
@@ -149,7 +150,7 @@ bool ReplayChecker::Impl::check(HistoryReader& history, const std::string& file,
 void ReplayChecker::Impl::replay(HistoryReader& history, const std::string& file,
                                  ReplayReport& report) const {
   std::optional<ReplayFinding> finding = replay(history);
-  if (finding && options_.ignore_other_code && finding->kind == Kind::no_code) return;
+  if (finding && options_.ignore_other_code && finding->kind == ReplayFinding::Kind::no_code) return;
   // What is left of a file may be damaged: then that is the finding.
   while (!file.empty() && history.source().next_segment()) {
   }
@@ -170,7 +171,7 @@ std::optional<ReplayFinding> ReplayChecker::Impl::replay(HistoryReader& history)
   const auto code =
       registry.orchestration(header.orchestration, header.version.empty() ? newest : header.version);
   if (!code) {
-    return ReplayFinding{.kind = Kind::no_code,
+    return ReplayFinding{.kind = ReplayFinding::Kind::no_code,
                          .what = newest.empty() ? "no orchestration of this name is registered here"
                                                 : "only other versions of it are registered here"};
   }
@@ -180,9 +181,9 @@ std::optional<ReplayFinding> ReplayChecker::Impl::replay(HistoryReader& history)
     const auto replayed = execution.replay(*segment);
     if (replayed) continue;
     const engine::Problem& problem = replayed.error();
-    ReplayFinding finding{.kind = Kind::unreadable, .what = engine::describe(problem)};
+    ReplayFinding finding{.kind = ReplayFinding::Kind::unreadable, .what = engine::describe(problem)};
     if (problem.kind == engine::Problem::Kind::nondeterminism) {
-      finding.kind = Kind::would_park;
+      finding.kind = ReplayFinding::Kind::would_park;
       finding.divergence = to_divergence(problem);
     }
     return finding;
@@ -190,10 +191,11 @@ std::optional<ReplayFinding> ReplayChecker::Impl::replay(HistoryReader& history)
   return std::nullopt;
 }
 
-void ReplayChecker::Impl::check_file(const fs::path& path, ReplayReport& report) const {
+void ReplayChecker::Impl::check_file(const std::filesystem::path& path, ReplayReport& report) const {
   const std::string name = path.string();
   std::ifstream in(path, std::ios::binary);
-  if (!in) return add({.kind = Kind::unreadable, .file = name, .what = "it can't be opened"}, report);
+  if (!in)
+    return add({.kind = ReplayFinding::Kind::unreadable, .file = name, .what = "it can't be opened"}, report);
   read(name, {}, report, [&] {
     HistoryReader history = read_history(in);
     while (check(history, name, report) && history.next_history()) {
@@ -233,18 +235,18 @@ ReplayReport ReplayChecker::check(HistoryReader history) const {
   return report;
 }
 
-ReplayReport ReplayChecker::check_folder(const fs::path& folder) const {
-  if (!fs::is_directory(folder))
+ReplayReport ReplayChecker::check_folder(const std::filesystem::path& folder) const {
+  if (!std::filesystem::is_directory(folder))
     throw std::runtime_error("there is no folder " + folder.string() + " with exported histories");
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     if (entry.is_regular_file() && entry.path().extension() == ".jsonl") files.push_back(entry.path());
   }
   if (files.empty())
     throw std::runtime_error("there is no exported history (*.jsonl) in the folder " + folder.string());
   std::ranges::sort(files);
   ReplayReport report;
-  for (const fs::path& file : files) impl_->check_file(file, report);
+  for (const std::filesystem::path& file : files) impl_->check_file(file, report);
   return report;
 }
 
