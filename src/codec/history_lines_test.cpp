@@ -107,22 +107,20 @@ TEST(HistoryLines, HaveAHeaderALineForEachTurnAndEventAndAnEnd) {
 }
 
 TEST(HistoryLines, LookAsThePageShows) {
-  LinesWriter writer;
   const CalendarTime noon = std::chrono::sys_days{std::chrono::year{2030} / 3 / 14} + std::chrono::hours(12);
-  const std::string text =
-      LinesWriter::header({"order-7", {1}, "sell", "1"}) +
-      writer
-          .turn(write_segment(number_events(
-              {1}, {TurnStarted{.time = noon},
-                    Started{.name = "sell",
-                            .version = "1",
-                            .input = {kJsonEncoding, "\"o1\""},
-                            .seed = 7,
-                            .history_budget = 10'000,
-                            .seed_high = 9},
-                    ActivityScheduled{.name = "charge", .input = {kJsonEncoding, R"({"cents":1200})"}}})))
-          .value() +
-      writer.end();
+  const std::string segment = write_segment(number_events(
+      {1}, {TurnStarted{.time = noon},
+            Started{.name = "sell",
+                    .version = "1",
+                    .input = {kJsonEncoding, "\"o1\""},
+                    .seed = 7,
+                    .history_budget = 10'000,
+                    .seed_high = 9},
+            ActivityScheduled{.name = "charge", .input = {kJsonEncoding, R"({"cents":1200})"}}}));
+  LinesWriter writer;
+  std::string text = LinesWriter::header({"order-7", {1}, "sell", "1"});
+  text += writer.turn(segment).value();
+  text += writer.end();
   std::ifstream page("docs/history-format.md");
   const std::string shown(std::istreambuf_iterator<char>(page), {});
   EXPECT_NE(shown.find("```json\n" + text + "```\n"), std::string::npos) << text;

@@ -31,7 +31,8 @@ std::string in_words(const ReplayFinding& finding) {
   std::string text;
   switch (finding.kind) {
     case ReplayFinding::Kind::would_park:
-      text = "would park at event " + to_string(finding.divergence->event);
+      text = "would park";
+      if (finding.divergence) text += " at event " + to_string(finding.divergence->event);
       break;
     case ReplayFinding::Kind::no_code:
       text = "no code";
