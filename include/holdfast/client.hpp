@@ -3,6 +3,7 @@
 
 #include <holdfast/client_call.hpp>
 #include <holdfast/codec.hpp>
+#include <holdfast/history.hpp>
 #include <holdfast/limits.hpp>
 #include <holdfast/log.hpp>
 #include <holdfast/messages.hpp>
@@ -345,6 +346,14 @@ class Client {
   /// one instance after the other until the page is full.
   [[nodiscard]] RunPage list(const ListFilter& filter = {}) const;
   [[nodiscard]] RunDetail describe(std::string_view id) const { return run(id).describe(); }
+  /// See Run::history() and Run::executions(). Throw ClientError (not_found).
+  [[nodiscard]] HistoryPage history(std::string_view id) const { return run(id).history(); }
+  [[nodiscard]] HistoryPage history(std::string_view id, HistoryOptions options) const {
+    return run(id).history(options);
+  }
+  [[nodiscard]] std::vector<ExecutionInfo> executions(std::string_view id) const {
+    return run(id).executions();
+  }
   /// All activities that wait or run, by queue and name.
   [[nodiscard]] std::vector<QueueInfo> queues() const;
   /// All registered workers in the order of their starts, including those that died lately.

@@ -10,6 +10,8 @@
 #include <holdfast/context.hpp>
 #include <holdfast/errors.hpp>
 #include <holdfast/fan_out.hpp>
+#include <holdfast/history.hpp>
+#include <holdfast/history_file.hpp>
 #include <holdfast/limits.hpp>
 #include <holdfast/memory.hpp>
 #include <holdfast/messages.hpp>

@@ -11,6 +11,7 @@
 #include <holdfast/clock.hpp>
 #include <holdfast/codec.hpp>
 #include <holdfast/errors.hpp>
+#include <holdfast/history.hpp>
 #include <holdfast/ids.hpp>
 #include <holdfast/messages.hpp>
 #include <holdfast/options.hpp>
@@ -29,6 +30,8 @@
 #include <vector>
 
 namespace holdfast {
+
+class HistoryReader;
 
 namespace detail {
 class ClientCore;
@@ -197,6 +200,14 @@ class Run {
   [[nodiscard]] Status status() const { return info().status; }
   [[nodiscard]] RunInfo info() const;
   [[nodiscard]] RunDetail describe() const;
+  /// What happened in its current execution, from the beginning: the first page. Throws ClientError: damaged
+  /// when history can't be read.
+  [[nodiscard]] HistoryPage history() const { return history(HistoryOptions()); }
+  /// The same from a later event on, or of a former execution; not_found when that one does not exist, or its
+  /// history was pruned.
+  [[nodiscard]] HistoryPage history(HistoryOptions options) const;
+  /// The executions whose history is there, the oldest first. The last one is the current one.
+  [[nodiscard]] std::vector<ExecutionInfo> executions() const;
   /// What the code last gave to ctx.set_status().
   template <class T>
   [[nodiscard]] std::optional<T> custom_status() const {
@@ -279,6 +290,8 @@ class Run {
   ClientCall<void> terminate_async(std::string_view reason) const;
 
  private:
+  friend HistoryReader read_history(const Run& run, ExecutionNumber execution);
+
   [[nodiscard]] const std::shared_ptr<detail::ClientCore>& own_core() const;
   [[nodiscard]] detail::ClientCore& core() const;
   [[nodiscard]] Result<Payload> wait_for_output(Duration timeout) const;

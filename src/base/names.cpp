@@ -33,12 +33,19 @@ std::string control_at(std::string_view text, std::size_t at) {
   return "the control character " + std::string(point.data()) + " at byte " + std::to_string(at);
 }
 
+// The beginning of a text that is longer than that, in whole characters.
+std::string_view beginning_of(std::string_view text) {
+  std::size_t end = 40;
+  while ((byte_at(text, end) & 0xc0U) == 0x80) --end;
+  return text.substr(0, end);
+}
+
 std::string problem_of(std::string_view name) {
   if (name.empty()) return "is empty";
   if (!is_utf8(name)) return "is not valid UTF-8";
   if (const auto control = find_control(name)) return "has " + control_at(name, *control);
   if (name.size() > kMaxNameSize)
-    return "has more than 255 bytes: " + std::string(name.substr(0, 40)) + "...";
+    return "has more than 255 bytes: " + std::string(beginning_of(name)) + "...";
   return {};
 }
 

@@ -31,6 +31,10 @@ TEST(Names, SayWhatIsWrongAndWhere) {
   EXPECT_EQ(problem("a\xc2"), "the name of an instance is not valid UTF-8");
   EXPECT_EQ(problem(std::string(256, 'a')),
             "the name of an instance has more than 255 bytes: " + std::string(40, 'a') + "...");
+  std::string accents = "a";
+  for (int i = 0; i < 200; ++i) accents += "\u00e9";
+  EXPECT_EQ(problem(accents),
+            "the name of an instance has more than 255 bytes: " + accents.substr(0, 39) + "...");
   EXPECT_THROW(static_cast<void>(checked_name("an instance", "")), Error);
 }
 

@@ -48,8 +48,21 @@ std::optional<std::uint8_t> find_kind(std::string_view name) {
   return std::nullopt;
 }
 
-// One event. `expected` is the number that it has when it says none; nothing when it may have any.
-Result<Event, std::string> parse_event(std::string_view json, std::optional<EventId> expected) {
+}  // namespace
+
+std::string to_json(const Event& event) {
+  JsonWriter out;
+  out.begin_object();
+  out.key("event");
+  out.integer(event.id.value);
+  out.key("kind");
+  out.string(kind_name(event.body));
+  std::visit([&out]<class T>(const T& body) { write_json_fields<T, true>(out, body); }, event.body);
+  out.end_object();
+  return out.take();
+}
+
+Result<Event, std::string> parse_event_json(std::string_view json, std::optional<EventId> expected) {
   const EventId place = expected.value_or(EventId{1});
   JsonReader first_look(json);
   Heading heading;
@@ -65,27 +78,15 @@ Result<Event, std::string> parse_event(std::string_view json, std::optional<Even
   }
   if (heading.kind.empty()) return Unexpected(name + ": it has no \"kind\"");
   const std::optional<std::uint8_t> kind = find_kind(heading.kind);
-  if (!kind) return Unexpected(name + ": there is no kind \"" + detail::quote(heading.kind) + '"');
+  if (!kind)
+    return Unexpected(name + ": there is no kind \"" + detail::quote(heading.kind) +
+                      "\" in this version of Holdfast");
   JsonReader in(json);
   const ReadJson read = kJsonReaders[*kind];
-  if (!read(in, event.body)) {
+  if (!read(in, event.body) || !in.finish()) {
     return Unexpected(name + " (" + heading.kind + "): " + in.error());
   }
   return event;
-}
-
-}  // namespace
-
-std::string to_json(const Event& event) {
-  JsonWriter out;
-  out.begin_object();
-  out.key("event");
-  out.integer(event.id.value);
-  out.key("kind");
-  out.string(kind_name(event.body));
-  std::visit([&out]<class T>(const T& body) { write_json_fields<T, true>(out, body); }, event.body);
-  out.end_object();
-  return out.take();
 }
 
 std::string history_json(std::span<const Event> events) {
@@ -108,7 +109,7 @@ Result<std::vector<Event>, std::string> parse_history_json(std::string_view json
     if (!in.raw(text)) {
       return Unexpected("event " + to_string(expected.value_or(EventId{1})) + ": " + in.error());
     }
-    Result<Event, std::string> event = parse_event(text, expected);
+    Result<Event, std::string> event = parse_event_json(text, expected);
     if (!event) return Unexpected(std::move(event).error());
     expected = EventId{event->id.value + 1};
     events.push_back(*std::move(event));

@@ -4,8 +4,10 @@
 
 #include "codec/history.hpp"
 
+#include <holdfast/ids.hpp>
 #include <holdfast/result.hpp>
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +17,10 @@ namespace holdfast::history {
 
 /// One event as a JSON object in one line: {"event":7,"kind":"timer_started","due":"2030-01-01T00:00:00Z"}.
 std::string to_json(const Event& event);
+
+/// The inverse of to_json(). `expected` is the number that the event must have, and has when it says none;
+/// nothing when it may have any. Errors as below.
+Result<Event, std::string> parse_event_json(std::string_view json, std::optional<EventId> expected);
 
 /// A JSON array with a line for each event.
 std::string history_json(std::span<const Event> events);

@@ -173,7 +173,8 @@ TEST(HistoryJson, ErrorsNameTheEventAndTheField) {
   EXPECT_EQ(error_of("[{]"), "event 1: malformed JSON: expected a key in quotes at byte 2, found ']'");
   EXPECT_EQ(error_of("[1]"), "event 1: expected object, found number 1");
   EXPECT_EQ(error_of("[{}]"), "event 1: it has no \"kind\"");
-  EXPECT_EQ(error_of(R"([{"event":5,"kind":"timer"}])"), "event 5: there is no kind \"timer\"");
+  EXPECT_EQ(error_of(R"([{"event":5,"kind":"timer"}])"),
+            "event 5: there is no kind \"timer\" in this version of Holdfast");
   EXPECT_EQ(error_of(R"([{"kind":"timer_started","due":5}])"),
             "event 1 (timer_started): due: expected a time such as \"2026-11-15T04:36:02Z\", found number 5");
   EXPECT_EQ(

@@ -1,11 +1,16 @@
 // Random orchestrations in a random world: whatever the code does and whatever happens to it, replay gives
 // what the run gave, and the books balance. RC_PARAMS="max_success=100000" runs more of them.
+#include "codec/history_lines.hpp"
 #include "engine/generate_test.hpp"
+#include "engine/record_test.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <ostream>
+#include <sstream>
+#include <string>
+#include <vector>
 
 namespace holdfast::engine {
 
@@ -34,6 +39,30 @@ RC_GTEST_PROP(Programs, OfAllKindsReplayAsTheyRan, ()) { expect_that_all_holds(T
 RC_GTEST_PROP(Programs, ThatAreCancelledReplayAsTheyRan, ()) { expect_that_all_holds(Theme::cancellation); }
 RC_GTEST_PROP(Programs, WithManyMessagesReplayAsTheyRan, ()) { expect_that_all_holds(Theme::messages); }
 RC_GTEST_PROP(Programs, WithManyTasksReplayAsTheyRan, ()) { expect_that_all_holds(Theme::tasks); }
+
+// What a history is exported as, and read from again: all of it as events that people can read.
+RC_GTEST_PROP(Programs, HaveHistoriesThatAreExportedAndReadAgainByteByByte, ()) {
+  const Case what = *cases(Theme::anything);
+  for (const std::vector<TurnRecord>& turns : run(what).executions) {
+    history::LinesWriter writer;
+    std::string text = history::LinesWriter::header({"i", {1}, "program", "1"});
+    std::vector<std::string> segments;
+    for (const TurnRecord& turn : turns) {
+      if (turn.segment.empty()) continue;
+      segments.push_back(from_hex(turn.segment).value());
+      text += writer.turn(segments.back()).value();
+    }
+    text += writer.end();
+    RC_ASSERT(text.find("\"segment\"") == std::string::npos);
+
+    std::istringstream in(text);
+    history::LinesReader reader(in);
+    RC_ASSERT(reader.next_history().value().has_value());
+    std::vector<std::string> again;
+    while (std::optional<std::string> segment = reader.next_turn().value()) again.push_back(*segment);
+    RC_ASSERT(again == segments);
+  }
+}
 
 TEST(Programs, GoThroughTheCodecUnchanged) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {

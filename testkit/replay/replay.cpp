@@ -1,5 +1,7 @@
+#include "client/history_source.hpp"
 #include "codec/segment.hpp"
 #include "engine/execution.hpp"
+#include "testkit/replay/divergence.hpp"
 #include "testkit/replay/history_text.hpp"
 #include "testkit/replay/operations.hpp"
 
@@ -31,6 +33,8 @@ class ReplayHarness::Impl {
   }
 
   void start(std::shared_ptr<const detail::OrchestrationCode> code, Payload input);
+  void load(HistoryReader& history);
+  void resume(std::shared_ptr<const detail::OrchestrationCode> code);
   void turn(Message message);
   void deliver(Address address, Payload value);
   void request_cancel(std::string reason);
@@ -63,9 +67,12 @@ class ReplayHarness::Impl {
 
  private:
   void absorb(Outcome outcome);
+  void note(const engine::Action& action);
+  void note(const history::Event& event);
   void check_replay() const;
 
   ReplayOptions options_;
+  bool strict_ = true;  // inputs are compared: not with those of a history from elsewhere
   engine::CodeLog log_;
   std::shared_ptr<const detail::OrchestrationCode> code_;
   std::unique_ptr<Execution> execution_;
@@ -78,8 +85,63 @@ class ReplayHarness::Impl {
 
 void ReplayHarness::Impl::start(std::shared_ptr<const detail::OrchestrationCode> code, Payload input) {
   if (code_) throw std::logic_error("the instance was started before; use another ReplayHarness");
+  if (execution_number_.value != 0) throw std::logic_error("a history was loaded; resume() goes on from it");
   code_ = std::move(code);
   begin_execution(options_.version, std::move(input));
+}
+
+void ReplayHarness::Impl::load(HistoryReader& history) {
+  if (execution_number_.value != 0)
+    throw std::logic_error("the instance was started or loaded before; use another ReplayHarness");
+  const HistoryHeader& header = history.header();
+  options_.instance = header.instance;
+  options_.orchestration = header.orchestration;
+  options_.version = header.version;
+  execution_number_ = header.execution;
+  strict_ = false;
+  while (std::optional<std::string> segment = history.source().next_segment()) {
+    const auto events = history::read_segment(*segment);
+    if (!events) history.source().refuse(events.error());
+    for (const history::Event& event : *events) note(event);
+    segments_.push_back(*std::move(segment));
+  }
+}
+
+// What happened, as far as others would see it.
+void ReplayHarness::Impl::note(const history::Event& event) {
+  const auto see = [&]<class T>(const T& body) {
+    if constexpr (std::is_constructible_v<detail::Operation, T>) {
+      note(engine::Action{.id = event.id, .operation = body});
+    } else if constexpr (std::is_constructible_v<engine::End, T>) {
+      end_ = body;
+    } else if constexpr (std::is_same_v<T, history::TurnStarted>) {
+      now_ = body.time;
+    } else if constexpr (std::is_same_v<T, history::Started>) {
+      values_ = {body.values.begin(), body.values.end()};
+      cancel_requested_ = body.cancel_requested;
+    } else if constexpr (std::is_same_v<T, history::CancelRequested>) {
+      if (!cancel_requested_) cancel_requested_ = body.reason;
+    } else if constexpr (std::is_same_v<T, history::OperationCancelled>) {
+      if (const auto found = started_.find(body.source); found != started_.end())
+        cancelled_.push_back(found->second);
+    }
+  };
+  std::visit(see, event.body);
+}
+
+void ReplayHarness::Impl::resume(std::shared_ptr<const detail::OrchestrationCode> code) {
+  if (code_ || execution_number_.value == 0)
+    throw std::logic_error("resume() goes on from a history that was loaded: call load() before it, once");
+  if (segments_.empty()) {
+    throw std::logic_error(
+        "the history of instance '" + options_.instance +
+        "' has no turn yet, so there is nothing to go on from; start() begins an instance");
+  }
+  auto execution = fresh(code, strict_);
+  if (auto outcome = replay(*execution); !outcome) throw Error(engine::to_failure(outcome.error()));
+  code_ = std::move(code);
+  execution_ = std::move(execution);
+  hand_out_unread_ = true;
 }
 
 void ReplayHarness::Impl::begin_execution(std::string version, Payload input) {
@@ -87,7 +149,7 @@ void ReplayHarness::Impl::begin_execution(std::string version, Payload input) {
   segments_.clear();
   started_.clear();
   end_.reset();
-  execution_ = fresh(code_, true);
+  execution_ = fresh(code_, strict_);
   hand_out_unread_ = true;
   turn(message(history::Started{.name = options_.orchestration,
                                 .version = std::move(version),
@@ -116,25 +178,27 @@ void ReplayHarness::Impl::absorb(Outcome outcome) {
   }
   if (outcome.segment.empty()) return;
   segments_.push_back(std::move(outcome.segment));
-  for (const engine::Action& action : outcome.actions) {
-    if (auto operation = to_started(action)) {
-      const auto* const start = std::get_if<detail::DetachedStarted>(&action.operation);
-      if (start != nullptr && start->launched) launched_.push_back(*operation);
-      started_.emplace(action.id, *std::move(operation));
-    }
-    if (auto sent = to_sent(action)) sent_.push_back(*std::move(sent));
-    if (const auto* set = std::get_if<detail::ValueSet>(&action.operation)) {
-      if (set->value) {
-        values_.insert_or_assign(set->key, *set->value);
-      } else {
-        values_.erase(set->key);
-      }
-    }
-  }
+  for (const engine::Action& action : outcome.actions) note(action);
   for (const engine::Cancel& cancel : outcome.cancels) cancelled_.push_back(started_.at(cancel.source));
   if (outcome.status) status_ = std::move(outcome.status);
   end_ = std::move(outcome.end);
   if (options_.replay_every_turn) check_replay();
+}
+
+void ReplayHarness::Impl::note(const engine::Action& action) {
+  if (auto operation = to_started(action)) {
+    const auto* const start = std::get_if<detail::DetachedStarted>(&action.operation);
+    if (start != nullptr && start->launched) launched_.push_back(*operation);
+    started_.emplace(action.id, *std::move(operation));
+  }
+  if (auto sent = to_sent(action)) sent_.push_back(*std::move(sent));
+  if (const auto* set = std::get_if<detail::ValueSet>(&action.operation)) {
+    if (set->value) {
+      values_.insert_or_assign(set->key, *set->value);
+    } else {
+      values_.erase(set->key);
+    }
+  }
 }
 
 void ReplayHarness::Impl::deliver(Address address, Payload value) {
@@ -163,13 +227,13 @@ void ReplayHarness::Impl::terminate(std::string reason) {
 
 void ReplayHarness::Impl::forget() {
   if (!code_) throw std::logic_error("there is nothing to forget before the start");
-  execution_ = fresh(code_, true);
+  execution_ = fresh(code_, strict_);
   hand_out_unread_ = true;
   if (auto outcome = replay(*execution_); !outcome) throw Error(engine::to_failure(outcome.error()));
 }
 
 void ReplayHarness::Impl::check_replay() const {
-  const auto execution = fresh(code_, true);
+  const auto execution = fresh(code_, strict_);
   if (auto outcome = replay(*execution); !outcome) throw Error(engine::to_failure(outcome.error()));
 }
 
@@ -224,6 +288,11 @@ ReplayHarness::ReplayHarness(ReplayOptions options) : impl_(std::make_unique<Imp
 ReplayHarness::ReplayHarness(ReplayHarness&&) noexcept = default;
 ReplayHarness& ReplayHarness::operator=(ReplayHarness&&) noexcept = default;
 ReplayHarness::~ReplayHarness() = default;
+
+void ReplayHarness::load(HistoryReader history) { impl_->load(history); }
+void ReplayHarness::resume_code(std::shared_ptr<const detail::OrchestrationCode> code) {
+  impl_->resume(std::move(code));
+}
 
 void ReplayHarness::start_code(std::shared_ptr<const detail::OrchestrationCode> code, Payload input) {
   impl_->start(std::move(code), std::move(input));
@@ -334,9 +403,7 @@ std::optional<Divergence> ReplayHarness::replay_code(
   const auto execution = impl_->fresh(code, false);
   const Result<void, Problem> outcome = impl_->replay(*execution);
   if (outcome) return std::nullopt;
-  const Problem& problem = outcome.error();
-  return Divergence{problem.event, problem.history_says, problem.code_did, problem.hint,
-                    engine::describe(problem)};
+  return to_divergence(outcome.error());
 }
 
 std::vector<HistoryLine> ReplayHarness::history() const {

@@ -3,6 +3,10 @@
 #include "workload_test.hpp"
 
 #include <holdfast/errors.hpp>
+#include <holdfast/history_file.hpp>
+#include <holdfast/testing/replay_checker.hpp>
+
+#include <sstream>
 
 namespace holdfast::faults {
 namespace {
@@ -46,6 +50,33 @@ TEST_F(Damage, AnInstanceThatCantBeCommittedIsParkedAndTheRestGoesOn) {
   ASSERT_TRUE(eventually([&] { return store->find("victim")->status == store::InstanceStatus::parked; }));
   EXPECT_NE(store->find("victim")->parked_because.find("invalid page in block 7"), std::string::npos);
   EXPECT_TRUE(store->delete_instance("victim", true));
+}
+
+TEST_F(Damage, AHistoryThatCantBeReadIsNamedAndTheOthersAreChecked) {
+  const auto worker = start_worker(store, e2e::quick(log));
+  Client client(store);
+  for (const char* id : {"healthy", "victim"}) {
+    const auto run = client.start("told", {.id = id});
+    ASSERT_TRUE(eventually([&] { return !run.history().events.empty(); }));
+  }
+  run_sql(server.uri(),
+          "UPDATE history SET bytes = set_byte(bytes, 9, 255 - get_byte(bytes, 9)) WHERE key ="
+          " (SELECT key FROM instances WHERE name = 'victim')");
+  try {
+    static_cast<void>(client.history("victim"));
+    FAIL() << "it was shown";
+  } catch (const ClientError& error) {
+    EXPECT_EQ(error.kind(), ClientError::Kind::damaged) << error.what();
+  }
+  std::ostringstream file;
+  EXPECT_THROW(write_history(client.run("victim"), file), ClientError);
+
+  holdfast::testing::ReplayChecker checker;
+  checker.orchestration("told", e2e::told);
+  const holdfast::testing::ReplayReport report = checker.check_running(client);
+  EXPECT_EQ(report.fitting, 1U);
+  EXPECT_EQ(report.unreadable, 1U);
+  EXPECT_EQ(report.findings.at(0).header.instance, "victim");
 }
 
 TEST_F(Damage, AClientIsToldAndDoesNotTryAgain) {

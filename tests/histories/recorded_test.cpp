@@ -5,12 +5,15 @@
 //
 // writes the files anew, until their format is released. From then on they stay, and new ones come beside
 // them.
+#include "client/history_source.hpp"
 #include "codec/history_json.hpp"
+#include "codec/history_lines.hpp"
 #include "codec/segment.hpp"
 #include "engine/execution.hpp"
 #include "tests/histories/segments_test.hpp"
 
 #include <holdfast/context.hpp>
+#include <holdfast/history_file.hpp>
 #include <holdfast/session.hpp>
 
 #include <gtest/gtest.h>
@@ -19,6 +22,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <variant>
@@ -239,6 +243,33 @@ TEST(Recorded, HistoriesReplayAndAreRecordedTheSameAgain) {
     const auto replayed = run.replay(kept);
     EXPECT_TRUE(replayed) << recorded.name << ": " << (replayed ? "" : describe(replayed.error()));
     EXPECT_EQ(run.segments(), kept) << recorded.name;
+  }
+}
+
+std::string exported_path_of(const std::string& name) {
+  return "tests/histories/exported/" + name + ".jsonl";
+}
+
+void write_exported(const std::string& name, const std::vector<std::string>& segments) {
+  history::LinesWriter lines;
+  std::ofstream file(exported_path_of(name));
+  file << history::LinesWriter::header({"i-1", {1}, "recorded", "1"});
+  for (const std::string& segment : segments) file << lines.turn(segment).value();
+  file << lines.end();
+}
+
+// The same histories as files of write_history(): whatever version wrote them, they give the same bytes.
+TEST(Recorded, HistoriesAreReadFromFilesByteByByte) {
+  for (const Recorded& recorded : all_recorded()) {
+    const std::vector<std::string> kept = segments_of(read_events(recorded.name));
+    if (std::getenv("HOLDFAST_WRITE_HISTORIES") != nullptr) write_exported(recorded.name, kept);
+    std::ifstream file(exported_path_of(recorded.name));
+    HistoryReader history = read_history(file, recorded.name);
+    EXPECT_EQ(history.header(), (HistoryHeader{"i-1", {1}, "recorded", "1"}));
+    std::vector<std::string> segments;
+    while (std::optional<std::string> segment = history.source().next_segment()) segments.push_back(*segment);
+    EXPECT_EQ(segments, kept) << recorded.name;
+    EXPECT_TRUE(Recording(recorded.code, recorded.started).replay(segments)) << recorded.name;
   }
 }
 

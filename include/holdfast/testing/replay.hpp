@@ -15,6 +15,7 @@
 #include <holdfast/codec.hpp>
 #include <holdfast/detail/orchestration.hpp>
 #include <holdfast/errors.hpp>
+#include <holdfast/history_file.hpp>
 #include <holdfast/ids.hpp>
 #include <holdfast/log.hpp>
 #include <holdfast/messages.hpp>
@@ -218,6 +219,20 @@ class ReplayHarness {
   /// kept.
   void next_execution();
 
+  // ---- a history from elsewhere -----------------------------------------------------------------
+
+  /// Instead of start(): takes a history from a store or a file, and with it the ids of its instance, all of
+  /// which stay in memory. replay_with() says whether code fits it, history() shows it, resume() goes on from
+  /// its end. Throws what reading it throws.
+  void load(HistoryReader history);
+  /// Replays what was loaded, and goes on with this code: what is open can be completed, and so on. Inputs
+  /// are not compared, as in production. Messages that the code has not received, and its custom status, are
+  /// no part of a history. Throws Error of category nondeterminism when the code does not fit.
+  template <class F>
+  void resume(F orchestration) {
+    resume_code(detail::make_orchestration(orchestration));
+  }
+
   // ---- replay -----------------------------------------------------------------------------------
 
   /// Simulates a crash: destroys all frames of the code, and makes them again from history.
@@ -267,6 +282,7 @@ class ReplayHarness {
     return decode<T>(*payload).value();
   }
   void start_code(std::shared_ptr<const detail::OrchestrationCode> code, Payload input);
+  void resume_code(std::shared_ptr<const detail::OrchestrationCode> code);
   void complete_with(EventId id, std::optional<Payload> value);
   void fail_with(EventId id, Failure failure);
   void raise_with(std::string_view event, Payload value);
