@@ -98,6 +98,7 @@ struct Outcome {
   std::uint64_t ignored = 0;               ///< how many of those were of no use: late, twice, unknown
   std::vector<Unreadable> unreadable{};    ///< messages that nobody who waits can read
   std::vector<Address> waits{};            ///< what it waits for now; only these make it ready
+  std::vector<std::string> patches{};      ///< that the code took in this turn
   std::optional<Payload> status{};         ///< set when the code changed it
   std::vector<std::string> near_limits{};  ///< in words: what came near to a limit in this turn
   std::optional<End> end{};                ///< set when the execution ended

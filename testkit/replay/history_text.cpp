@@ -76,6 +76,8 @@ std::string what(const history::ValueSet& e) { return words(e.key, e.value ? tex
 std::string what(const history::MessageSent& e) { return words("to " + e.instance, e.name, text(e.value)); }
 std::string what(const history::CancelSent& e) { return words("to " + e.instance, e.reason); }
 
+std::string what(const history::Patched& e) { return e.id; }
+
 std::string padded(std::string part, std::size_t width) {
   part.resize(std::max(part.size(), width), ' ');
   return part;
