@@ -14,6 +14,7 @@ struct Execution::Replay {
   history::SegmentCursor cursor;
   std::optional<history::RawEvent> next{};  // looked at, and not yet taken
   std::optional<Problem> problem{};
+  std::string_view build{};  // of the code that ran this turn
   std::size_t cancels_checked = 0;
   bool end_checked = false;
 
@@ -174,6 +175,7 @@ bool Execution::replay_common_event(const history::RawEvent& event) {
     if (!history::Binary<CalendarTime>::read(in, time)) return false;
     if (!in.bytes.done() && !in.bytes.string(build)) return false;
     now_ = time;
+    replay_->build = build;
     end_if_history_is_too_long(event.id.value - 1);
     return true;
   }
@@ -313,8 +315,8 @@ std::string Execution::cancelled_in_words(std::size_t index) const {
 // Only the first difference counts: what follows from it says nothing.
 void Execution::diverge(EventId event, std::string history_says, std::string code_did, std::string hint) {
   if (!replay_->problem) {
-    replay_->problem = Problem{Problem::Kind::nondeterminism, event, std::move(history_says),
-                               std::move(code_did), std::move(hint)};
+    replay_->problem = Problem{Problem::Kind::nondeterminism, event,           std::move(history_says),
+                               std::move(code_did),           std::move(hint), std::string(replay_->build)};
   }
   stop();
 }

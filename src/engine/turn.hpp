@@ -68,6 +68,7 @@ struct Problem {
   std::string history_says{};  ///< "activity 'charge'"; what is wrong, when history is damaged
   std::string code_did{};      ///< "started activity 'refund'"
   std::string hint{};          ///< what may have led to it, and what to do
+  std::string build{};         ///< of the code that ran the turn in which it differs
   friend bool operator==(const Problem&, const Problem&) = default;
 };
 
