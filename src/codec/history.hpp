@@ -128,7 +128,7 @@ struct ExecutionTerminated {
   friend bool operator==(const ExecutionTerminated&, const ExecutionTerminated&) = default;
 };
 struct ContinuedAsNew {
-  std::string version{};
+  std::string version{};  ///< empty: the newest that the worker of the next execution's first turn has
   Payload input{};
   friend bool operator==(const ContinuedAsNew&, const ContinuedAsNew&) = default;
 };

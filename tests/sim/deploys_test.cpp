@@ -26,5 +26,13 @@ TEST(Deploys, InstancesThatAMistakeDoesNotFitGoOnWithTheBuildBeforeIt) {
   EXPECT_FALSE(failure) << failure->text();
 }
 
+TEST(Deploys, InstancesWhoseFramesLiveElsewhereGoOnLikewise) {
+  SimulatedFaults faults = rolling_upgrades();
+  faults.executors = true;
+  const auto failure = holdfast::testing::simulate_seeds(scenario_of({patched_code, mistaken_deploys}),
+                                                         {.first = 1, .count = 100}, {.faults = faults});
+  EXPECT_FALSE(failure) << failure->text();
+}
+
 }  // namespace
 }  // namespace holdfast::sim::deploys_test
