@@ -34,7 +34,7 @@ struct StartOptions {
   [[no_unique_address]] detail::ByName by_name = detail::ByName();
   /// Not set: 128 random bits; in an activity the same ones for all attempts.
   std::optional<std::string_view> id{};
-  std::string_view version{};  ///< empty: the newest that the worker of the first turn has
+  std::string_view version{};  ///< empty: newest_version
   Reuse reuse = Reuse::never;
   Duration delay{};  ///< it begins this much later
 };

@@ -373,6 +373,23 @@ class Context {
     return {core_, detail::describe_value_read(instance, key)};
   }
 
+  // ---- changing code while instances run ------------------------------------------------------------
+
+  /// Whether the code goes the new way at a change that you call `id`:
+  ///
+  ///     if (ctx.patched("check-stock")) co_await ctx.activity<void>("check_stock", order);
+  ///
+  /// True in a new turn, which history then says; on replay it is true where history says so, and false for
+  /// executions that came by here with the code before the change. The first answer for an id holds for the
+  /// execution, in loops too; continue-as-new, and the next attempt of a child, ask anew. Throws
+  /// std::logic_error in the function of a side effect, and LimitError for more than 1,000 patches of one
+  /// execution. While frames are destroyed nothing is recorded: an id that was not asked for is false there.
+  [[nodiscard]] bool patched(std::string_view id) { return core_.patched(id); }
+  /// Takes the place of `patched(id)` when no execution from before the change runs any more, and the code
+  /// has lost its old way. Histories that have the patch replay; workers whose code still asks for it agree
+  /// with what is recorded here.
+  void deprecate_patch(std::string_view id) { core_.deprecate_patch(id); }
+
   // ---- structure --------------------------------------------------------------------------------
 
   /// Runs a task beside this one.

@@ -58,13 +58,14 @@ struct HistoryEvent {
     value_set,      ///< or cleared, when there is no payload
     message_sent,   ///< an event or a message went to another instance
     cancel_sent,
+    patched,  ///< the code was told to take a patch
     unknown,  ///< recorded by a newer version of Holdfast
   };
 
   EventId id{};
   Kind kind = Kind::unknown;
   CalendarTime time{};  ///< of its turn: what ctx.now() said
-  /// Of the activity, orchestration, event or mailbox; the key of a value.
+  /// Of the activity, orchestration, event, mailbox or patch; the key of a value.
   std::string name{};
   std::string version{};   ///< of the orchestration
   std::string instance{};  ///< another one: the parent, the child, the target; whose value was read

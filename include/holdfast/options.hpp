@@ -95,11 +95,15 @@ struct ActivityOptions {
 enum class ParentClosePolicy : std::uint8_t { cancel, abandon, terminate };
 std::string_view to_string(ParentClosePolicy policy) noexcept;
 
+/// As a version of an orchestration: the newest that the worker of the first turn has. Pre-releases such as
+/// "2-rc.1" are taken only by their names.
+inline constexpr std::string_view newest_version = "newest";
+
 /// Options of a child orchestration.
 struct ChildOptions {
   [[no_unique_address]] detail::ByName by_name = detail::ByName();
   std::string_view id{};       ///< empty = 128 bits from the execution's seed
-  std::string_view version{};  ///< empty = the newest that the worker of its first turn has
+  std::string_view version{};  ///< empty = newest_version
   ParentClosePolicy on_parent_close = ParentClosePolicy::cancel;
   /// A child that failed is retried as its next execution, under the same id; only if max_attempts is set.
   RetryPolicy retry{};
@@ -124,7 +128,7 @@ struct SendOptions {
 /// Options of continue-as-new.
 struct ContinueOptions {
   [[no_unique_address]] detail::ByName by_name = detail::ByName();
-  std::string_view version{};  ///< empty = the version that runs now
+  std::string_view version{};  ///< empty = the version that runs now; or newest_version
 };
 
 /// The shortest lease of a session. A lease is renewed every third of it: with a shorter one, a worker that

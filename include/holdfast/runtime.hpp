@@ -155,7 +155,9 @@ struct SessionAcquired {
 /// Options of a registration.
 struct OrchestrationOptions {
   [[no_unique_address]] detail::ByName by_name = detail::ByName();
-  std::string_view version = "1";  ///< running executions stay on the version that they started on
+  /// One to three numbers, and perhaps a pre-release: "2", "2.1", "2.1.3-rc.1". "2" and "2.0.0" are the same.
+  /// Running executions stay on the version that they started on.
+  std::string_view version = "1";
 };
 
 /// Register code, then start() once. Calls may come from any thread, but registration from one at a time.

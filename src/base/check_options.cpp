@@ -116,10 +116,6 @@ void check_delay(std::string_view whose, std::string_view what, Duration delay) 
   Check(whose).not_negative(what, delay);
 }
 
-std::string checked_version(std::string_view version) {
-  return version.empty() ? std::string() : checked_name("a version", version);
-}
-
 std::string checked_reason(std::string_view whose, std::string_view reason) {
   Check(whose).require(reason.size() <= kMaxReasonBytes,
                        "the reason has " + std::to_string(reason.size()) + " bytes, and may have " +

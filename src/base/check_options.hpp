@@ -18,9 +18,6 @@ void check_options(std::string_view whose, const SessionOptions& options);
 /// `what`: "terminate_after".
 void check_delay(std::string_view whose, std::string_view what, Duration delay);
 
-/// The version of an orchestration, by the rule for names; empty: none is named. Throws Error as names do.
-std::string checked_version(std::string_view version);
-
 /// How long the reason for a cancel or an end may be.
 inline constexpr std::size_t kMaxReasonBytes = 4096;
 std::string checked_reason(std::string_view whose, std::string_view reason);

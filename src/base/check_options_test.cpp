@@ -117,24 +117,5 @@ TEST(CheckOptions, OfDelaysAndReasons) {
             "or a value");
 }
 
-TEST(CheckOptions, OfVersions) {
-  const auto refused = [](std::string_view version) -> std::string {
-    try {
-      static_cast<void>(checked_version(version));
-    } catch (const Error& e) {
-      return e.what();
-    }
-    return "fine";
-  };
-  EXPECT_EQ(checked_version("2.1"), "2.1");
-  EXPECT_EQ(checked_version(""), "");  // none is named
-  EXPECT_EQ(refused(std::string(255, '1')), "fine");
-  EXPECT_EQ(refused("\n\x01"),
-            "the name of a version has the control character U+000A at byte 0; names have 1 to 255 bytes of "
-            "UTF-8 without control characters (invalid_name)");
-  EXPECT_NE(refused(std::string(256, '1')), "fine");
-  EXPECT_NE(refused("\xff"), "fine");
-}
-
 }  // namespace
 }  // namespace holdfast::detail

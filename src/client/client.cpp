@@ -1,4 +1,5 @@
 #include "base/check_options.hpp"
+#include "base/versions.hpp"
 #include "client/bodies.hpp"
 #include "client/core.hpp"
 
@@ -45,9 +46,9 @@ store::StartRequest request_of(detail::ClientCore& core, std::string_view orches
   request.instance = options.id ? detail::checked_name("an instance", *options.id)
                                 : to_string(core.new_request("name", orchestration, ""));
   request.code = {detail::checked_name("an orchestration", orchestration),
-                  detail::checked_version(options.version)};
+                  detail::wanted_version(options.version)};
   detail::check_delay("the start of '" + request.instance + "'", "delay", options.delay);
-  request.fingerprint = fingerprint_of(orchestration, options.version, input);
+  request.fingerprint = fingerprint_of(orchestration, request.code.version, input);
   request.request = core.new_request("start", request.instance, orchestration);
   request.reuse = options.reuse;
   const Seed seed = random_token<Seed>(random);
@@ -302,12 +303,12 @@ std::vector<QueueInfo> Client::queues() const {
 
 RunPage Client::list(const ListFilter& filter) const {
   detail::ClientCore::check_limit(filter.limit);
-  for (const std::string* const name : {&filter.orchestration, &filter.version, &filter.prefix}) {
+  for (const std::string* const name : {&filter.orchestration, &filter.prefix}) {
     if (!name->empty()) static_cast<void>(detail::checked_name("what a list is of", *name));
   }
   store::InstanceFilter wanted{.statuses = {filter.statuses.begin(), filter.statuses.end()},
                                .orchestration = filter.orchestration,
-                               .version = filter.version,
+                               .version = detail::checked_version(filter.version),
                                .prefix = filter.prefix,
                                .created_from = filter.created_from,
                                .created_before = filter.created_before,

@@ -1,4 +1,5 @@
 // What an instance waits for, in words.
+#include "base/versions.hpp"
 #include "client/bodies.hpp"
 #include "client/core.hpp"
 #include "client/seconds_text.hpp"
@@ -9,7 +10,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -224,8 +227,22 @@ class Describer {
     return wait;
   }
 
+  // "; workers have 1, 1.10"
+  [[nodiscard]] std::string versions_there(const std::string& name) const {
+    std::set<std::string, bool (*)(std::string_view, std::string_view)> versions(&detail::older_version);
+    for (const store::WorkerView& worker :
+         core_.store().workers().value_or(std::vector<store::WorkerView>())) {
+      for (const store::CodeVersion& code : worker.info.code.orchestrations) {
+        if (worker.is_alive() && code.name == name && !code.version.empty()) versions.insert(code.version);
+      }
+    }
+    std::string text;
+    for (const std::string& version : versions) text += (text.empty() ? "; workers have " : ", ") + version;
+    return text;
+  }
+
   // Without its code nothing that it waits for can reach it.
-  static void add_wait_for_worker(const store::InstanceDetail& found, std::vector<RunWait>& waits) {
+  void add_wait_for_worker(const store::InstanceDetail& found, std::vector<RunWait>& waits) {
     const bool has_code = found.workers > 0;
     const bool parked = found.view.status == Status::parked;
     const bool delayed = found.starts_in && *found.starts_in > Duration::zero();
@@ -243,7 +260,8 @@ class Describer {
       const std::string version =
           found.view.code.version.empty() ? "" : " version " + found.view.code.version;
       state += (state.empty() ? "" : "; ") +
-               ("no live worker has the code of '" + found.view.code.name + "'" + version);
+               ("no live worker has the code of '" + found.view.code.name + "'" + version) +
+               versions_there(found.view.code.name);
     }
     waits.push_back({.kind = RunWait::Kind::worker,
                      .name = found.view.code.name,

@@ -19,7 +19,7 @@ namespace {
 using Kind = HistoryEvent::Kind;
 
 static_assert(static_cast<std::size_t>(Kind::unknown) == std::variant_size_v<Body>);
-static_assert(static_cast<std::size_t>(Kind::cancel_sent) == kind_of<CancelSent>);
+static_assert(static_cast<std::size_t>(Kind::patched) == kind_of<Patched>);
 static_assert(static_cast<std::size_t>(Kind::operation_cancelled) == kind_of<OperationCancelled>);
 
 // One overload for each kind: what clients see of it.
@@ -103,6 +103,7 @@ void fill(HistoryEvent& to, CancelSent&& from) {
   to.instance = std::move(from.instance);
   to.reason = std::move(from.reason);
 }
+void fill(HistoryEvent& to, Patched&& from) { to.name = std::move(from.id); }
 
 bool is_known(std::uint8_t kind) { return kind < std::variant_size_v<Body>; }
 

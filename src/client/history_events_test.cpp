@@ -81,6 +81,7 @@ TEST(HistoryEvents, ShowWhoElseTheyAreAbout) {
   const HistoryEvent read = event_of(ValueRead{.instance = "shop", .key = "stock"});
   EXPECT_EQ(read.instance + " " + read.name, "shop stock");
   EXPECT_EQ(event_of(CancelSent{.instance = "shop", .reason = "sold"}).reason, "sold");
+  EXPECT_EQ(event_of(Patched{.id = "check-stock"}).name, "check-stock");
   EXPECT_EQ(event_of(SessionOpened{.settings = detail::SessionSettings{.id = "s"}}).session, "s");
 }
 

@@ -35,6 +35,7 @@ constexpr std::array<std::string_view, std::variant_size_v<Body>> kKindNames = {
     "value_set",
     "message_sent",
     "cancel_sent",
+    "patched",
 };
 
 }  // namespace

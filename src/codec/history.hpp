@@ -128,7 +128,7 @@ struct ExecutionTerminated {
   friend bool operator==(const ExecutionTerminated&, const ExecutionTerminated&) = default;
 };
 struct ContinuedAsNew {
-  std::string version{};
+  std::string version{};  ///< empty: the newest that the worker of the next execution's first turn has
   Payload input{};
   friend bool operator==(const ContinuedAsNew&, const ContinuedAsNew&) = default;
 };
@@ -142,12 +142,21 @@ struct OperationCancelled {
   friend bool operator==(const OperationCancelled&, const OperationCancelled&) = default;
 };
 
+// ---- what the code was told ---------------------------------------------------------------------
+
+/// The code asked for a patch, and was told to take it: ctx.patched().
+struct Patched {
+  std::string id{};
+  friend bool operator==(const Patched&, const Patched&) = default;
+};
+
 /// The order of the alternatives is the kind in the binary form: new ones go to the end.
-using Body = std::variant<TurnStarted, Started, Completed, Failed, CancelRequested, ExecutionCompleted,
-                          ExecutionFailed, ExecutionCancelled, ExecutionTerminated, ContinuedAsNew,
-                          OperationCancelled, ActivityScheduled, TimerStarted, EventAwaited, MessageAwaited,
-                          ChildStarted, DetachedStarted, SessionOpened, SessionClosing, SessionEventAwaited,
-                          ValueRead, SideEffectRecorded, MessageTried, ValueSet, MessageSent, CancelSent>;
+using Body =
+    std::variant<TurnStarted, Started, Completed, Failed, CancelRequested, ExecutionCompleted,
+                 ExecutionFailed, ExecutionCancelled, ExecutionTerminated, ContinuedAsNew, OperationCancelled,
+                 ActivityScheduled, TimerStarted, EventAwaited, MessageAwaited, ChildStarted, DetachedStarted,
+                 SessionOpened, SessionClosing, SessionEventAwaited, ValueRead, SideEffectRecorded,
+                 MessageTried, ValueSet, MessageSent, CancelSent, Patched>;
 
 struct Event {
   EventId id{};

@@ -139,6 +139,7 @@ std::vector<Event> full_events() {
                                   .value = json("-1"),
                                   .keep_for = 1h});
   bodies.emplace_back(CancelSent{.instance = "order-8", .reason = "sold out"});
+  bodies.emplace_back(Patched{.id = "check-stock"});
   return number_events({120}, std::move(bodies));
 }
 

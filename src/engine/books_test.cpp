@@ -82,6 +82,7 @@ std::vector<Address> Books::awaited() const {
 std::vector<std::string> Books::enter(const Outcome& outcome, const std::vector<OpenOperation>& open) {
   problems_.clear();
   received_.clear();
+  turn_patches_.clear();
   actions_ = cancels_ = applied_ = next_given_ = 0;
   stage_ = Stage::before;
   doomed_.clear();
@@ -91,6 +92,7 @@ std::vector<std::string> Books::enter(const Outcome& outcome, const std::vector<
   const bool had_ended = end_.has_value();
   if (!outcome.segment.empty()) enter_segment(outcome);
   expect(actions_ == outcome.actions.size(), "there are actions that are not in history");
+  expect(turn_patches_ == outcome.patches, "history and outcome have different patches");
   expect(cancels_ == outcome.cancels.size(), "there are cancels that are not in history");
   expect(outcome.end == (had_ended ? std::nullopt : end_), "the end is not the one in history");
   check_messages(outcome);
@@ -131,6 +133,10 @@ void Books::enter_event(const history::Event& event, const Outcome& outcome) {
              "history and outcome have different actions" + at);
       ++actions_;
       enter_operation(event.id, body);
+    } else if constexpr (std::is_same_v<T, history::Patched>) {
+      expect(stage_ == Stage::open && started_, "a patch stands at a wrong place" + at);
+      expect(patches_.insert(body.id).second, "a patch is recorded twice" + at);
+      turn_patches_.push_back(body.id);
     } else {
       expect(stage_ == Stage::open, "something is revealed at a wrong place" + at);
       enter_reveal(event);

@@ -70,6 +70,7 @@ class Books {
   std::map<std::string, Payload> values_;
   std::optional<std::string> cancel_request_;
   std::optional<End> end_;
+  std::set<std::string> patches_;
   EventId next_event_{1};
   bool started_ = false;
   std::uint64_t arrivals_ = 0;
@@ -79,6 +80,7 @@ class Books {
 
   // Of the turn that is being entered.
   std::vector<std::string> problems_;
+  std::vector<std::string> turn_patches_;
   std::size_t actions_ = 0;
   std::size_t cancels_ = 0;
   std::size_t applied_ = 0;     // messages that are no deliveries and were of use

@@ -34,6 +34,8 @@ class CheckedExecution {
   /// the last, or those that only replayed. The others are destroyed.
   enum class Frames : std::uint8_t { kept, replayed_and_run, replayed };
   void go_on_with(Frames frames);
+  /// All frames are destroyed, and made again from history: by code that may have changed.
+  void begin_anew() { warm_ = replayed(false); }
 
   [[nodiscard]] Execution& warm() { return *warm_.execution; }
   [[nodiscard]] const Books& books() const noexcept { return books_; }

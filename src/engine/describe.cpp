@@ -1,4 +1,5 @@
 #include "base/check_options.hpp"
+#include "base/versions.hpp"
 #include "engine/description.hpp"
 
 #include <holdfast/detail/describe.hpp>
@@ -117,7 +118,7 @@ Described describe_child(std::string_view name, const ChildOptions& options, Pay
   check_options(whose("child", name), options);
   return describe_operation(ChildStarted{.id = optional_name("an instance", options.id),
                                          .name = checked_name("an orchestration", name),
-                                         .version = checked_version(options.version),
+                                         .version = wanted_version(options.version),
                                          .on_parent_close = options.on_parent_close,
                                          .input = std::move(input),
                                          .retry = retry_settings(options.retry)});
@@ -126,7 +127,7 @@ Described describe_child(std::string_view name, const ChildOptions& options, Pay
 Described describe_detached(std::string_view name, const DetachedOptions& options, Payload input) {
   return describe_operation(DetachedStarted{.id = optional_name("an instance", options.id),
                                             .name = checked_name("an orchestration", name),
-                                            .version = checked_version(options.version),
+                                            .version = wanted_version(options.version),
                                             .input = std::move(input)});
 }
 

@@ -1,7 +1,7 @@
 #include "engine/execution.hpp"
 
-#include "base/check_options.hpp"
 #include "base/moments.hpp"
+#include "base/versions.hpp"
 #include "engine/cancels.hpp"
 #include "engine/description.hpp"
 #include "engine/keys.hpp"
@@ -282,7 +282,7 @@ std::string Execution::send_off(detail::Described described) {
 
 void Execution::continue_as_new(std::string_view version, Payload input) {
   if (stopped()) return;
-  std::string next = version.empty() ? version_ : detail::checked_version(version);
+  std::string next = version.empty() ? version_ : detail::wanted_version(version);
   if (auto not_undone = untold_failure()) {
     end_ = history::ExecutionFailed{*std::move(not_undone)};
   } else if (auto refused = over_payload_limit("the input of continue-as-new", input.bytes.size())) {

@@ -92,6 +92,8 @@ class Execution final : private detail::Core {
   void set_status(Payload status) override;
   void set_value(std::string_view key, std::optional<Payload> value) override;
   const Payload* value(std::string_view key) const override;
+  bool patched(std::string_view id) override;
+  void deprecate_patch(std::string_view id) override;
   const std::string& instance() const noexcept override { return identity_.instance; }
   ExecutionNumber execution() const noexcept override { return identity_.execution; }
   const std::string& orchestration() const noexcept override { return name_; }
@@ -107,6 +109,7 @@ class Execution final : private detail::Core {
   std::optional<Payload> next_readable(const Address& mailbox, detail::WhyUnreadable why_unreadable);
   const detail::Operation& record(detail::Operation& operation, EventId& id);
   void match(detail::Operation& operation, EventId& id);
+  bool match_patch(std::string_view id);
   bool matches_plain_activity(const history::RawEvent& event, const detail::Operation& operation) const;
   void complete_at_once(detail::OpState& state, const detail::Operation& operation);
   void fail(detail::OpState& state, const Failure& failure);
@@ -114,6 +117,11 @@ class Execution final : private detail::Core {
 
   /// How an execution that follows this one begins.
   [[nodiscard]] history::Started successor(const std::string& version, const Payload& input) const;
+
+  // Patches; see patches.cpp.
+  bool ask_for_patch(std::string_view id);
+  [[nodiscard]] std::string hint_about_patches() const;
+  [[nodiscard]] std::string hint_about_patch(const std::string& id) const;
 
   // Limits; see limits.cpp.
   [[nodiscard]] std::optional<Failure> over_limit(const detail::Operation& operation);
@@ -158,6 +166,8 @@ class Execution final : private detail::Core {
   void check_end(const history::Body& recorded, EventId event);
   void other_operation(EventId event, const detail::Operation& recorded, const detail::Operation& started);
   void unknown_source(EventId event, EventId source, std::string_view what);
+  [[nodiscard]] std::string hint_for(const history::Body& recorded, std::string_view otherwise) const;
+  [[nodiscard]] std::string with_advice(std::string_view hint) const;
   [[nodiscard]] std::string waits_in_words() const;
   [[nodiscard]] std::string cancelled_in_words(std::size_t index) const;
   void diverge(EventId event, std::string history_says, std::string code_did, std::string hint);
@@ -191,6 +201,13 @@ class Execution final : private detail::Core {
   std::uint64_t arrivals_ = 0;  // messages so far, to tell their order
   detail::Rare<std::map<std::string, Payload, std::less<>>> values_;
   std::uint64_t values_bytes_ = 0;
+  /// What the code was told about patches.
+  struct Patches {
+    std::map<std::string, bool, std::less<>> answers{};
+    std::size_t taken = 0;
+    std::string missed{};  // the first one that the code has deprecated, and history does not have
+  };
+  detail::Rare<Patches> patches_;
   std::vector<Cancel> cancels_;  // of this turn
   bool turn_closed_ = false;
   bool drops_code_ = false;  // since it was given up

@@ -83,6 +83,7 @@ constexpr Weighted<K> kStructures[] = {{K::block, 3},
                                        {K::try_all, 3},
                                        {K::task_result, 2},
                                        {K::saga, 4},
+                                       {K::patched, 4},
                                        {K::start_task, 5},
                                        {K::detach_task, 3},
                                        {K::when_all, 4},
@@ -113,6 +114,11 @@ constexpr Weighted<K> kTasks[] = {{K::start_task, 8},    {K::detach_task, 5},   
                                   {K::await_shared, 6},  {K::join_shared, 4},     {K::drop_shared, 2},
                                   {K::detach_shared, 3}, {K::guard_parameter, 3}, {K::saga, 5}};
 
+constexpr Weighted<K> kPatches[] = {
+    {K::patched, 10}, {K::loop, 3},          {K::if_last, 2}, {K::start_task, 3}, {K::race, 3},
+    {K::saga, 2},     {K::await, 4},         {K::shield, 2},  {K::when_all, 2},   {K::sleep, 2},
+    {K::guard, 1},    {K::greedy_effect, 1}, {K::finish, 1},  {K::undo_with, 2}};
+
 constexpr Weighted<What> kSteps[] = {{What::complete, 30},  {What::fail, 8},
                                      {What::raise, 5},      {What::send, 6},
                                      {What::news, 1},       {What::deliver, 10},
@@ -136,6 +142,7 @@ class Generator {
     const unsigned turns = 1 + number(static_cast<unsigned>(4 + size_ / 4));
     for (unsigned i = 0; i < turns; ++i) what.turns.push_back(turn());
     what.more = chance(3) ? 0 : 25;
+    what.old_turns = chance(2) ? 0 : number(turns + 1);
     return what;
   }
 
@@ -159,6 +166,7 @@ class Generator {
     if (theme_ != Theme::anything && chance(3)) {
       const K picked = theme_ == Theme::cancellation ? pick<K>(kCancelling)
                        : theme_ == Theme::messages   ? pick<K>(kReceiving)
+                       : theme_ == Theme::patches    ? pick<K>(kPatches)
                                                      : pick<K>(kTasks);
       if (depth < 5) return picked;
     }
@@ -237,6 +245,7 @@ class Generator {
       case K::loop:
       case K::shield:
       case K::task_result:
+      case K::patched:
       case K::start_task:
       case K::detach_task:
       case K::share_task:
@@ -376,6 +385,7 @@ std::vector<Case> simpler(const Case& what) {
   }
   add_changed(all, what, [](Case& c) { c.early = 0; });
   add_changed(all, what, [](Case& c) { c.born_cancelled = false; });
+  add_changed(all, what, [](Case& c) { c.old_turns = 0; });
   add_changed(all, what, [](Case& c) { c.program.continues = 0; });
   for (Node& code : simpler_nodes(what.program.code)) {
     add_changed(all, what, [&](Case& c) { c.program.code = std::move(code); });

@@ -9,7 +9,7 @@
 namespace holdfast::engine {
 
 /// What a case is mostly about.
-enum class Theme : std::uint8_t { anything, cancellation, messages, tasks };
+enum class Theme : std::uint8_t { anything, cancellation, messages, tasks, patches };
 
 /// The case that follows from a seed, the same on every compiler. Programs and scripts grow with `size`, from
 /// 0 to 100.

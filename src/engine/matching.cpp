@@ -97,6 +97,8 @@ std::string words(const history::OperationCancelled& e) {
   return "the cancellation of event " + to_string(e.source);
 }
 
+std::string words(const history::Patched& e) { return "the patch " + quoted(e.id); }
+
 std::string ending(const history::ExecutionCompleted&) { return "ended with a result"; }
 std::string ending(const history::ExecutionFailed& e) {
   return "ended with the failure " + quoted(e.failure.message);

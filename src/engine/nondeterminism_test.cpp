@@ -587,8 +587,9 @@ TEST(Report, SaysWhatHappenedWhereAndWhatToDo) {
       "the code no longer matches its history at event 7: history has activity 'c', but the code waits for "
       "activity 'b' (event 6). The code no longer does this here. Either the code was changed, or it "
       "depends on something that history does not have: a clock, random numbers, global state, the order "
-      "of a hash map. Undo the change, or register the new code as another version: running "
-      "instances keep the version that they began with.");
+      "of a hash map. Undo the change, guard it with ctx.patched(), or register the new code as another "
+      "version: "
+      "running instances keep the version that they began with.");
   const Failure failure = to_failure(outcome.error());
   EXPECT_EQ(failure.category, Category::nondeterminism);
   EXPECT_EQ(failure.type, "nondeterminism");

@@ -41,8 +41,9 @@ using SharedSlots = std::array<SharedSlot, kSlots>;
 
 /// One execution. Shared by all frames that run beside each other, and by the test that looks at the trace.
 struct Env : std::enable_shared_from_this<Env> {
-  explicit Env(Program p) : program(std::move(p)) {}
+  Env(Program p, Generation g) : program(std::move(p)), generation(g) {}
   Program program;
+  Generation generation;
   SharedSlots* shared = nullptr;  // in the outermost frame: null once that is gone
   Trace trace;
   int steps = 0;
@@ -52,6 +53,7 @@ struct Env : std::enable_shared_from_this<Env> {
 };
 
 std::shared_ptr<Env> latest;
+Generation deployed = Generation::patched;
 
 struct Frame;
 
@@ -877,8 +879,29 @@ Task<std::string> guard_parameter(Scope s, const Node& node) {
   co_return "runs guarded";
 }
 
+bool takes(Scope s, const std::string& patch) {
+  switch (s.env->generation) {
+    case Generation::before:
+      return false;
+    case Generation::patched:
+      return s.ctx->patched(patch);
+    case Generation::deprecated:
+      break;
+  }
+  s.ctx->deprecate_patch(patch);
+  return true;
+}
+
+// One that is not taken leaves no trace.
+Task<std::string> patched(Scope s, const Node& node) {
+  if (!takes(s, "p" + std::to_string(node.a))) co_return s.frame->last;
+  std::string value = co_await run(s, node.parts.at(0));
+  co_return value;
+}
+
 Task<std::string> greedy_effect(Scope s, const Node& node) {
-  auto effect = [s, what = node.b]() -> std::string {
+  auto effect = [s, name = node.a, what = node.b]() -> std::string {
+    if (what == 0 && name == 0) return s.ctx->patched("greedy") ? "took a patch" : "took none";
     if (what == 0) return s.ctx->uuid();
     if (what == 1) s.ctx->set_value("greedy", 1);
     if (what == 2) s.ctx->activity<std::string>("greedy").start().detach();
@@ -980,6 +1003,7 @@ Run code_of(NodeKind kind) {
     case K::throw_error: return &throw_error;
     case K::compensate: return &compensate;
     case K::saga: return &saga;
+    case K::patched: return &patched;
     case K::guard: return &guard;
     case K::guard_parameter: return &guard_parameter;
     case K::greedy_effect: return &greedy_effect;
@@ -1016,7 +1040,7 @@ class SharedFutures {
 }  // namespace
 
 Task<std::string> interpret(Context& ctx, Program program) {
-  const auto env = std::make_shared<Env>(std::move(program));
+  const auto env = std::make_shared<Env>(std::move(program), deployed);
   latest = env;
   const SharedFutures shared(*env);
   Frame frame(ctx);
@@ -1029,6 +1053,8 @@ Task<std::string> interpret(Context& ctx, Program program) {
   }
   co_return env->trace.text;
 }
+
+void deploy(Generation generation) { deployed = generation; }
 
 std::shared_ptr<const Trace> latest_trace() { return {latest, &latest->trace}; }
 

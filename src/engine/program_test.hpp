@@ -93,6 +93,7 @@ enum class NodeKind : std::uint8_t {
   throw_error,
   compensate,
   saga,             // whose undo is named after its place in the trace
+  patched,          // a part that the code did not always have: see Generation
   guard,            // an object whose destructor does something
   guard_parameter,  // the same in a parameter of a detached task
   greedy_effect,    // a side effect whose function uses the context
@@ -116,6 +117,16 @@ struct Program {
 
 /// Whether a node describes an operation with a text as its outcome, which is nothing by itself.
 constexpr bool is_operation(NodeKind kind) { return kind <= NodeKind::detached; }
+
+/// Of the code of a program: `patched` nodes were added to it under a patch, which is deprecated later.
+enum class Generation : std::uint8_t {
+  before,      ///< they are not there
+  patched,     ///< they are run by executions that take the patch
+  deprecated,  ///< they are always run
+};
+
+/// With which code executions begin, and are replayed, from now on.
+void deploy(Generation generation);
 
 /// What one run of a program saw so far.
 struct Trace {

@@ -1,6 +1,7 @@
 // Random orchestrations in a random world: whatever the code does and whatever happens to it, replay gives
 // what the run gave, and the books balance. RC_PARAMS="max_success=100000" runs more of them.
 #include "codec/history_lines.hpp"
+#include "codec/segment.hpp"
 #include "engine/generate_test.hpp"
 #include "engine/record_test.hpp"
 
@@ -62,6 +63,43 @@ RC_GTEST_PROP(Programs, HaveHistoriesThatAreExportedAndReadAgainByteByByte, ()) 
     while (std::optional<std::string> segment = reader.next_turn().value()) again.push_back(*segment);
     RC_ASSERT(again == segments);
   }
+}
+
+std::optional<EventId> first_patch(const std::vector<TurnRecord>& execution) {
+  for (const std::string& segment : segments_of(execution)) {
+    for (const history::Event& event : history::read_segment(segment).value()) {
+      if (std::holds_alternative<history::Patched>(event.body)) return event.id;
+    }
+  }
+  return std::nullopt;
+}
+
+// All that a program was run with is replayed by the code of another time.
+void replay_with_other_code(const Run& happened, bool always_patched) {
+  for (std::size_t i = 0; i < happened.executions.size(); ++i) {
+    const auto& execution = happened.executions[i];
+    const auto patch = first_patch(execution);
+    deploy(Generation::before);
+    const auto without = first_difference(execution, i + 1);
+    deploy(Generation::deprecated);
+    const auto deprecated = first_difference(execution, i + 1);
+    deploy(Generation::patched);
+    RC_ASSERT(without.has_value() == patch.has_value());
+    if (patch) {
+      RC_ASSERT(without->event == *patch);
+      RC_ASSERT(without->hint.starts_with("The code no longer asks for this patch"));
+    }
+    if (always_patched && deprecated) RC_FAIL(describe(*deprecated));
+  }
+}
+
+// World checks at each turn that patched code replays what the code before it has recorded.
+RC_GTEST_PROP(Programs, ThatArePatchedReplayWithTheCodeOfEachTime, ()) {
+  const Case what = *cases(Theme::patches);
+  const Run happened = run(what);
+  for (const std::string& problem : happened.problems) RC_LOG() << problem << "\n";
+  RC_ASSERT(happened.problems.empty());
+  replay_with_other_code(happened, what.old_turns == 0);
 }
 
 TEST(Programs, GoThroughTheCodecUnchanged) {

@@ -14,6 +14,7 @@ struct Execution::Replay {
   history::SegmentCursor cursor;
   std::optional<history::RawEvent> next{};  // looked at, and not yet taken
   std::optional<Problem> problem{};
+  std::string_view build{};  // of the code that ran this turn
   std::size_t cancels_checked = 0;
   bool end_checked = false;
 
@@ -26,13 +27,6 @@ struct Execution::Replay {
 };
 
 namespace {
-
-std::string with_advice(std::string_view hint) {
-  return std::string(hint) +
-         " Either the code was changed, or it depends on something that history does not have: a clock, "
-         "random numbers, global state, the order of a hash map. Undo the change, or register the new code "
-         "as another version: running instances keep the version that they began with.";
-}
 
 // Words for an operation by what the engine still knows of it.
 std::string event_in_words(EventId id, std::uint8_t kind, std::string_view label) {
@@ -104,6 +98,20 @@ Result<void, Problem> Execution::replay(std::string_view segment) {
   return {};
 }
 
+std::string Execution::with_advice(std::string_view hint) const {
+  return std::string(hint) + hint_about_patches() +
+         " Either the code was changed, or it depends on something that history does not have: a clock, "
+         "random numbers, global state, the order of a hash map. Undo the change, guard it with "
+         "ctx.patched(), or register the new code as another version: running instances keep the version "
+         "that they began with.";
+}
+
+// An event that the code did not ask for.
+std::string Execution::hint_for(const history::Body& recorded, std::string_view otherwise) const {
+  const auto* const patch = std::get_if<history::Patched>(&recorded);
+  return patch != nullptr ? hint_about_patch(patch->id) : with_advice(otherwise);
+}
+
 // Takes one event that is not the code's doing. What the code does meanwhile takes its own events.
 void Execution::replay_event(Replay& replay) {
   const history::RawEvent raw = *std::exchange(replay.next, std::nullopt);
@@ -133,7 +141,7 @@ void Execution::replay_event(Replay& replay) {
       if (std::exchange(replay.end_checked, true)) return corrupt(raw.id, "the execution ends a second time");
       check_end(*body, raw.id);
     } else if (end_) {
-      diverge(raw.id, in_words(*body), in_words(*end_), with_advice("The code ends early."));
+      diverge(raw.id, in_words(*body), in_words(*end_), hint_for(*body, "The code ends early."));
     } else if constexpr (std::is_same_v<T, history::Started>) {
       if (begun_) return corrupt(raw.id, "the execution starts a second time");
       // One that is terminated in its first turn has never run.
@@ -150,7 +158,8 @@ void Execution::replay_event(Replay& replay) {
     } else if constexpr (std::is_same_v<T, history::CancelRequested>) {
       reveal_cancel_request(event.reason);
     } else {
-      diverge(raw.id, in_words(*body), waits_in_words(), with_advice("The code no longer does this here."));
+      diverge(raw.id, in_words(*body), waits_in_words(),
+              hint_for(*body, "The code no longer does this here."));
     }
   };
   std::visit(take, *body);
@@ -166,6 +175,7 @@ bool Execution::replay_common_event(const history::RawEvent& event) {
     if (!history::Binary<CalendarTime>::read(in, time)) return false;
     if (!in.bytes.done() && !in.bytes.string(build)) return false;
     now_ = time;
+    replay_->build = build;
     end_if_history_is_too_long(event.id.value - 1);
     return true;
   }
@@ -207,7 +217,7 @@ void Execution::match(Operation& operation, EventId& id) {
         *body);
     if (!recorded) {
       return diverge(id, in_words(*body), "started " + in_words(operation),
-                     with_advice("The code does more than it did then."));
+                     hint_for(*body, "The code does more than it did then."));
     }
     if (!same_operation(*recorded, operation, identity_.strict))
       return other_operation(id, *recorded, operation);
@@ -215,6 +225,22 @@ void Execution::match(Operation& operation, EventId& id) {
   }
   replay_->next.reset();
   next_event_ = EventId{id.value + 1};
+}
+
+// The patch is taken if it comes next in the turn that is read. Whatever else comes next, the code of then
+// did not have it here.
+bool Execution::match_patch(std::string_view id) {
+  const history::RawEvent* const next = replay_->peek();
+  if (next == nullptr || next->kind != history::kind_of<history::Patched>) return false;
+  Result<history::Body, std::string> body = history::decode_body(*next);
+  if (!body) {
+    corrupt(next->id, std::move(body).error());
+    return false;
+  }
+  if (std::get<history::Patched>(*body).id != id) return false;
+  next_event_ = EventId{next->id.value + 1};
+  replay_->next.reset();
+  return true;
 }
 
 void Execution::other_operation(EventId event, const Operation& recorded, const Operation& started) {
@@ -289,8 +315,8 @@ std::string Execution::cancelled_in_words(std::size_t index) const {
 // Only the first difference counts: what follows from it says nothing.
 void Execution::diverge(EventId event, std::string history_says, std::string code_did, std::string hint) {
   if (!replay_->problem) {
-    replay_->problem = Problem{Problem::Kind::nondeterminism, event, std::move(history_says),
-                               std::move(code_did), std::move(hint)};
+    replay_->problem = Problem{Problem::Kind::nondeterminism, event,           std::move(history_says),
+                               std::move(code_did),           std::move(hint), std::string(replay_->build)};
   }
   stop();
 }

@@ -68,6 +68,7 @@ struct Problem {
   std::string history_says{};  ///< "activity 'charge'"; what is wrong, when history is damaged
   std::string code_did{};      ///< "started activity 'refund'"
   std::string hint{};          ///< what may have led to it, and what to do
+  std::string build{};         ///< of the code that ran the turn in which it differs
   friend bool operator==(const Problem&, const Problem&) = default;
 };
 
@@ -98,6 +99,7 @@ struct Outcome {
   std::uint64_t ignored = 0;               ///< how many of those were of no use: late, twice, unknown
   std::vector<Unreadable> unreadable{};    ///< messages that nobody who waits can read
   std::vector<Address> waits{};            ///< what it waits for now; only these make it ready
+  std::vector<std::string> patches{};      ///< that the code took in this turn
   std::optional<Payload> status{};         ///< set when the code changed it
   std::vector<std::string> near_limits{};  ///< in words: what came near to a limit in this turn
   std::optional<End> end{};                ///< set when the execution ended

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 namespace holdfast::engine {
@@ -93,6 +94,7 @@ class World {
   explicit World(const Case& what) : case_(what) {}
 
   Run run() {
+    if (case_.old_turns > 0) deploy(Generation::before);
     begin(encode_args(case_.program), "1", {}, case_.born_cancelled ? std::optional("early") : std::nullopt);
     for (const ScriptedTurn& scripted : case_.turns) {
       if (after_end_ > 2) break;
@@ -102,6 +104,7 @@ class World {
     }
     run_.executions.push_back(std::move(records_));
     execution_.reset();
+    deploy(Generation::patched);
     expect(objects_in_frames() == 0, "objects are left of frames that are gone");
     return std::move(run_);
   }
@@ -133,6 +136,10 @@ class World {
 
   void play(const ScriptedTurn& scripted) {
     now_ += 1s;
+    if (turns_++ == case_.old_turns && case_.old_turns > 0) {
+      deploy(Generation::patched);
+      execution_->begin_anew();
+    }
     if (scripted.terminate && started_) {
       enter(execution_->terminate(now_, "no longer needed"), scripted.then);
       return;
@@ -307,6 +314,7 @@ class World {
   bool started_ = false;
   bool was_cancelled_ = case_.born_cancelled;
   int after_end_ = 0;
+  unsigned turns_ = 0;
   CalendarTime now_{std::chrono::sys_days(std::chrono::year(2030) / 1 / 1)};
   std::uint64_t message_ids_ = 0;
   std::size_t trace_size_ = 0;
@@ -320,15 +328,23 @@ Case case_of(const std::string& text) { return decode<Case>(Payload{kJsonEncodin
 
 Run run(const Case& what) { return World(what).run(); }
 
-std::string replay(const std::vector<TurnRecord>& execution, std::uint64_t number) {
+std::vector<std::string> segments_of(const std::vector<TurnRecord>& execution) {
   std::vector<std::string> segments;
   for (const TurnRecord& turn : execution) {
     const std::optional<std::string> bytes = from_hex(turn.segment);
-    if (!bytes) return "a segment is not written in hexadecimal digits";
+    if (!bytes) throw std::invalid_argument("a segment is not written in hexadecimal digits");
     if (!bytes->empty()) segments.push_back(*bytes);
   }
+  return segments;
+}
+
+std::optional<Problem> first_difference(const std::vector<TurnRecord>& execution, std::uint64_t number) {
   Execution replayed(identity_of(number), interpreter());
-  const auto problem = CheckedExecution::replay_all(replayed, segments);
+  return CheckedExecution::replay_all(replayed, segments_of(execution));
+}
+
+std::string replay(const std::vector<TurnRecord>& execution, std::uint64_t number) {
+  const auto problem = first_difference(execution, number);
   return problem ? describe(*problem) : "";
 }
 

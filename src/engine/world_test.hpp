@@ -47,7 +47,8 @@ struct Case {
   unsigned early = 0;           ///< how many steps of the first turn come before the start
   bool born_cancelled = false;  ///< the request came before the start
   std::vector<ScriptedTurn> turns{};
-  unsigned more = 0;  ///< turns after those of the script, in which all that is open completes
+  unsigned more = 0;       ///< turns after those of the script, in which all that is open completes
+  unsigned old_turns = 0;  ///< how many turns go by before the code is the patched one
   friend bool operator==(const Case&, const Case&) = default;
 };
 
@@ -68,5 +69,10 @@ Run run(const Case& what);
 /// Replays what another build has recorded of the execution with this number, in strict mode. Empty when
 /// there is no problem.
 std::string replay(const std::vector<TurnRecord>& execution, std::uint64_t number);
+
+/// The segments of what was recorded.
+std::vector<std::string> segments_of(const std::vector<TurnRecord>& execution);
+/// Replays it with the code that is deployed, and gives the first difference.
+std::optional<Problem> first_difference(const std::vector<TurnRecord>& execution, std::uint64_t number);
 
 }  // namespace holdfast::engine

@@ -2,6 +2,7 @@
 
 #include "runtime/outgoing.hpp"
 #include "runtime/take_out.hpp"
+#include "runtime/turn_lines.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -118,7 +119,7 @@ bool CommitBuilder::finish(PreparedTurn& turn, store::TurnCommit& commit, Ran ra
     case Ran::diverged:
       // Its code can't go on, but it can be ended.
       if (turn.requested && end_without_code(turn, commit, std::nullopt)) return true;
-      if (turn.taken.instance != nullptr) settling_.park(turn, turn.problem);
+      if (turn.taken.instance != nullptr) park_or_leave(turn);
       return false;
     case Ran::no_start:
       settling_.park(turn, "its start message can't be read");
@@ -131,6 +132,16 @@ bool CommitBuilder::finish(PreparedTurn& turn, store::TurnCommit& commit, Ran ra
 void CommitBuilder::give_back_unread(PreparedTurn& turn) {
   const CachedInstance& instance = *turn.taken.instance;
   settling_.release(turn, {.key = instance.key, .token = instance.token, .delay = kUnreadPause});
+}
+
+// In a rolling deploy others may have the code that it fits.
+void CommitBuilder::park_or_leave(PreparedTurn& turn) {
+  const CachedInstance& instance = *turn.taken.instance;
+  std::optional<Duration> pause;
+  if (instance.status != store::InstanceStatus::parked) pause = builds_.leave_for(instance, turn.recorded_by);
+  if (!pause) return settling_.park(turn, turn.problem);
+  say_left_to_others(settings_, instance, turn.recorded_by, turn.problem);
+  settling_.release(turn, {.key = instance.key, .token = instance.token, .delay = *pause});
 }
 
 // The frame is there; from here on it is asked, run, and asked again.
@@ -148,6 +159,7 @@ Ran CommitBuilder::run_code(TurnBatch& batch, store::TurnCommit& commit) {
     return Ran::no_code;
   }
   engine::Outcome outcome = runner_.run(batch, fetch_.calendar_now());
+  if (!outcome.patches.empty()) builds_.note_patch();
   if (outcome.end) {
     if (const auto* failed = std::get_if<history::ExecutionFailed>(&*outcome.end))
       turn.failure = failed->failure;

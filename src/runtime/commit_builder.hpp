@@ -5,6 +5,7 @@
 #include "runtime/chance.hpp"
 #include "runtime/desk.hpp"
 #include "runtime/incoming.hpp"
+#include "runtime/other_builds.hpp"
 #include "runtime/rebuilder.hpp"
 #include "runtime/session_desk.hpp"
 #include "runtime/settings.hpp"
@@ -27,13 +28,14 @@ namespace holdfast::runtime {
 class CommitBuilder {
  public:
   CommitBuilder(const Settings& settings, const Standing& standing, Chance& chance, ActivityDesk& desk,
-                const SessionDesk& sessions, const TurnFetch& fetch, TurnRunner& runner, Rebuilder& rebuilder,
-                TurnSettling& settling)
+                const SessionDesk& sessions, OtherBuilds& builds, const TurnFetch& fetch, TurnRunner& runner,
+                Rebuilder& rebuilder, TurnSettling& settling)
       : settings_(settings),
         standing_(standing),
         chance_(chance),
         desk_(desk),
         sessions_(sessions),
+        builds_(builds),
         fetch_(fetch),
         runner_(runner),
         rebuilder_(rebuilder),
@@ -64,6 +66,7 @@ class CommitBuilder {
   Ran run_code(TurnBatch& batch, store::TurnCommit& commit);
   bool finish(PreparedTurn& turn, store::TurnCommit& commit, Ran ran);
   void give_back_unread(PreparedTurn& turn);
+  void park_or_leave(PreparedTurn& turn);
   void add_turn(PreparedTurn& turn, store::TurnCommit& commit);
   [[nodiscard]] std::optional<Duration> retry_in(const PreparedTurn& turn, CalendarTime now);
   void hand_off(PreparedTurn& turn, store::TurnCommit& commit);
@@ -80,6 +83,7 @@ class CommitBuilder {
   Chance& chance_;
   ActivityDesk& desk_;
   const SessionDesk& sessions_;
+  OtherBuilds& builds_;
   const TurnFetch& fetch_;
   TurnRunner& runner_;
   Rebuilder& rebuilder_;

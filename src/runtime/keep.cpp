@@ -209,6 +209,7 @@ bool KeepStep::refresh() {
   if (answer) {
     trouble_.worked();
     standing_.heard_at(asked);
+    builds_.warn_about_patches();
     return true;
   }
   if (failed("refresh", answer.error())) refresh_due_ = retry_due_;

@@ -5,6 +5,7 @@
 #include "runtime/activities.hpp"
 #include "runtime/cache.hpp"
 #include "runtime/desk.hpp"
+#include "runtime/other_builds.hpp"
 #include "runtime/outbox.hpp"
 #include "runtime/session_keeper.hpp"
 #include "runtime/settings.hpp"
@@ -23,12 +24,14 @@ namespace holdfast::runtime {
 class KeepStep {
  public:
   KeepStep(const Settings& settings, Standing& standing, Waker& waker, InstanceCache& cache,
-           ActivityDesk& desk, SessionDesk& sessions, Outbox& outbox, TurnStep& turns, FetchStep& fetch)
+           ActivityDesk& desk, SessionDesk& sessions, OtherBuilds& builds, Outbox& outbox, TurnStep& turns,
+           FetchStep& fetch)
       : settings_(settings),
         standing_(standing),
         waker_(waker),
         cache_(cache),
         desk_(desk),
+        builds_(builds),
         outbox_(outbox),
         turns_(turns),
         fetch_(fetch),
@@ -71,6 +74,7 @@ class KeepStep {
   Waker& waker_;
   InstanceCache& cache_;
   ActivityDesk& desk_;
+  OtherBuilds& builds_;
   Outbox& outbox_;
   TurnStep& turns_;
   FetchStep& fetch_;

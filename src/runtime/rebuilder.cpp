@@ -62,7 +62,10 @@ engine::Identity Rebuilder::identity_of(const CachedInstance& instance) const {
 
 EventId Rebuilder::replay_segment(TurnBatch& batch, engine::Execution& frame, std::string_view segment) {
   const auto replayed = runner_.watched(batch, [&] { return frame.replay(segment); });
-  if (!replayed) throw Error(engine::to_failure(replayed.error()));
+  if (!replayed) {
+    batch.current.recorded_by = replayed.error().build;
+    throw Error(engine::to_failure(replayed.error()));
+  }
   return frame.next_event();
 }
 

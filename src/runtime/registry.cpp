@@ -1,44 +1,13 @@
 #include "runtime/registry.hpp"
 
+#include "base/versions.hpp"
+
 #include <holdfast/detail/names.hpp>
 
-#include <charconv>
 #include <stdexcept>
 #include <utility>
 
 namespace holdfast::runtime {
-namespace {
-
-// The part up to the next dot, which is taken off.
-std::string_view next_part(std::string_view& version) {
-  const std::size_t dot = version.find('.');
-  const std::string_view part = version.substr(0, dot);
-  version.remove_prefix(dot == std::string_view::npos ? version.size() : dot + 1);
-  return part;
-}
-
-int compare_parts(std::string_view a, std::string_view b) {
-  unsigned long long x = 0;
-  unsigned long long y = 0;
-  const auto [end_a, error_a] = std::from_chars(a.data(), a.data() + a.size(), x);
-  const auto [end_b, error_b] = std::from_chars(b.data(), b.data() + b.size(), y);
-  const bool numbers = error_a == std::errc{} && error_b == std::errc{} && end_a == a.data() + a.size() &&
-                       end_b == b.data() + b.size();
-  if (numbers) return x < y ? -1 : static_cast<int>(x > y);
-  return a.compare(b);
-}
-
-}  // namespace
-
-bool older_version(std::string_view a, std::string_view b) {
-  while (!a.empty() || !b.empty()) {
-    if (a.empty() || b.empty()) return a.empty();
-    const std::string_view part_a = next_part(a);
-    if (const int order = compare_parts(part_a, next_part(b)); order != 0) return order < 0;
-  }
-  return false;
-}
-
 namespace {
 
 void refuse_null(std::string_view kind, std::string_view name, bool there) {
@@ -58,12 +27,16 @@ void Registry::add_activity(std::string_view name, ActivityPointer code) {
 }
 
 void Registry::add_orchestration(std::string_view name, std::string_view version, OrchestrationPointer code) {
-  store::CodeVersion key{detail::checked_name("an orchestration", name),
-                         detail::checked_name("a version", version)};
+  store::CodeVersion key{detail::checked_name("an orchestration", name), detail::checked_version(version)};
   refuse_null("orchestration", name, code != nullptr);
+  if (key.version.empty()) {
+    throw std::invalid_argument("holdfast: orchestration '" + key.name +
+                                "' is registered with an empty version; leave it out for version 1");
+  }
+  const std::string same = key.version == version ? "" : ", which is the same as " + key.version + ",";
   if (!orchestrations_.try_emplace(std::move(key), std::move(code)).second) {
     throw std::logic_error("orchestration '" + std::string(name) + "' version " + std::string(version) +
-                           " is registered twice");
+                           same + " is registered twice");
   }
 }
 
@@ -94,7 +67,9 @@ std::string Registry::newest_version(std::string_view name) const {
   std::string newest;
   for (auto it = orchestrations_.lower_bound({std::string(name), ""});
        it != orchestrations_.end() && it->first.name == name; ++it) {
-    if (newest.empty() || older_version(newest, it->first.version)) newest = it->first.version;
+    const std::string& version = it->first.version;
+    if (detail::is_prerelease(version)) continue;
+    if (newest.empty() || detail::older_version(newest, version)) newest = version;
   }
   return newest;
 }
@@ -109,7 +84,7 @@ std::set<store::CodeVersion> Registry::orchestrations() const {
   std::set<store::CodeVersion> versions;
   for (const auto& [key, code] : orchestrations_) {
     versions.insert(key);
-    versions.insert({key.name, ""});
+    if (!detail::is_prerelease(key.version)) versions.insert({key.name, ""});
   }
   return versions;
 }

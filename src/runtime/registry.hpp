@@ -27,7 +27,8 @@ class Registry {
   using ActivityPointer = std::shared_ptr<const detail::ActivityCode>;
   using OrchestrationPointer = std::shared_ptr<const detail::OrchestrationCode>;
 
-  /// Throw std::logic_error when the name (and version) is taken, Error when the name is not allowed.
+  /// Throw std::logic_error when the name (and version) is taken, Error when one of them is not allowed.
+  /// Versions are kept in their shortest form.
   void add_activity(std::string_view name, ActivityPointer code);
   void add_orchestration(std::string_view name, std::string_view version, OrchestrationPointer code);
 
@@ -40,12 +41,12 @@ class Registry {
   /// Null when there is none.
   [[nodiscard]] ActivityPointer activity(std::string_view name) const;
   [[nodiscard]] OrchestrationPointer orchestration(std::string_view name, std::string_view version) const;
-  /// The highest version of an orchestration; empty when there is none. Numbers between dots are compared as
-  /// numbers.
+  /// The highest version of an orchestration that is no pre-release; empty when there is none.
   [[nodiscard]] std::string newest_version(std::string_view name) const;
 
   [[nodiscard]] store::NameSet activity_names() const;
-  /// All pairs, and for each name the empty version: instances that have not decided on one yet.
+  /// All pairs; and for each name that has a version which is no pre-release the empty one: instances that
+  /// have not decided on a version yet.
   [[nodiscard]] std::set<store::CodeVersion> orchestrations() const;
   [[nodiscard]] const std::map<store::CodeVersion, OrchestrationPointer>& orchestration_code()
       const noexcept {
@@ -58,8 +59,5 @@ class Registry {
   std::map<std::string, std::shared_ptr<const detail::SessionStateCode>, std::less<>> states_;
   SessionHooks hooks_;
 };
-
-/// Whether version `a` is older than `b`: "1.9" < "1.10" < "2" < "2.0.1".
-bool older_version(std::string_view a, std::string_view b);
 
 }  // namespace holdfast::runtime

@@ -50,15 +50,6 @@ TEST(Registry, UnknownCodeIsNull) {
   EXPECT_EQ(registry.newest_version("nothing"), "");
 }
 
-TEST(Registry, VersionsAreComparedByTheirNumbers) {
-  EXPECT_TRUE(older_version("1.9", "1.10"));
-  EXPECT_TRUE(older_version("1.10", "2"));
-  EXPECT_TRUE(older_version("2", "2.0.1"));
-  EXPECT_TRUE(older_version("1.0.0-alpha", "1.0.0-beta"));
-  EXPECT_FALSE(older_version("2", "2"));
-  EXPECT_FALSE(older_version("10", "9"));
-}
-
 TEST(Registry, TheNewestVersionIsTakenForThoseThatHaveNone) {
   Registry registry;
   for (const char* version : {"1.9", "1.10", "1.2"}) {
@@ -69,6 +60,32 @@ TEST(Registry, TheNewestVersionIsTakenForThoseThatHaveNone) {
   EXPECT_TRUE(registry.orchestrations().contains({"order", ""}));
   EXPECT_TRUE(registry.orchestrations().contains({"order", "1.2"}));
   EXPECT_FALSE(registry.orchestrations().contains({"orders", "1.2"}));
+}
+
+TEST(Registry, PreReleasesAreTakenOnlyByThoseWhoNameThem) {
+  Registry registry;
+  registry.add_orchestration("order", "2.0.0-rc.1", detail::make_orchestration(answer));
+  EXPECT_EQ(registry.newest_version("order"), "");
+  EXPECT_EQ(registry.orchestrations(), (std::set<store::CodeVersion>{{"order", "2-rc.1"}}));
+  registry.add_orchestration("order", "1", detail::make_orchestration(answer));
+  EXPECT_EQ(registry.newest_version("order"), "1");
+  EXPECT_TRUE(registry.orchestrations().contains({"order", ""}));
+}
+
+TEST(Registry, VersionsThatAreEqualAreTheSame) {
+  Registry registry;
+  registry.add_orchestration("order", "2", detail::make_orchestration(answer));
+  try {
+    registry.add_orchestration("order", "2.0.0", detail::make_orchestration(answer));
+    ADD_FAILURE() << "was not refused";
+  } catch (const std::logic_error& e) {
+    EXPECT_STREQ(e.what(),
+                 "orchestration 'order' version 2.0.0, which is the same as 2, is registered twice");
+  }
+  EXPECT_THROW(registry.add_orchestration("order", "v2", detail::make_orchestration(answer)), Error);
+  EXPECT_THROW(registry.add_orchestration("order", "newest", detail::make_orchestration(answer)), Error);
+  EXPECT_THROW(registry.add_orchestration("order", "", detail::make_orchestration(answer)),
+               std::invalid_argument);
 }
 
 }  // namespace

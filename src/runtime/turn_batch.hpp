@@ -30,6 +30,7 @@ struct PreparedTurn {
   FirstTurn first{};                 ///< what it begins with, when it has no frame yet
   std::optional<Failure> failure{};  ///< what its code failed with
   std::string problem{};             ///< why it can't go on from its history, if it can't
+  std::string recorded_by{};         ///< then: the build of the code that its history fits there
   bool forget = false;  ///< the frame was not given all that came: the next turn begins from history
 };
 

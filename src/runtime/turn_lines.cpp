@@ -90,6 +90,17 @@ void say_parked(const Settings& settings, const CachedInstance& instance, std::s
       {{"instance", instance.id}, {"orchestration", instance.code.name}, {"why", why}});
 }
 
+void say_left_to_others(const Settings& settings, const CachedInstance& instance,
+                        std::string_view recorded_by, std::string_view why) {
+  log(*settings.logger, LogLevel::warn,
+      "instance does not fit the code of this build, and is left to another one that is at work",
+      {{"instance", instance.id},
+       {"orchestration", instance.code.name},
+       {"build", settings.options.build},
+       {"recorded_by", recorded_by},
+       {"why", why}});
+}
+
 void say_overdue(const Settings& settings, const CachedInstance& instance, int stuck) {
   log(*settings.logger, LogLevel::error,
       "a turn has not come back within turn_time_limit: code of orchestrations must not block or compute for "

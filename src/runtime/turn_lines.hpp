@@ -22,6 +22,9 @@ void say_outcome(const Settings& settings, const CachedInstance& instance, const
 void say_committed(const Settings& settings, const PreparedTurn& turn, const store::TurnCommit& commit,
                    const store::Committed& committed);
 void say_parked(const Settings& settings, const CachedInstance& instance, std::string_view why);
+/// Its history fits the code of another build, and workers of that are there.
+void say_left_to_others(const Settings& settings, const CachedInstance& instance,
+                        std::string_view recorded_by, std::string_view why);
 /// Its code has not come back; so many threads are left to such code now.
 void say_overdue(const Settings& settings, const CachedInstance& instance, int stuck);
 /// The same on an executor.

@@ -31,7 +31,7 @@ namespace holdfast::runtime {
 class TurnStep {
  public:
   TurnStep(const Settings& settings, Standing& standing, Waker& waker, Chance& chance, InstanceCache& cache,
-           ActivityDesk& desk, SessionDesk& sessions, Outbox& outbox)
+           ActivityDesk& desk, SessionDesk& sessions, OtherBuilds& builds, Outbox& outbox)
       : settings_(settings),
         standing_(standing),
         waker_(waker),
@@ -41,7 +41,7 @@ class TurnStep {
         runner_(settings, waker),
         rebuilder_(settings, trouble_, runner_),
         settling_(settings, waker, cache, desk, outbox, trouble_, fetch_),
-        builder_(settings, standing, chance, desk, sessions, fetch_, runner_, rebuilder_, settling_),
+        builder_(settings, standing, chance, desk, sessions, builds, fetch_, runner_, rebuilder_, settling_),
         committer_(settings, standing, desk, settling_),
         away_(settings, waker, fetch_, runner_, builder_, settling_, committer_) {}
 

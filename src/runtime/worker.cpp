@@ -30,10 +30,11 @@ Worker::Worker(std::shared_ptr<Store> store, RuntimeOptions options, Registry re
       cache_(settings_.options.cached_instances, settings_.store->clock(), outbox_),
       sessions_(settings_, standing_, waker_, executor),
       desk_(settings_, standing_, waker_, chance_, cache_, sessions_, outbox_, executor),
-      turns_(settings_, standing_, waker_, chance_, cache_, desk_, sessions_, outbox_),
+      builds_(settings_, standing_),
+      turns_(settings_, standing_, waker_, chance_, cache_, desk_, sessions_, builds_, outbox_),
       fetch_(settings_, standing_, waker_, chance_, desk_, sessions_),
       answers_(settings_, desk_, outbox_),
-      keep_(settings_, standing_, waker_, cache_, desk_, sessions_, outbox_, turns_, fetch_),
+      keep_(settings_, standing_, waker_, cache_, desk_, sessions_, builds_, outbox_, turns_, fetch_),
       limits_(waker_, desk_, turns_) {}
 
 StoreResult<void> Worker::join() {

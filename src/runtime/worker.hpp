@@ -120,6 +120,7 @@ class Worker {
   InstanceCache cache_;
   SessionDesk sessions_;
   ActivityDesk desk_;
+  OtherBuilds builds_;
   TurnStep turns_;
   FetchStep fetch_;
   AnswerStep answers_;

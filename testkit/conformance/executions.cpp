@@ -27,6 +27,26 @@ STORE_TEST(Executions, TheNextOneBeginsWithItsStart) {
   EXPECT_EQ(second.messages(), Texts{"start: round 2"});
 }
 
+STORE_TEST(Executions, TheVersionOfTheNextOneMayBeLeftToItsFirstTurn) {
+  const Worker a = join("a");
+  Turn first = a.begin("order-1");
+  a.commit(first.continues_as_new("round 2", ""));
+  EXPECT_EQ(find("order-1").code, (CodeVersion{"order", ""}));
+
+  store::NewWorker info = worker_info("b");
+  info.code.orchestrations = {{"order", "1"}};  // it takes none that is undecided
+  EXPECT_EQ(names(join(info).fetch_turns()), Texts{});
+  info = worker_info("c");
+  info.code.orchestrations = {{"order", ""}, {"order", "3"}};
+  const Worker c = join(info);
+  Turn second = c.fetch_turn();
+  EXPECT_EQ(second->execution, ExecutionNumber{2});
+  EXPECT_EQ(second->code, (CodeVersion{"order", ""}));
+  second.commit.version = "3";
+  c.commit(second);
+  EXPECT_EQ(find("order-1").code, (CodeVersion{"order", "3"}));
+}
+
 STORE_TEST(Executions, TheLockMayBeKept) {
   const Worker a = join("a");
   const Worker b = join("b");

@@ -152,7 +152,7 @@ void ReplayHarness::Impl::begin_execution(std::string version, Payload input) {
   execution_ = fresh(code_, strict_);
   hand_out_unread_ = true;
   turn(message(history::Started{.name = options_.orchestration,
-                                .version = std::move(version),
+                                .version = version.empty() ? options_.version : std::move(version),
                                 .input = std::move(input),
                                 .seed = options_.seed + execution_number_.value - 1,
                                 .values = {values_.begin(), values_.end()},

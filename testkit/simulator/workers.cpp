@@ -76,12 +76,21 @@ runtime::Registry World::registry_for(const Slot& slot, std::uint64_t process, S
       registry.add_activity(activity.name, activity_watch_.watched(activity.code, find));
   }
   for (const RegisteredOrchestration& orchestration : orchestrations) {
-    if (!slot.lacks.contains(orchestration.name) && orchestration.from_build <= slot.build)
+    if (!slot.lacks.contains(orchestration.name) && is_code_of(slot.build, orchestration))
       registry.add_orchestration(orchestration.name, orchestration.version,
                                  perhaps_elsewhere(orchestration, frames));
   }
   for (const auto& state : session_states) registry.add_session_state(state);
   return registry;
+}
+
+// The code of a version is replaced by what a later build has under the same name.
+bool World::is_code_of(std::uint64_t build, const RegisteredOrchestration& orchestration) const {
+  return orchestration.from_build <= build &&
+         std::ranges::none_of(orchestrations, [&](const RegisteredOrchestration& other) {
+           return other.name == orchestration.name && other.version == orchestration.version &&
+                  other.from_build > orchestration.from_build && other.from_build <= build;
+         });
 }
 
 runtime::Registry::OrchestrationPointer World::perhaps_elsewhere(const RegisteredOrchestration& orchestration,

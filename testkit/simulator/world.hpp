@@ -162,6 +162,7 @@ class World : private CallGuard {
   void supervise();
   [[nodiscard]] runtime::Registry registry_for(const Slot& slot, std::uint64_t process,
                                                SimFrameExecutor& frames);
+  [[nodiscard]] bool is_code_of(std::uint64_t build, const RegisteredOrchestration& orchestration) const;
   [[nodiscard]] runtime::Registry::OrchestrationPointer perhaps_elsewhere(
       const RegisteredOrchestration& orchestration, SimFrameExecutor& frames);
   [[nodiscard]] BootTime end_of_activity();

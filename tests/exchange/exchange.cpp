@@ -28,7 +28,7 @@ int write(const fs::path& folder, std::uint64_t count) {
   std::vector<Recording> recordings;
   for (std::uint64_t i = 0; i < count; ++i) {
     const auto size = static_cast<int>(i * 101 / count);
-    const engine::Case what = engine::generate(seed + i, size, static_cast<engine::Theme>(i % 4));
+    const engine::Case what = engine::generate(seed + i, size, static_cast<engine::Theme>(i % 5));
     try {
       recordings.push_back(record(what));
     } catch (const std::exception& e) {

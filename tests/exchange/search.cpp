@@ -22,7 +22,7 @@ constexpr std::uint64_t kCasesPerChild = 200;
 constexpr unsigned kSecondsPerChild = 60;
 
 Case case_number(std::uint64_t seed) {
-  return engine::generate(seed, static_cast<int>(seed % 101), static_cast<engine::Theme>(seed % 4));
+  return engine::generate(seed, static_cast<int>(seed % 101), static_cast<engine::Theme>(seed % 5));
 }
 
 // True when `work` returns true in a process of its own: not when it crashes or hangs.

@@ -44,6 +44,7 @@ inline Task<> everything(Context& ctx, std::string in) {
   static_cast<void>(co_await run_saga(ctx, books).result());
   ctx.set_value("k", in);
   ctx.set_status(in);
+  if (ctx.patched("p")) ctx.deprecate_patch("q");
   const int effect = co_await ctx.side_effect([] { return 7; });
   auto child = ctx.child<std::string>("child", effect).start();
   auto other = ctx.start_detached("other", {.id = "o-1"}).start();

@@ -53,6 +53,12 @@ Task<std::string> does_not_pack(Context& ctx, std::string id) {
   co_await ctx.activity<void>("charge", {.queue = "payments"}, id);
   co_return "charged";
 }
+Task<std::string> is_patched(Context& ctx, std::string id) {
+  if (ctx.patched("reserve-first")) co_await ctx.activity<void>("reserve", id);
+  if (ctx.patched("pack-first")) co_await ctx.activity<void>("pack", id);
+  co_await ctx.activity<void>("charge", id);
+  co_return "charged";
+}
 Task<std::string> also_notifies(Context& ctx, std::string id) {
   co_await ctx.activity<void>("reserve", id);
   co_await when_all(ctx.activity<void>("charge", {.queue = "payments"}, id), ctx.activity<void>("pack", id),
@@ -102,6 +108,7 @@ const std::map<std::string, Code> kCode = {
     {"charges_elsewhere", charges_elsewhere},
     {"does_not_pack", does_not_pack},
     {"also_notifies", also_notifies},
+    {"is_patched", is_patched},
     {"waits_without_a_limit", waits_without_a_limit},
     {"keeps_the_limit", keeps_the_limit},
     {"ships_under_another_id", ships_under_another_id},

@@ -56,6 +56,7 @@ Task<std::string> all_operations(Context& ctx, std::string id) {
   const std::optional<int> other = co_await ctx.value_of<int>("shop", "stock");
   const int effect = co_await ctx.side_effect([] { return 17; });
   ctx.clear_value("id");
+  ctx.deprecate_patch("log-twice");
   ctx.send("stock", "changes", {.keep_for = 1h}, -1);
   ctx.raise("shop", "sold", id);
   ctx.cancel("reservation", "sold");

@@ -1,5 +1,5 @@
 // The rule for names of instances, orchestrations and their versions, activities, events, mailboxes,
-// sessions, queues, capabilities and namespaces. It is checked once, where a name enters.
+// sessions, queues, patches, capabilities and namespaces. It is checked once, where a name enters.
 #pragma once
 
 #include <string>

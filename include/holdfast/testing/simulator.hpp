@@ -110,7 +110,8 @@ struct SimulationFailure {
 struct SimulatedCode {
   [[no_unique_address]] detail::ByName by_name = detail::ByName();
   std::string_view version = "1";
-  /// Only workers of this build or a later one have it. Builds are counted from 1.
+  /// Only workers of this build or a later one have it. Builds are counted from 1. Registered again for a
+  /// later build, the same name and version stand for changed code: those workers have that instead.
   std::uint64_t from_build = 1;
   /// Its frames live on no executor, so that its code begins at the moment at which its turn is fetched.
   bool in_place = false;

@@ -105,7 +105,9 @@ void everything(Simulation& sim) {
                                   steadfast_sessions,
                                   keepsakes,
                                   shared_memories,
-                                  asked_for_sessions};
+                                  asked_for_sessions,
+                                  patched_code,
+                                  mistaken_deploys};
   // Few kinds at once keep a failure readable; over many seeds they all meet.
   const std::size_t kinds = 1 + sim.draw(8);
   std::set<std::size_t> chosen;

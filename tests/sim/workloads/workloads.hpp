@@ -147,6 +147,9 @@ void values(const Shared& shared);
 void new_lives(const Shared& shared);
 void versions(const Shared& shared);
 void broken_deployments(const Shared& shared);
+// Code that a later build has changed.
+void patched_code(const Shared& shared);
+void mistaken_deploys(const Shared& shared);
 
 // Requests to end that come at awkward moments, and code that is awkward to end.
 void hopeless_children(const Shared& shared);
