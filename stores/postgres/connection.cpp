@@ -39,6 +39,9 @@ bool SqlError::is_passing() const noexcept { return state == "40001" || state ==
 
 bool SqlError::is_locked() const noexcept { return state == "55P03"; }
 
+// A division by zero, and the only one.
+bool SqlError::is_broken_guard() const noexcept { return state == "22012"; }
+
 bool SqlError::is_about_values() const noexcept {
   return state.starts_with("22") || state.starts_with("23") || state.starts_with("54");
 }

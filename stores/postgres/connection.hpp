@@ -46,6 +46,8 @@ struct SqlError : std::runtime_error {
   [[nodiscard]] bool is_passing() const noexcept;
   /// Somebody else has locked what it needs.
   [[nodiscard]] bool is_locked() const noexcept;
+  /// A guard of this store has found that a row is not what it was taken for (sql::guarded()).
+  [[nodiscard]] bool is_broken_guard() const noexcept;
   /// It depends on what was asked for: others are not concerned.
   [[nodiscard]] bool is_about_values() const noexcept;
 };

@@ -8,6 +8,7 @@
 #include <array>
 #include <chrono>
 #include <exception>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -46,6 +47,15 @@ struct Unavailable {
 
 /// Somebody else has locked what one of the items needs.
 struct Locked {};
+
+/// Names that it had added may have been read back meanwhile: they are not true any more. What was kept is in
+/// the set, or was not what it was taken for. What it had to wait for comes in the order of everybody next
+/// time.
+void forget(Link& link, const WorkingSet& set, Needs& locks) {
+  locks.add_locks(set.waited_for());
+  link.names = {};
+  link.kept.forget();
+}
 
 }  // namespace
 
@@ -250,6 +260,7 @@ void PostgresStore::commit(std::span<const Item> items, Patience patience) {
       throw Unavailable{unavailable("an injected fault")};
     } catch (const SqlError& error) {
       roll_back();
+      if (error.is_broken_guard()) continue;  // nothing is kept any more
       if (error.is_locked() && std::exchange(in_order, true)) throw Locked{};
       if (error.is_locked()) continue;
       if (error.is_passing() && std::chrono::steady_clock::now() < deadline) continue;
@@ -263,17 +274,24 @@ void PostgresStore::commit(std::span<const Item> items, Patience patience) {
 }
 
 void PostgresStore::begin(WorkingSet& set, const Statement& how, BootTime next_sweep) {
-  set.begin(how, [this, &set, next_sweep](const Answer& answer) {
+  const auto begin_at = [&set, next_sweep](Moment now) { set.set_time(now.lease, now.calendar, next_sweep); };
+  WorkingSet::TimeSource time{.schema_version = migrations().back().number};
+  time.read = [this, begin_at](const Answer& answer) {
     if (answer.rows() == 0) throw missing_deployment();
     if (answer.is_null(0, 3))
       throw SqlError(kIncomplete, "the table 'migrations' is empty: restore it from a backup");
     refuse_other_version(setup_.schema, answer.integer(0, 3));
-    const Moment now = lease_clock_.read(answer);
-    set.set_time(now.lease, now.calendar, next_sweep);
-  });
+    begin_at(lease_clock_.read(answer));
+  };
+  time.guess = [this, begin_at] {
+    const std::optional<Moment> now = lease_clock_.guess();
+    if (now) begin_at(*now);
+    return now.has_value();
+  };
+  time.learn = [this](const Answer& answer) { lease_clock_.read(answer); };
+  set.begin(how, std::move(time));
 }
 
-// What the last try had to wait for comes in the order of everybody this time.
 void PostgresStore::run_transaction(std::span<const Item> items, Patience patience, Needs& locks) {
   Link& link = writer();
   link.renew_plans();
@@ -281,10 +299,12 @@ void PostgresStore::run_transaction(std::span<const Item> items, Patience patien
   try {
     set.need().add_locks(locks);
     run_items(set, items, patience);
+  } catch (const SqlError& error) {
+    if (error.is_broken_guard()) set.give_back_keys();
+    forget(link, set, locks);
+    throw;
   } catch (...) {
-    locks.add_locks(set.waited_for());
-    // Names that it had added may have been read back meanwhile: they are not true any more.
-    link.names = {};
+    forget(link, set, locks);
     throw;
   }
 }
@@ -322,6 +342,7 @@ void PostgresStore::finish_transaction(WorkingSet& set) {
   const Fault fault = fault_at(options_.faults, sql::kCommit.name);
   if (fault == Fault::fail_before) throw InjectedFault{};
   const store::News& news = set.tx().news;
+  set.prepare_to_keep();
   set.commit();
   if (!news.empty()) {
     const Parameters told(ns_number_, wakes_->id(), wakes_->channel(), wakes_->encode(news));
@@ -329,6 +350,7 @@ void PostgresStore::finish_transaction(WorkingSet& set) {
   }
   set.bring();
   set.keep_names();
+  set.keep();
   next_sweep_ = set.tx().space.next_sweep;
   if (!news.empty()) wakes_->publish(news);
   if (fault == Fault::lose_answer) throw InjectedFault{};

@@ -43,6 +43,9 @@ void append(std::string& out, Int value) {
   }
 }
 
+/// Of the number of a transaction.
+inline constexpr Oid kTransactionOid = 28;
+
 /// How a type stands in a row. `put` appends the value's bytes; where there is an `is_null`, some have none.
 template <class T>
 struct Form;
@@ -192,6 +195,8 @@ constexpr std::string_view name_of(Oid oid) {
       return "bytea";
     case Form<Uuid>::kOid:
       return "uuid";
+    case kTransactionOid:
+      return "xid";
     default:
       return "text[]";
   }
@@ -243,6 +248,7 @@ class Rows {
     (elements_[column++].add(values), ...);
   }
   [[nodiscard]] bool empty() const noexcept { return elements_[0].count == 0; }
+  [[nodiscard]] std::uint32_t size() const noexcept { return elements_[0].count; }
 
   /// What comes before the arrays is the same for all rows.
   template <class... Shared>

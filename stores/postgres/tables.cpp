@@ -125,6 +125,9 @@ ColumnList workers() {
 }
 
 std::string select_instances(const std::string& from) { return "SELECT " + instances().of("i") + " " + from; }
+std::string select_versioned_instances(const std::string& from) {
+  return "SELECT " + instances().of("i") + ", i.xmin " + from;
+}
 std::string select_messages(const std::string& from) {
   return "SELECT m.key, m.id, " + messages().of("m") + " " + from;
 }

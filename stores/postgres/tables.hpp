@@ -39,6 +39,8 @@ ColumnList workers();
 
 /// i
 std::string select_instances(const std::string& from);
+/// The same with the version of the row as its last column: `from` has to name the table itself.
+std::string select_versioned_instances(const std::string& from);
 /// m
 std::string select_messages(const std::string& from);
 /// d
