@@ -252,17 +252,23 @@ void PostgresStore::commit_alone(const Item& item, Patience patience) {
 void PostgresStore::commit(std::span<const Item> items, Patience patience) {
   const auto deadline = std::chrono::steady_clock::now() + options_.timeout;
   Needs locks;
-  for (bool in_order = false;;) {
+  Attempt attempt{.patience = patience};
+  bool in_order = false;
+  for (;;) {
     try {
-      return run_transaction(items, in_order ? Patience::none : patience, locks);
+      return run_transaction(items, attempt, locks);
     } catch (const InjectedFault&) {
       roll_back();
       throw Unavailable{unavailable("an injected fault")};
     } catch (const SqlError& error) {
       roll_back();
-      if (error.is_broken_guard()) continue;  // nothing is kept any more
+      if (error.is_broken_guard() && std::exchange(attempt.relies, false)) continue;
+      if (error.is_duplicate() && !std::exchange(attempt.history_may_be_there, true)) continue;
       if (error.is_locked() && std::exchange(in_order, true)) throw Locked{};
-      if (error.is_locked()) continue;
+      if (error.is_locked()) {
+        attempt.patience = Patience::none;
+        continue;
+      }
       if (error.is_passing() && std::chrono::steady_clock::now() < deadline) continue;
       if (error.is_about_values() || error.is_damage()) throw;
       throw Unavailable{unavailable(error.what())};
@@ -273,7 +279,7 @@ void PostgresStore::commit(std::span<const Item> items, Patience patience) {
   }
 }
 
-void PostgresStore::begin(WorkingSet& set, const Statement& how, BootTime next_sweep) {
+void PostgresStore::begin(WorkingSet& set, const Statement& how, BootTime next_sweep, bool may_guess) {
   const auto begin_at = [&set, next_sweep](Moment now) { set.set_time(now.lease, now.calendar, next_sweep); };
   WorkingSet::TimeSource time{.schema_version = migrations().back().number};
   time.read = [this, begin_at](const Answer& answer) {
@@ -283,8 +289,8 @@ void PostgresStore::begin(WorkingSet& set, const Statement& how, BootTime next_s
     refuse_other_version(setup_.schema, answer.integer(0, 3));
     begin_at(lease_clock_.read(answer));
   };
-  time.guess = [this, begin_at] {
-    const std::optional<Moment> now = lease_clock_.guess();
+  time.guess = [this, begin_at, may_guess] {
+    const std::optional<Moment> now = may_guess ? lease_clock_.guess() : std::nullopt;
     if (now) begin_at(*now);
     return now.has_value();
   };
@@ -292,13 +298,14 @@ void PostgresStore::begin(WorkingSet& set, const Statement& how, BootTime next_s
   set.begin(how, std::move(time));
 }
 
-void PostgresStore::run_transaction(std::span<const Item> items, Patience patience, Needs& locks) {
+void PostgresStore::run_transaction(std::span<const Item> items, const Attempt& attempt, Needs& locks) {
   Link& link = writer();
   link.renew_plans();
   WorkingSet set(link, Access::writes);
   try {
     set.need().add_locks(locks);
-    run_items(set, items, patience);
+    if (attempt.history_may_be_there) set.expect_history();
+    run_items(set, items, attempt);
   } catch (const SqlError& error) {
     if (error.is_broken_guard()) set.give_back_keys();
     forget(link, set, locks);
@@ -309,16 +316,17 @@ void PostgresStore::run_transaction(std::span<const Item> items, Patience patien
   }
 }
 
-void PostgresStore::run_items(WorkingSet& set, std::span<const Item> items, Patience patience) {
-  begin(set, sql::kBegin, next_sweep_);
-  if (patience != Patience::some) {
-    set.ask(sql::kPatience, Parameters(std::string(patience == Patience::little ? "10ms" : "1ms")));
+void PostgresStore::run_items(WorkingSet& set, std::span<const Item> items, const Attempt& attempt) {
+  begin(set, sql::kBegin, next_sweep_, attempt.relies);
+  if (attempt.patience != Patience::some) {
+    const bool little = attempt.patience == Patience::little;
+    set.ask(sql::kPatience, Parameters(std::string(little ? "10ms" : "1ms")));
   }
   const auto looks_around = [](const Item& item) { return item.call->order() == Order::last; };
   for (const Item& item : items) {
     if (!looks_around(item)) item.call->prepare(set, item.index);
   }
-  set.bring_needed();
+  set.bring_needed(!std::ranges::all_of(items, looks_around));
   for (const Item& item : items) {
     if (looks_around(item)) {
       // It looks into the tables, so what the others did has to be there.

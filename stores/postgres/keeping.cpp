@@ -86,10 +86,7 @@ bool WorkingSet::has_nothing_in_sessions(InstanceKey key) const {
 void WorkingSet::guard() {
   std::vector<WorkerKey> workers(guarded_workers_.begin(), guarded_workers_.end());
   const Parameters expected(time_.schema_version, ns(), relies_on_nothing_urgent_);
-  ask(sql::kGuards, Parameters(expected).add_all(workers), [this](const Answer& answer) {
-    time_.learn(answer);
-    own_version_ = RowVersion{static_cast<std::uint32_t>(answer.integer(0, 3))};
-  });
+  ask(sql::kGuards, Parameters(expected).add_all(workers), time_.learn);
 }
 
 // ---- for the next one ----------------------------------------------------------------------------
@@ -209,7 +206,7 @@ void WorkingSet::note_workers() {
 
 void WorkingSet::prepare_to_keep() {
   stash();
-  if (to_keep_.empty() || own_version_) return;
+  if (to_keep_.empty()) return;
   ask(sql::kOwnVersion, Parameters(), [this](const Answer& answer) {
     own_version_ = RowVersion{static_cast<std::uint32_t>(answer.integer(0, 0))};
   });

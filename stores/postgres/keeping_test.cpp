@@ -170,6 +170,21 @@ TEST(PostgresKeeping, WhatElseNeedsARowLocksTheKeptOnesWithIt) {
   EXPECT_EQ(schema.number("SELECT count(*) FROM activities"), 0);
 }
 
+TEST(PostgresKeeping, ASegmentThatIsThereIsWrittenAnew) {
+  const TestSchema schema;
+  Holder holder(schema);
+  for (const char* const segment : {"first", "second"}) {
+    TurnCommit commit = holder.next_turn();
+    commit.first_event = {9};
+    commit.segment = segment;
+    ASSERT_TRUE(holder.commit(commit));
+  }
+  const auto history = holder.other->read_history(holder.turn.key, holder.turn.execution, {}, 1000);
+  ASSERT_TRUE(history);
+  ASSERT_EQ(history->size(), 1U);
+  EXPECT_EQ(history->at(0).bytes, "second");
+}
+
 // ---- what others do meanwhile --------------------------------------------------------------------
 
 store::ClientMessage event(const std::string& name) {
@@ -471,6 +486,9 @@ TEST(PostgresKeeping, NothingIsWrittenToASchemaThatWasMigratedMeanwhile) {
   const auto committed = holder.commit(commit);
   ASSERT_FALSE(committed);
   EXPECT_EQ(committed.error().kind, StoreError::Kind::unavailable);
+  const auto fetched = holder.worker.fetch_turns();
+  ASSERT_FALSE(fetched);
+  EXPECT_EQ(fetched.error().kind, StoreError::Kind::unavailable);
   EXPECT_EQ(schema.number("SELECT count(*) FROM history"), 0);
   schema.run("DELETE FROM migrations WHERE number = 1000");
 }

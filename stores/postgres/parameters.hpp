@@ -139,10 +139,26 @@ struct Elements {
   std::string bytes{};
   std::uint32_t count = 0;
   bool has_null = false;
+  bool all_same = true;
+  std::size_t first_ends = 0;
 
   template <class T>
   void add(const T& value) {
-    ++count;
+    const std::size_t begins = bytes.size();
+    append_element(value);
+    if (count++ == 0) first_ends = bytes.size();
+    all_same =
+        all_same && std::string_view(bytes).substr(begins) == std::string_view(bytes).substr(0, first_ends);
+  }
+  /// None: it is null.
+  [[nodiscard]] std::optional<std::string_view> first() const {
+    constexpr std::size_t kLength = 4;
+    if (static_cast<unsigned char>(bytes[0]) == 0xFF) return std::nullopt;
+    return std::string_view(bytes).substr(kLength, first_ends - kLength);
+  }
+
+  template <class T>
+  void append_element(const T& value) {
     if (is_null(value)) {
       has_null = true;
       append(bytes, std::uint32_t{0xFFFFFFFF});
@@ -227,6 +243,10 @@ class Parameters {
     wire::Elements elements;
     for (const auto& value : range) elements.add(value);
     return add_array(elements.array(wire::Form<T>::kOid));
+  }
+  Parameters& add_value(std::optional<std::string_view> bytes) {
+    values_.emplace_back(bytes);
+    return *this;
   }
   Parameters& add_array(std::string bytes) {
     values_.emplace_back(std::move(bytes));

@@ -30,18 +30,17 @@ inline std::string guarded(const std::string& change) {
   return "WITH done AS (" + change + ") SELECT 1 / (count(*) = $1)::integer FROM done";
 }
 /// The time; $1 is the version of the schema; $3: no activity of higher priority is there; $4: these workers
-/// are, neither replaced nor draining. With the number of this transaction, which is the version of the rows
-/// that it writes.
+/// are, neither replaced nor draining.
 inline constexpr Statement kGuards{
     "postgres.guards",
     "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, d.lease_offset, d.lease_high,"
-    " pg_current_xact_id()::xid, 1 / coalesce(d.id = 1"
+    " 1 / coalesce(d.id = 1"
     " AND (SELECT number FROM migrations ORDER BY number DESC LIMIT 1) = $1::bigint"
     " AND NOT ($3 AND EXISTS (SELECT 1 FROM activities AS a WHERE a.ns = $2 AND a.rank < 0))"
     " AND NOT EXISTS (SELECT 1 FROM unnest($4::bigint[]) AS u (key) LEFT JOIN workers AS w ON w.key = u.key"
     " WHERE w.key IS NULL OR w.superseded OR w.draining), false)::integer"
     " FROM (SELECT 1) AS one LEFT JOIN deployment AS d ON d.id = 1"};
-/// The number of a transaction that has written something.
+/// The number of a transaction that has written something: the version of these rows.
 inline constexpr Statement kOwnVersion{"postgres.own_version", "SELECT pg_current_xact_id()::xid"};
 
 inline constexpr Statement kSaveTime{
@@ -246,23 +245,27 @@ inline constexpr Statement kListedChildren{
 inline constexpr Statement kInstanceNames{"postgres.instance_names",
                                           "SELECT key, name FROM instances WHERE ns + 0 = $1"
                                           " AND key = ANY($2::bigint[])"};
-inline constexpr Statement kInsertInstances{
-    "postgres.insert_instances", [] {
-      return "INSERT INTO instances (ns, " + table::instances().names() + ") SELECT $1, * FROM unnest(" +
-             table::instances().arrays(2) + ")";
-    }};
+inline constexpr ShapedStatement kInsertInstances{"postgres.insert_instances", [](const Shape& shape) {
+                                                    const ColumnList columns = table::instances();
+                                                    return "INSERT INTO instances (ns, " + columns.names() +
+                                                           ") SELECT $1, " + columns.in_shape(shape, 2) +
+                                                           " FROM " + columns.rows_in_shape(shape, 2);
+                                                  }};
 /// What most turns change.
-inline constexpr Statement kUpdateTurns{"postgres.update_turns",
-                                        [] { return table::update_instances(table::turns()); }};
-inline constexpr Statement kUpdateInstances{
-    "postgres.update_instances", [] { return table::update_instances(table::turns() + table::states()); }};
+inline constexpr ShapedStatement kUpdateTurns{"postgres.update_turns", [](const Shape& shape) {
+                                                return table::update_instances(shape, table::turns());
+                                              }};
+inline constexpr ShapedStatement kUpdateInstances{
+    "postgres.update_instances",
+    [](const Shape& shape) { return table::update_instances(shape, table::turns() + table::states()); }};
 /// Rows that are kept: their versions are $3.
-inline constexpr Statement kUpdateKept{
-    "postgres.update_kept", [] {
-      const ColumnList columns = table::turns() + table::states();
-      return guarded("UPDATE instances AS i SET " + columns.taken_from("n") +
-                     " FROM unnest($2::bigint[], $3::xid[], " + columns.arrays(4) + ") AS n (key, version, " +
-                     columns.names() + ") WHERE i.key = n.key AND i.xmin = n.version RETURNING 1");
+inline constexpr ShapedStatement kUpdateKept{
+    "postgres.update_kept", [](const Shape& shape) {
+      const ColumnList columns =
+          table::instance_keys() + table::versions() + table::turns() + table::states();
+      return guarded("UPDATE instances AS i SET " + columns.set_in_shape(shape, 2, 2) + " FROM " +
+                     columns.rows_in_shape(shape, 2) +
+                     " WHERE i.key = n.key AND i.xmin = n.version RETURNING 1");
     }};
 inline constexpr Statement kLockKept{
     "postgres.lock_kept", [] {
@@ -342,6 +345,11 @@ inline constexpr Statement kNextDelayed{
     "postgres.next_delayed", "SELECT at FROM delayed WHERE ns = $1 AND at > $2 ORDER BY at LIMIT 1"};
 inline constexpr Statement kInsertHistory{
     "postgres.insert_history",
+    "INSERT INTO history (key, execution, first_event, bytes)"
+    " SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[])"};
+/// The same where some of them may be there: the server then notes each row twice in its log.
+inline constexpr Statement kUpsertHistory{
+    "postgres.upsert_history",
     "INSERT INTO history (key, execution, first_event, bytes)"
     " SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[])"
     " ON CONFLICT (key, execution, first_event) DO UPDATE SET bytes = EXCLUDED.bytes"};
@@ -627,12 +635,12 @@ inline constexpr Statement kNextRoom{
 inline constexpr Statement kNextLapse{
     "postgres.next_lapse",
     "SELECT until FROM activities WHERE ns = $1 AND locked AND until > $2 ORDER BY until LIMIT 1"};
-inline constexpr Statement kInsertActivities{"postgres.insert_activities", [] {
-                                               const ColumnList columns =
-                                                   table::activities() + table::deadlines();
-                                               return "INSERT INTO activities (ns, " + columns.names() +
-                                                      ") SELECT $1, * FROM unnest(" + columns.arrays(2) + ")";
-                                             }};
+inline constexpr ShapedStatement kInsertActivities{
+    "postgres.insert_activities", [](const Shape& shape) {
+      const ColumnList columns = table::activities() + table::deadlines();
+      return "INSERT INTO activities (ns, " + columns.names() + ") SELECT $1, " + columns.in_shape(shape, 2) +
+             " FROM " + columns.rows_in_shape(shape, 2);
+    }};
 inline constexpr Statement kUpdateActivities{
     "postgres.update_activities", [] {
       const ColumnList changed = table::progress() + table::deadlines();

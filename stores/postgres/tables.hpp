@@ -14,6 +14,10 @@ ColumnList states();
 /// All of it.
 ColumnList instances();
 
+/// What rows are found by.
+ColumnList instance_keys();
+ColumnList versions();
+
 ColumnList messages();
 ColumnList delayed();
 ColumnList early();
@@ -57,7 +61,7 @@ std::string select_sessions(const std::string& from);
 std::string select_workers(const std::string& from);
 
 /// Of many: their keys are $1, and the columns follow.
-std::string update_instances(const ColumnList& columns);
+std::string update_instances(const Shape& shape, const ColumnList& columns);
 /// Many rows that the table numbers: their namespace is $1, and the columns follow.
 std::string insert_numbered(const std::string& into, const std::string& number, const ColumnList& columns);
 

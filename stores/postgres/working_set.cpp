@@ -26,8 +26,12 @@ void WorkingSet::set_time(BootTime now, CalendarTime calendar, BootTime next_swe
 
 // ---- asking --------------------------------------------------------------------------------------
 
+void WorkingSet::fail_if_told(const char* point) {
+  if (fault_at(link_.faults, point) != Fault::none) throw InjectedFault{};
+}
+
 void WorkingSet::ask(const Statement& statement, const Parameters& parameters, Take take) {
-  if (fault_at(link_.faults, statement.name) != Fault::none) throw InjectedFault{};
+  fail_if_told(statement.name);
   queue(statement, parameters, std::move(take));
 }
 
@@ -113,7 +117,7 @@ void Needs::add_locks(const Needs& more) {
   activities.insert(more.activities.begin(), more.activities.end());
 }
 
-void WorkingSet::bring_needed() {
+void WorkingSet::bring_needed(bool waits) {
   const Needs needs = std::exchange(needs_, {});
   const auto list = [](const auto& set) { return std::vector(set.begin(), set.end()); };
   const std::size_t asked_before = takes_.size();
@@ -139,7 +143,7 @@ void WorkingSet::bring_needed() {
   if (needs.urgent) want_waiting_above(0);
   const bool reads = takes_.size() > asked_before;
   const bool relies = relies_on_nothing_urgent_ || !guarded_workers_.empty();
-  if (!reads && !came_instances_.empty() && time_.guess && time_.guess()) {
+  if (!reads && (!waits || !came_instances_.empty()) && time_.guess && time_.guess()) {
     guard();
     return place_what_came();
   }

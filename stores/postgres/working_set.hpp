@@ -5,6 +5,7 @@
 // server and back: calls that come often ask for all they need beforehand (want_...(), then bring()).
 #pragma once
 
+#include "columns.hpp"
 #include "connection.hpp"
 #include "interned.hpp"
 #include "kept.hpp"
@@ -118,6 +119,15 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
 
   /// Queues a statement; `take` gets its answer at the next bring().
   void ask(const Statement& statement, const Parameters& parameters, Take take = {});
+  /// The same of many rows; the first `keys` of their columns tell them apart.
+  template <class... Shared>
+  void ask_rows(const ShapedStatement& statement, const ColumnArrays& rows, std::size_t keys,
+                const Shared&... shared) {
+    fail_if_told(statement.name);
+    const Shape shape = link_.connection.shape_for(statement, rows.shape(keys));
+    link_.connection.queue(statement, shape, rows.parameters_in(shape, shared...));
+    takes_.emplace_back();
+  }
   /// The same for the end of the transaction: tests decide elsewhere whether that fails.
   void commit();
   /// What may fail, and nobody minds.
@@ -130,6 +140,8 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   [[nodiscard]] bool asked() const noexcept { return !takes_.empty(); }
 
   Needs& need() noexcept { return needs_; }
+  /// Segments of history may be there already.
+  void expect_history() noexcept { history_may_be_there_ = true; }
   /// All that was waited for to be locked so far, in whatever order.
   [[nodiscard]] const Needs& waited_for() const noexcept { return waited_for_; }
   /// Brings what is needed, in the order in which everybody locks: ids that may be new; sessions by id, with
@@ -138,8 +150,9 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   /// wants one of them joins, sweeps, or is the worker itself.
   ///
   /// What is kept need not come. Where all instances that are needed are kept, they are locked when they are
-  /// written; else with the others, in the order of everybody.
-  void bring_needed();
+  /// written; else with the others, in the order of everybody. `waits`: whether calls of the group will wait
+  /// for locks, and need the time of after that.
+  void bring_needed(bool waits);
 
   void want_instances(std::vector<InstanceKey> keys, std::vector<std::string> names = {});
   /// Only those that nobody else has locked.
@@ -302,6 +315,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
 
   void ask_now(const Statement& statement, const Parameters& parameters, const Take& take);
   void ask_time();
+  void fail_if_told(const char* point);
   void queue(const Statement& statement, const Parameters& parameters, Take take);
   std::int64_t ask_number(const Statement& statement);
   Known& known(InstanceKey key) { return known_[key]; }
@@ -408,6 +422,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   std::set<store::ActivityId> written_activities_{};
   std::set<WorkerKey> guarded_workers_{};
   bool relies_on_nothing_urgent_ = false;
+  bool history_may_be_there_ = false;
   std::map<InstanceKey, KeptInstance> to_keep_{};
   std::optional<RowVersion> own_version_{};
 };

@@ -103,7 +103,6 @@ bool WorkingSet::has_new_messages(const Instance& instance, const Known& about) 
 
 void WorkingSet::write_instances() {
   ColumnArrays kept;
-  std::int64_t kept_count = 0;
   ColumnArrays turns;
   ColumnArrays others;
   ColumnArrays added;
@@ -129,7 +128,6 @@ void WorkingSet::write_instances() {
     if (about.guarded) {
       about.written = true;
       codes.route = route_number({i.view.code, i.view.build});
-      ++kept_count;
       kept.add([&](auto&& field) {
         field("key", key);
         field("version", *about.version);
@@ -164,11 +162,13 @@ void WorkingSet::write_instances() {
       });
     }
   }
-  if (!kept.empty()) ask(sql::kUpdateKept, kept.parameters(kept_count));
-  if (!history.empty()) ask(sql::kInsertHistory, history.parameters());
-  if (!turns.empty()) ask(sql::kUpdateTurns, turns.parameters());
-  if (!others.empty()) ask(sql::kUpdateInstances, others.parameters());
-  if (!added.empty()) ask(sql::kInsertInstances, added.parameters(ns()));
+  if (!kept.empty()) ask_rows(sql::kUpdateKept, kept, 2, kept.rows());
+  if (!history.empty()) {
+    ask(history_may_be_there_ ? sql::kUpsertHistory : sql::kInsertHistory, history.parameters());
+  }
+  if (!turns.empty()) ask_rows(sql::kUpdateTurns, turns, 1);
+  if (!others.empty()) ask_rows(sql::kUpdateInstances, others, 1);
+  if (!added.empty()) ask_rows(sql::kInsertInstances, added, 2, ns());
 }
 
 // Before new ones are inserted: one of them may have the same id.
@@ -292,7 +292,6 @@ void WorkingSet::write_activities() {
   ColumnArrays added;
   ColumnArrays changed;
   ColumnArrays kept_changed;
-  std::int64_t kept_changed_count = 0;
   Rows<InstanceKey, ExecutionNumber, EventId> removed;
   Rows<InstanceKey, ExecutionNumber, EventId, RowVersion> kept_removed;
   for (const auto& [id, read] : read_activities_) {
@@ -316,7 +315,6 @@ void WorkingSet::write_activities() {
     codes.kind = kind_number({a.queue, a.name});
     const auto guarded = guarded_activities_.find(id);
     if (stays && guarded != guarded_activities_.end()) {
-      ++kept_changed_count;
       kept_changed.add([&](auto&& field) {
         id_columns(id, field);
         field("version", guarded->second);
@@ -335,10 +333,10 @@ void WorkingSet::write_activities() {
   if (!kept_removed.empty()) {
     ask(sql::kDeleteKeptActivities, kept_removed.parameters(std::int64_t{kept_removed.size()}));
   }
-  if (!kept_changed.empty()) ask(sql::kUpdateKeptActivities, kept_changed.parameters(kept_changed_count));
+  if (!kept_changed.empty()) ask(sql::kUpdateKeptActivities, kept_changed.parameters(kept_changed.rows()));
   if (!removed.empty()) ask(sql::kDeleteActivities, removed.parameters());
   if (!changed.empty()) ask(sql::kUpdateActivities, changed.parameters());
-  if (!added.empty()) ask(sql::kInsertActivities, added.parameters(ns()));
+  if (!added.empty()) ask_rows(sql::kInsertActivities, added, 3, ns());
 }
 
 void WorkingSet::write_session(const Session& s, bool keeps_saved) {
