@@ -55,7 +55,10 @@ void WorkingSet::take_activities(const Answer& answer, bool locked) {
 void WorkingSet::want_activities(const std::vector<ActivityId>& ids, const std::vector<InstanceKey>& all_of) {
   Rows<InstanceKey, ExecutionNumber, EventId> rows;
   for (const ActivityId& id : ids) {
-    if (asked_activities_.insert(id).second) rows.add(id.instance, id.execution, id.event);
+    if (!asked_activities_.insert(id).second) continue;
+    const auto about = known_.find(id.instance);
+    const bool is_gone = about != known_.end() && about->second.activities_known;
+    if (!is_gone) rows.add(id.instance, id.execution, id.event);
   }
   std::vector<InstanceKey> keys;
   for (const InstanceKey key : all_of) {
@@ -88,7 +91,10 @@ void WorkingSet::want_waiting_above(int priority) {
   if (knows_everything_ || (asked_above_ && *asked_above_ <= priority)) return;
   asked_above_ = priority;
   ask(priority < 0 ? sql::kMoreUrgent : sql::kUrgent, Parameters(ns(), std::int32_t{-priority}),
-      [this](const Answer& answer) { take_activities(answer, false); });
+      [this](const Answer& answer) {
+        found_urgent_ = found_urgent_ || answer.rows() > 0;
+        take_activities(answer, false);
+      });
 }
 
 void WorkingSet::waiting_above(int priority, WorkerKey /*worker*/, const store::Abilities& /*abilities*/) {

@@ -41,10 +41,11 @@ void WorkingSet::want_instances(std::vector<InstanceKey> keys, std::vector<std::
   waited_for_.instances.insert(keys.begin(), keys.end());
   waited_for_.names.insert(names.begin(), names.end());
   const Take take = [this](const Answer& answer) { take_instances(answer); };
-  if (names.empty()) {
-    ask(writes() ? sql::kInstances : sql::kReadInstances, Parameters(ns()).add_all(keys), take);
+  const Take take_locked = [this](const Answer& answer) { take_instances(answer, Versions::come_last); };
+  if (names.empty() && writes()) {
+    ask(sql::kInstances, Parameters(ns()).add_all(keys), take_locked);
   } else if (writes()) {
-    ask(sql::kInstancesByName, Parameters(ns()).add_all(keys).add_all(names), take);
+    ask(sql::kInstancesByName, Parameters(ns()).add_all(keys).add_all(names), take_locked);
   } else {
     if (!keys.empty()) ask(sql::kReadInstances, Parameters(ns()).add_all(keys), take);
     ask(sql::kReadInstancesByName, Parameters(ns()).add_all(names), take);
@@ -58,15 +59,32 @@ void WorkingSet::want_free_instances(const std::vector<InstanceKey>& keys) {
   }
   if (missing.empty()) return;
   ask(sql::kInstancesNow, Parameters(ns()).add_all(missing),
-      [this](const Answer& answer) { take_instances(answer); });
+      [this](const Answer& answer) { take_instances(answer, Versions::come_last); });
 }
 
-void WorkingSet::take_instances(const Answer& answer) {
+// What is kept of one that nobody has written since is true.
+bool WorkingSet::take_kept(InstanceKey key, RowVersion version) {
+  const KeptInstance* const kept = link_.kept.find(key);
+  if (kept == nullptr) return false;
+  if (kept->version != version) {
+    link_.kept.forget(key);
+    return false;
+  }
+  place_kept(link_.kept.take(key), true);
+  return true;
+}
+
+void WorkingSet::take_instances(const Answer& answer, Versions versions) {
+  static const int version_at = table::instances().size();
   for (int i = 0; i < answer.rows(); ++i) {
     const auto key = Row(answer, i).next<InstanceKey>();
     asked_instances_.insert(key);
     // A row comes once: who was deleted in this transaction still stands in the table.
     if (known(key).read) continue;
+    if (versions == Versions::come_last &&
+        take_kept(key, {static_cast<std::uint32_t>(answer.integer(i, version_at))})) {
+      continue;
+    }
     Instance& instance = space_.instances[key];
     store::InstanceView& view = instance.view;
     InstanceCodes codes;
@@ -80,10 +98,15 @@ void WorkingSet::take_instances(const Answer& answer) {
       view.build = code->build;
     }
     if (!instance.lock.live) instance.ready_since = codes.due_at;
+    // Nothing belongs to it before its first turn but messages.
+    Known& about = known(key);
+    if (instance.stamp.empty()) {
+      about.activities_known = about.timers_known = about.sessions_known = true;
+    }
     const bool unreadable = !codes.waits.empty() && !store::from_bytes(codes.waits, instance.waits);
     if (unreadable) instance.waits.clear();
     space_.keys.emplace(view.instance, key);
-    known(key).read = read_row(instance, unreadable ? codes : codes_of(instance));
+    about.read = read_row(instance, unreadable ? codes : codes_of(instance));
     if (unreadable) set_aside_waits(instance, std::move(codes.waits));
     if (code == nullptr) set_aside_code(instance, codes.route);
     came_instances_.push_back(key);
@@ -183,6 +206,7 @@ void WorkingSet::want_unread(const std::map<InstanceKey, MessageId>& seen) {
   for (const auto& [key, after] : seen) {
     Known& about = known(key);
     if (about.waiting_after && *about.waiting_after <= after) continue;
+    if (about.all_after == MessageId{}) continue;
     about.waiting_after = after;
     rows.add(key, after);
   }
@@ -194,7 +218,7 @@ void WorkingSet::unread(Instance& instance) {
   if (knows_everything_) return;
   Known& about = known(instance.view.key);
   if (!about.read) return;  // it is new: all its messages are here
-  if (about.all_after && *about.all_after == MessageId{}) return;
+  if (about.all_after == MessageId{}) return;
   if (about.waiting_after && *about.waiting_after <= instance.seen) return;
   if (about.looked_for && *about.looked_for == instance.waits) return;
   about.looked_for = instance.waits;

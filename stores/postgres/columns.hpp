@@ -91,12 +91,35 @@ class ColumnArrays {
   template <class Visit>
   void add(Visit visit) {
     std::size_t column = 0;
+    ++rows_;
     visit([this, &column]<class T>(std::string_view /*name*/, const T& value) {
       if (column == arrays_.size()) arrays_.push_back({.oid = wire::Form<T>::kOid});
       arrays_[column++].elements.add(value);
     });
   }
   [[nodiscard]] bool empty() const noexcept { return arrays_.empty(); }
+  [[nodiscard]] std::int64_t rows() const noexcept { return rows_; }
+
+  /// Which columns have one value, after the first `keys`, which tell the rows apart.
+  [[nodiscard]] Shape shape(std::size_t keys) const {
+    Shape shape;
+    for (const Array& array : arrays_) shape.push_back(shape.size() >= keys && array.elements.all_same);
+    return shape;
+  }
+  /// As the shape says.
+  template <class... Shared>
+  [[nodiscard]] Parameters parameters_in(const Shape& shape, const Shared&... shared) const {
+    Parameters all(shared...);
+    for (std::size_t i = 0; i < arrays_.size(); ++i) {
+      const wire::Elements& elements = arrays_[i].elements;
+      if (shape[i]) {
+        all.add_value(elements.first());
+      } else {
+        all.add_array(elements.array(arrays_[i].oid));
+      }
+    }
+    return all;
+  }
 
   /// What comes before the arrays is the same for all rows.
   template <class... Shared>
@@ -112,6 +135,7 @@ class ColumnArrays {
     wire::Elements elements{};
   };
   std::vector<Array> arrays_{};
+  std::int64_t rows_ = 0;
 };
 
 /// The columns of a table as statements need them.
@@ -134,6 +158,13 @@ class ColumnList {
   [[nodiscard]] std::string places(int first) const;
   /// "$2::bigint[], $3::text[]"
   [[nodiscard]] std::string arrays(int first) const;
+  /// For rows in a shape, whose parameters are counted from `first`: "n.a, $3::text", of those with one value
+  /// in common the parameter itself;
+  [[nodiscard]] std::string in_shape(const Shape& shape, int first) const;
+  /// "a = n.a, b = $3::text", from the column `from` on;
+  [[nodiscard]] std::string set_in_shape(const Shape& shape, int first, std::size_t from) const;
+  /// "unnest($2::bigint[]) AS n (a)", the others.
+  [[nodiscard]] std::string rows_in_shape(const Shape& shape, int first) const;
   /// "a = n.a, b = n.b"
   [[nodiscard]] std::string taken_from(std::string_view table) const;
   /// "a = $2::bigint, b = $3::text"

@@ -39,6 +39,11 @@ bool SqlError::is_passing() const noexcept { return state == "40001" || state ==
 
 bool SqlError::is_locked() const noexcept { return state == "55P03"; }
 
+// A division by zero, and the only one.
+bool SqlError::is_broken_guard() const noexcept { return state == "22012"; }
+
+bool SqlError::is_duplicate() const noexcept { return state == "23505"; }
+
 bool SqlError::is_about_values() const noexcept {
   return state.starts_with("22") || state.starts_with("23") || state.starts_with("54");
 }
@@ -188,10 +193,32 @@ Connection::Connection(const ConnectionSetup& setup) : silence_(setup.silence) {
 Connection::~Connection() = default;
 
 void Connection::queue(const Statement& statement, const Parameters& parameters) {
-  if (!prepared_.contains(statement.name)) {
-    if (PQsendPrepare(connection_.get(), statement.name, statement.sql().c_str(), 0, nullptr) == 0) fail();
-    prepared_.insert(statement.name);
-    preparing_.push_back(statement.name);
+  send(statement.name, [&] { return statement.sql(); }, parameters);
+}
+
+void Connection::queue(const ShapedStatement& statement, const Shape& shape, const Parameters& parameters) {
+  std::string name(statement.name);
+  name += '/';
+  for (const bool is_same : shape) name += is_same ? '1' : '0';
+  send(name, [&] { return statement.sql(shape); }, parameters);
+}
+
+Shape Connection::shape_for(const ShapedStatement& statement, const Shape& shape) {
+  constexpr std::size_t kMost = 16;
+  std::set<Shape>& known = shapes_[statement.name];
+  if (known.contains(shape)) return shape;
+  if (known.size() >= kMost) return Shape(shape.size(), false);
+  known.insert(shape);
+  return shape;
+}
+
+template <class Text>
+void Connection::send(std::string_view name, Text text, const Parameters& parameters) {
+  if (!prepared_.contains(name)) {
+    const std::string known_as(name);
+    if (PQsendPrepare(connection_.get(), known_as.c_str(), text().c_str(), 0, nullptr) == 0) fail();
+    prepared_.insert(known_as);
+    preparing_.emplace_back(known_as);
     pending_.push_back(false);
   }
   const auto& values = parameters.values();
@@ -202,8 +229,9 @@ void Connection::queue(const Statement& statement, const Parameters& parameters)
     lengths.push_back(value ? static_cast<int>(value->size()) : 0);
   }
   const std::vector<int> formats(values.size(), 1);
-  if (PQsendQueryPrepared(connection_.get(), statement.name, static_cast<int>(values.size()), pointers.data(),
-                          lengths.data(), formats.data(), 1) == 0) {
+  const std::string& known_as = *prepared_.find(name);
+  if (PQsendQueryPrepared(connection_.get(), known_as.c_str(), static_cast<int>(values.size()),
+                          pointers.data(), lengths.data(), formats.data(), 1) == 0) {
     fail();
   }
   pending_.push_back(true);
@@ -217,8 +245,8 @@ void Connection::fail() {
 
 void Connection::drain() noexcept {
   pending_.clear();
-  for (const char* name : preparing_) {
-    if (name != nullptr) prepared_.erase(name);
+  for (const auto& name : preparing_) {
+    if (name) prepared_.erase(*name);
   }
   preparing_.clear();
 }
@@ -260,7 +288,7 @@ std::vector<Answer> Connection::exchange(std::size_t optional) {
     if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) {
       Answer answer(result);
       if (counts) answers.push_back(std::move(answer));
-      if (!counts) *preparing++ = nullptr;  // it stays prepared, whatever becomes of the transaction
+      if (!counts) (preparing++)->reset();  // it stays prepared, whatever becomes of the transaction
     } else {
       if (!counts) ++preparing;
       if (!error && status != PGRES_PIPELINE_ABORTED) error = error_of(result);

@@ -6,12 +6,14 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 struct pg_conn;
@@ -34,6 +36,23 @@ class Statement {
   std::string (*make_)() = nullptr;
 };
 
+/// Which columns of many rows have one value, in all of them.
+using Shape = std::vector<bool>;
+
+/// A statement over many rows, whose text depends on that: a value that all rows have is sent once, and the
+/// server makes no rows of it. Each shape is a statement of its own.
+class ShapedStatement {
+ public:
+  constexpr ShapedStatement(const char* known_as, std::string (*make)(const Shape& shape))
+      : name(known_as), make_(make) {}
+  [[nodiscard]] std::string sql(const Shape& shape) const { return make_(shape); }
+
+  const char* name;
+
+ private:
+  std::string (*make_)(const Shape&);
+};
+
 /// What the server, or the way to it, has to say. `state` is the SQLSTATE; empty when the connection broke.
 struct SqlError : std::runtime_error {
   SqlError(std::string sql_state, const std::string& message)
@@ -46,6 +65,10 @@ struct SqlError : std::runtime_error {
   [[nodiscard]] bool is_passing() const noexcept;
   /// Somebody else has locked what it needs.
   [[nodiscard]] bool is_locked() const noexcept;
+  /// A guard of this store has found that a row is not what it was taken for (sql::guarded()).
+  [[nodiscard]] bool is_broken_guard() const noexcept;
+  /// A row is there already.
+  [[nodiscard]] bool is_duplicate() const noexcept;
   /// It depends on what was asked for: others are not concerned.
   [[nodiscard]] bool is_about_values() const noexcept;
 };
@@ -172,6 +195,11 @@ class Connection {
 
   /// Adds a statement to the pipeline.
   void queue(const Statement& statement, const Parameters& parameters);
+  /// The server keeps few shapes of each: see shape_for().
+  void queue(const ShapedStatement& statement, const Shape& shape, const Parameters& parameters);
+  /// The shape to send such rows in: theirs, or one without any value in common when the server knows many
+  /// others.
+  Shape shape_for(const ShapedStatement& statement, const Shape& shape);
   /// Sends what was queued, and returns one answer for each statement. Throws the first error, after which
   /// the rest of the pipeline was not run; a transaction that was open must be rolled back. The last
   /// `optional` statements may fail, at their own commit too: their answers are missing then. Throws as well
@@ -194,6 +222,8 @@ class Connection {
   struct Close {
     void operator()(pg_conn* connection) const noexcept;
   };
+  template <class Text>
+  void send(std::string_view name, Text text, const Parameters& parameters);
   [[noreturn]] void fail();
   void drain() noexcept;
   /// The next answer, as PQgetResult has it. Throws when the server is silent for too long.
@@ -204,9 +234,10 @@ class Connection {
   const std::chrono::milliseconds silence_;
 
   std::unique_ptr<pg_conn, Close> connection_;
-  std::unordered_set<const char*> prepared_{};
+  std::set<std::string, std::less<>> prepared_{};
+  std::map<const char*, std::set<Shape>> shapes_{};
   std::vector<bool> pending_{};  // for each that is queued: whether its answer counts, or it only prepares
-  std::vector<const char*> preparing_{};
+  std::vector<std::optional<std::string>> preparing_{};
   bool unconfirmed_ = false;  // a commit that no standby has confirmed
 };
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <chrono>
 #include <exception>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -46,6 +47,15 @@ struct Unavailable {
 
 /// Somebody else has locked what one of the items needs.
 struct Locked {};
+
+/// Names that it had added may have been read back meanwhile: they are not true any more. What was kept is in
+/// the set, or was not what it was taken for. What it had to wait for comes in the order of everybody next
+/// time.
+void forget(Link& link, const WorkingSet& set, Needs& locks) {
+  locks.add_locks(set.waited_for());
+  link.names = {};
+  link.kept.forget();
+}
 
 }  // namespace
 
@@ -246,16 +256,23 @@ void PostgresStore::commit_alone(const Item& item, Patience patience) {
 void PostgresStore::commit(std::span<const Item> items, Patience patience) {
   const auto deadline = std::chrono::steady_clock::now() + options_.timeout;
   Needs locks;
-  for (bool in_order = false;;) {
+  Attempt attempt{.patience = patience};
+  bool in_order = false;
+  for (;;) {
     try {
-      return run_transaction(items, in_order ? Patience::none : patience, locks);
+      return run_transaction(items, attempt, locks);
     } catch (const InjectedFault&) {
       roll_back();
       throw Unavailable{unavailable("an injected fault")};
     } catch (const SqlError& error) {
       roll_back();
+      if (error.is_broken_guard() && std::exchange(attempt.relies, false)) continue;
+      if (error.is_duplicate() && !std::exchange(attempt.history_may_be_there, true)) continue;
       if (error.is_locked() && std::exchange(in_order, true)) throw Locked{};
-      if (error.is_locked()) continue;
+      if (error.is_locked()) {
+        attempt.patience = Patience::none;
+        continue;
+      }
       if (error.is_passing() && std::chrono::steady_clock::now() < deadline) continue;
       if (error.is_about_values() || error.is_damage()) throw;
       throw Unavailable{unavailable(error.what())};
@@ -266,43 +283,54 @@ void PostgresStore::commit(std::span<const Item> items, Patience patience) {
   }
 }
 
-void PostgresStore::begin(WorkingSet& set, const Statement& how, BootTime next_sweep) {
-  set.begin(how, [this, &set, next_sweep](const Answer& answer) {
+void PostgresStore::begin(WorkingSet& set, const Statement& how, BootTime next_sweep, bool may_guess) {
+  const auto begin_at = [&set, next_sweep](Moment now) { set.set_time(now.lease, now.calendar, next_sweep); };
+  WorkingSet::TimeSource time{.schema_version = migrations().back().number};
+  time.read = [this, begin_at](const Answer& answer) {
     if (answer.rows() == 0) throw missing_deployment();
     if (answer.is_null(0, 3))
       throw SqlError(kIncomplete, "the table 'migrations' is empty: restore it from a backup");
     refuse_other_version(setup_.schema, answer.integer(0, 3));
-    const Moment now = lease_clock_.read(answer);
-    set.set_time(now.lease, now.calendar, next_sweep);
-  });
+    begin_at(lease_clock_.read(answer));
+  };
+  time.guess = [this, begin_at, may_guess] {
+    const std::optional<Moment> now = may_guess ? lease_clock_.guess() : std::nullopt;
+    if (now) begin_at(*now);
+    return now.has_value();
+  };
+  time.learn = [this](const Answer& answer) { lease_clock_.read(answer); };
+  set.begin(how, std::move(time));
 }
 
-// What the last try had to wait for comes in the order of everybody this time.
-void PostgresStore::run_transaction(std::span<const Item> items, Patience patience, Needs& locks) {
+void PostgresStore::run_transaction(std::span<const Item> items, const Attempt& attempt, Needs& locks) {
   Link& link = writer();
   link.renew_plans();
   WorkingSet set(link, Access::writes);
   try {
     set.need().add_locks(locks);
-    run_items(set, items, patience);
+    if (attempt.history_may_be_there) set.expect_history();
+    run_items(set, items, attempt);
+  } catch (const SqlError& error) {
+    if (error.is_broken_guard()) set.give_back_keys();
+    forget(link, set, locks);
+    throw;
   } catch (...) {
-    locks.add_locks(set.waited_for());
-    // Names that it had added may have been read back meanwhile: they are not true any more.
-    link.names = {};
+    forget(link, set, locks);
     throw;
   }
 }
 
-void PostgresStore::run_items(WorkingSet& set, std::span<const Item> items, Patience patience) {
-  begin(set, sql::kBegin, next_sweep_);
-  if (patience != Patience::some) {
-    set.ask(sql::kPatience, Parameters(std::string(patience == Patience::little ? "10ms" : "1ms")));
+void PostgresStore::run_items(WorkingSet& set, std::span<const Item> items, const Attempt& attempt) {
+  begin(set, sql::kBegin, next_sweep_, attempt.relies);
+  if (attempt.patience != Patience::some) {
+    const bool little = attempt.patience == Patience::little;
+    set.ask(sql::kPatience, Parameters(std::string(little ? "10ms" : "1ms")));
   }
   const auto looks_around = [](const Item& item) { return item.call->order() == Order::last; };
   for (const Item& item : items) {
     if (!looks_around(item)) item.call->prepare(set, item.index);
   }
-  set.bring_needed();
+  set.bring_needed(!std::ranges::all_of(items, looks_around));
   for (const Item& item : items) {
     if (looks_around(item)) {
       // It looks into the tables, so what the others did has to be there.
@@ -326,6 +354,7 @@ void PostgresStore::finish_transaction(WorkingSet& set) {
   const Fault fault = fault_at(options_.faults, sql::kCommit.name);
   if (fault == Fault::fail_before) throw InjectedFault{};
   const store::News& news = set.tx().news;
+  set.prepare_to_keep();
   set.commit();
   if (!news.empty()) {
     const Parameters told(ns_number_, wakes_->id(), wakes_->channel(), wakes_->encode(news));
@@ -333,6 +362,7 @@ void PostgresStore::finish_transaction(WorkingSet& set) {
   }
   set.bring();
   set.keep_names();
+  set.keep();
   next_sweep_ = set.tx().space.next_sweep;
   if (!news.empty()) wakes_->publish(news);
   if (fault == Fault::lose_answer) throw InjectedFault{};

@@ -6,6 +6,8 @@
 
 #include <holdfast/clock.hpp>
 
+#include <chrono>
+#include <cstdint>
 #include <optional>
 
 namespace holdfast::postgres_store {
@@ -24,8 +26,11 @@ class LeaseClock {
   /// `clock`: none for the server's.
   explicit LeaseClock(const Clock* clock) : clock_(clock) {}
 
-  /// The time, from the answer to sql::kTime.
+  /// The time, from the answer to sql::kTime or sql::kGuards.
   Moment read(const Answer& answer);
+  /// What the server would answer about now: a moment before that, at most. None when it has not been asked
+  /// for a while, since two clocks drift apart.
+  std::optional<Moment> guess();
   /// What is to be written with the transaction of that moment, if anything.
   struct Mark {
     /// The offset has grown, and whoever tells a time before the others know would be ahead of them: the
@@ -37,8 +42,12 @@ class LeaseClock {
   std::optional<Mark> mark(BootTime now);
 
  private:
+  [[nodiscard]] Moment tell(std::int64_t server) HOLDFAST_REQUIRES(mutex_);
+
   const Clock* clock_;
   Mutex mutex_{};
+  std::int64_t answered_ HOLDFAST_GUARDED_BY(mutex_) = 0;  ///< by the server, and when:
+  std::optional<std::chrono::steady_clock::time_point> answered_at_ HOLDFAST_GUARDED_BY(mutex_){};
   BootTime latest_ HOLDFAST_GUARDED_BY(mutex_){};
   std::int64_t offset_ HOLDFAST_GUARDED_BY(mutex_) = 0;
   std::int64_t stored_offset_ HOLDFAST_GUARDED_BY(mutex_) = 0;

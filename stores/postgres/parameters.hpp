@@ -43,6 +43,9 @@ void append(std::string& out, Int value) {
   }
 }
 
+/// Of the number of a transaction.
+inline constexpr Oid kTransactionOid = 28;
+
 /// How a type stands in a row. `put` appends the value's bytes; where there is an `is_null`, some have none.
 template <class T>
 struct Form;
@@ -136,10 +139,26 @@ struct Elements {
   std::string bytes{};
   std::uint32_t count = 0;
   bool has_null = false;
+  bool all_same = true;
+  std::size_t first_ends = 0;
 
   template <class T>
   void add(const T& value) {
-    ++count;
+    const std::size_t begins = bytes.size();
+    append_element(value);
+    if (count++ == 0) first_ends = bytes.size();
+    all_same =
+        all_same && std::string_view(bytes).substr(begins) == std::string_view(bytes).substr(0, first_ends);
+  }
+  /// None: it is null.
+  [[nodiscard]] std::optional<std::string_view> first() const {
+    constexpr std::size_t kLength = 4;
+    if (static_cast<unsigned char>(bytes[0]) == 0xFF) return std::nullopt;
+    return std::string_view(bytes).substr(kLength, first_ends - kLength);
+  }
+
+  template <class T>
+  void append_element(const T& value) {
     if (is_null(value)) {
       has_null = true;
       append(bytes, std::uint32_t{0xFFFFFFFF});
@@ -192,6 +211,8 @@ constexpr std::string_view name_of(Oid oid) {
       return "bytea";
     case Form<Uuid>::kOid:
       return "uuid";
+    case kTransactionOid:
+      return "xid";
     default:
       return "text[]";
   }
@@ -223,6 +244,10 @@ class Parameters {
     for (const auto& value : range) elements.add(value);
     return add_array(elements.array(wire::Form<T>::kOid));
   }
+  Parameters& add_value(std::optional<std::string_view> bytes) {
+    values_.emplace_back(bytes);
+    return *this;
+  }
   Parameters& add_array(std::string bytes) {
     values_.emplace_back(std::move(bytes));
     return *this;
@@ -243,6 +268,7 @@ class Rows {
     (elements_[column++].add(values), ...);
   }
   [[nodiscard]] bool empty() const noexcept { return elements_[0].count == 0; }
+  [[nodiscard]] std::uint32_t size() const noexcept { return elements_[0].count; }
 
   /// What comes before the arrays is the same for all rows.
   template <class... Shared>

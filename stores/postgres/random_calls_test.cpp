@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <map>
@@ -15,6 +16,8 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
+#include <variant>
 #include <vector>
 
 namespace holdfast::postgres_store::random_calls_test {
@@ -43,6 +46,16 @@ class Witness {
       EXPECT_TRUE(began_.insert(request).second) << "one request began twice: " << to_string(request);
     }
   }
+  /// One turn follows another.
+  void committed(InstanceKey key, TurnStamp expected) {
+    const std::lock_guard lock(mutex_);
+    EXPECT_TRUE(committed_.emplace(key, expected).second) << "two turns came after the same one";
+  }
+  /// An activity has one outcome, whoever tells it.
+  void ended(const store::ActivityId& id) {
+    const std::lock_guard lock(mutex_);
+    EXPECT_TRUE(ended_.insert(id).second) << "an activity ended twice";
+  }
   void deleted(InstanceKey key) {
     const std::lock_guard lock(mutex_);
     deleted_.insert(key);
@@ -54,6 +67,8 @@ class Witness {
   std::map<RequestId, InstanceKey> keys_{};
   std::set<RequestId> began_{};
   std::set<InstanceKey> deleted_{};
+  std::set<store::ActivityId> ended_{};
+  std::set<std::pair<InstanceKey, TurnStamp>> committed_{};
 };
 
 /// One process: it does everything that workers and clients do, badly.
@@ -156,31 +171,87 @@ class Actor {
   }
 
   void take_turns() {
-    const auto fetched = store_->fetch_turns(
-        {.worker = worker_, .code = &code_, .token = token<LockToken>(), .lease = 200ms, .max = 3});
+    std::vector<store::HeldInstance> held;
+    for (const store::LockedTurn& turn : turns_) held.push_back({turn.key, turn.token, seen_by(turn)});
+    std::ranges::sort(held, {}, &store::HeldInstance::key);
+    const auto fetched = store_->fetch_turns({.worker = worker_,
+                                              .code = &code_,
+                                              .token = token<LockToken>(),
+                                              .lease = lease(),
+                                              .max = 3,
+                                              .held = held});
     note("fetch_turns", fetched);
-    if (fetched) turns_.insert(turns_.end(), fetched->turns.begin(), fetched->turns.end());
+    if (!fetched) return;
+    for (store::LockedTurn turn : fetched->turns) {
+      const auto known = std::ranges::find(turns_, turn.key, &store::LockedTurn::key);
+      if (known != turns_.end()) {
+        // What it was given before, and has not used yet.
+        if (turn.held)
+          turn.messages.insert(turn.messages.begin(), known->messages.begin(), known->messages.end());
+        turns_.erase(known);
+      }
+      turns_.push_back(std::move(turn));
+    }
+  }
+  /// Some are over before anybody looks.
+  Duration lease() { return below(2) == 0 ? 5ms : 200ms; }
+  static MessageId seen_by(const store::LockedTurn& turn) {
+    return turn.messages.empty() ? MessageId{} : turn.messages.back().id;
   }
 
+  // A turn that keeps the lock is followed by another one, now or much later.
   void commit() {
     if (turns_.empty()) return;
-    const store::LockedTurn turn = turns_.back();
+    store::LockedTurn turn = turns_.back();
     turns_.pop_back();
     store::TurnCommit commit{.key = turn.key,
                              .token = turn.token,
                              .expected = turn.stamp,
                              .stamp = token<TurnStamp>(),
-                             .execution = turn.execution};
+                             .execution = turn.execution,
+                             .seen = seen_by(turn),
+                             .activity_token = token<LockToken>(),
+                             .keep_lock = below(3) != 0};
     for (const store::Message& message : turn.messages) commit.consumed.push_back(message.id);
-    if (below(3) == 0) {
+    for (const store::ActivityResult& result : std::exchange(handed_off_[turn.key], {})) {
+      if (below(4) == 0) {
+        work_.push_back(result);
+      } else {
+        commit.completed.push_back({.event = result.id.event, .token = result.token});
+      }
+    }
+    if (below(5) == 0) {
       commit.end = store::InstanceEnd{store::InstanceStatus::completed, "done"};
     } else {
-      commit.activities.push_back({.event = {++event_}, .name = "say"});
-      commit.activities.push_back(
-          {.event = {++event_}, .name = "say", .session = store::SessionUse{.id = session()}});
-      commit.watch_sessions = {session()};
+      schedule(commit);
     }
-    note("commit", store_->commit_turns({.worker = worker_}, std::array{commit}).front());
+    const auto committed =
+        store_
+            ->commit_turns({.worker = worker_, .abilities = &abilities_, .activity_lease = lease()},
+                           std::array{commit})
+            .front();
+    note("commit", committed);
+    if (!committed) return;
+    witness_.committed(commit.key, commit.expected);
+    for (const store::LocalCompletion& completion : commit.completed) {
+      witness_.ended({commit.key, commit.execution, completion.event});
+    }
+    for (const auto& activity : committed->handed_off) {
+      if (activity) handed_off_[turn.key].push_back({activity->id, commit.activity_token});
+    }
+    if (!commit.keep_lock || !std::holds_alternative<std::monostate>(commit.end)) return;
+    turn.stamp = commit.stamp;
+    turn.messages.clear();
+    turns_.insert(turns_.begin() + below(static_cast<int>(turns_.size()) + 1), std::move(turn));
+  }
+  void schedule(store::TurnCommit& commit) {
+    for (int i = below(3); i > 0; --i) {
+      commit.activities.push_back({.event = {++event_}, .name = "say", .hand_off = below(4) != 0});
+    }
+    if (below(3) != 0) return;
+    commit.activities.push_back(
+        {.event = {++event_}, .name = "say", .session = store::SessionUse{.id = session()}});
+    commit.watch_sessions = {session()};
   }
 
   void take_activities() {
@@ -196,7 +267,9 @@ class Actor {
     if (work_.empty()) return;
     const store::ActivityResult result = work_.back();
     work_.pop_back();
-    note("finish", store_->finish_activities(std::array{result}).front());
+    const auto finished = store_->finish_activities(std::array{result}).front();
+    note("finish", finished);
+    if (finished) witness_.ended(result.id);
   }
 
   void use_session() {
@@ -220,6 +293,7 @@ class Actor {
   store::Abilities abilities_{.handlers = {"say"}, .queues = {.any = true}};
   WorkerKey worker_{};
   std::vector<store::LockedTurn> turns_{};
+  std::map<InstanceKey, std::vector<store::ActivityResult>> handed_off_{};
   std::vector<store::ActivityResult> work_{};
   std::uint64_t event_;
 };
@@ -250,6 +324,11 @@ TEST(PostgresRandomCalls, ThroughSeveralHandlesLeaveWhatBelongsTogether) {
   for (const char* table : {"activities", "messages", "timers", "delayed", "watches", "history"}) {
     EXPECT_EQ(schema.number("SELECT count(*) FROM " + std::string(table) + no_instance), 0) << table;
   }
+  EXPECT_EQ(schema.number("SELECT count(*) FROM instances AS i WHERE NOT i.locked AND i.due_at IS NULL"
+                          " AND i.status = 0 AND EXISTS (SELECT 1 FROM messages AS m WHERE m.key = i.key"
+                          " AND m.waits = 0)"),
+            0)
+      << "an instance has messages, and nobody will run it";
   EXPECT_EQ(schema.number("SELECT count(*) FROM (SELECT instance FROM early GROUP BY instance"
                           " HAVING count(*) > 1) AS twice"),
             0)

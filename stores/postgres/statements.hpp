@@ -19,6 +19,30 @@ inline constexpr Statement kTime{
     "postgres.time",
     "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, lease_offset, lease_high,"
     " (SELECT number FROM migrations ORDER BY number DESC LIMIT 1) FROM deployment WHERE id = 1"};
+
+// ---- guards --------------------------------------------------------------------------------------
+
+// What a transaction relies on without having read it. A guard that fails is a division by zero, the only one
+// there is: see SqlError::is_broken_guard().
+
+/// As many rows as $1 says, or it fails: `change` returns one for each.
+inline std::string guarded(const std::string& change) {
+  return "WITH done AS (" + change + ") SELECT 1 / (count(*) = $1)::integer FROM done";
+}
+/// The time; $1 is the version of the schema; $3: no activity of higher priority is there; $4: these workers
+/// are, neither replaced nor draining.
+inline constexpr Statement kGuards{
+    "postgres.guards",
+    "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, d.lease_offset, d.lease_high,"
+    " 1 / coalesce(d.id = 1"
+    " AND (SELECT number FROM migrations ORDER BY number DESC LIMIT 1) = $1::bigint"
+    " AND NOT ($3 AND EXISTS (SELECT 1 FROM activities AS a WHERE a.ns = $2 AND a.rank < 0))"
+    " AND NOT EXISTS (SELECT 1 FROM unnest($4::bigint[]) AS u (key) LEFT JOIN workers AS w ON w.key = u.key"
+    " WHERE w.key IS NULL OR w.superseded OR w.draining), false)::integer"
+    " FROM (SELECT 1) AS one LEFT JOIN deployment AS d ON d.id = 1"};
+/// The number of a transaction that has written something: the version of these rows.
+inline constexpr Statement kOwnVersion{"postgres.own_version", "SELECT pg_current_xact_id()::xid"};
+
 inline constexpr Statement kSaveTime{
     "postgres.save_time",
     "UPDATE deployment SET lease_offset = greatest(lease_offset, $1), lease_high = greatest(lease_high, $2)"
@@ -135,19 +159,19 @@ inline constexpr Statement kReserve{"postgres.reserve", [] {
                                     }};
 inline constexpr Statement kInstances{
     "postgres.instances", [] {
-      return table::select_instances(
+      return table::select_versioned_instances(
           "FROM instances AS i WHERE i.key = ANY($2::bigint[]) AND i.ns + 0 = $1"
           " ORDER BY i.key FOR UPDATE");
     }};
 inline constexpr Statement kInstancesNow{
     "postgres.instances_now", [] {
-      return table::select_instances(
+      return table::select_versioned_instances(
           "FROM instances AS i WHERE i.key = ANY($2::bigint[]) AND i.ns + 0 = $1"
           " ORDER BY i.key FOR UPDATE SKIP LOCKED");
     }};
 inline constexpr Statement kInstancesByName{
     "postgres.instances_by_name", [] {
-      return table::select_instances(
+      return table::select_versioned_instances(
           "FROM instances AS i WHERE i.key = ANY(ARRAY(SELECT n.key FROM unnest($3::text[]) AS w"
           " CROSS JOIN LATERAL (SELECT l.key FROM instances AS l WHERE l.ns = $1 AND l.name = w LIMIT 1)"
           " AS n) || $2::bigint[]) AND i.ns + 0 = $1 ORDER BY i.key FOR UPDATE");
@@ -221,16 +245,34 @@ inline constexpr Statement kListedChildren{
 inline constexpr Statement kInstanceNames{"postgres.instance_names",
                                           "SELECT key, name FROM instances WHERE ns + 0 = $1"
                                           " AND key = ANY($2::bigint[])"};
-inline constexpr Statement kInsertInstances{
-    "postgres.insert_instances", [] {
-      return "INSERT INTO instances (ns, " + table::instances().names() + ") SELECT $1, * FROM unnest(" +
-             table::instances().arrays(2) + ")";
-    }};
+inline constexpr ShapedStatement kInsertInstances{"postgres.insert_instances", [](const Shape& shape) {
+                                                    const ColumnList columns = table::instances();
+                                                    return "INSERT INTO instances (ns, " + columns.names() +
+                                                           ") SELECT $1, " + columns.in_shape(shape, 2) +
+                                                           " FROM " + columns.rows_in_shape(shape, 2);
+                                                  }};
 /// What most turns change.
-inline constexpr Statement kUpdateTurns{"postgres.update_turns",
-                                        [] { return table::update_instances(table::turns()); }};
-inline constexpr Statement kUpdateInstances{
-    "postgres.update_instances", [] { return table::update_instances(table::turns() + table::states()); }};
+inline constexpr ShapedStatement kUpdateTurns{"postgres.update_turns", [](const Shape& shape) {
+                                                return table::update_instances(shape, table::turns());
+                                              }};
+inline constexpr ShapedStatement kUpdateInstances{
+    "postgres.update_instances",
+    [](const Shape& shape) { return table::update_instances(shape, table::turns() + table::states()); }};
+/// Rows that are kept: their versions are $3.
+inline constexpr ShapedStatement kUpdateKept{
+    "postgres.update_kept", [](const Shape& shape) {
+      const ColumnList columns =
+          table::instance_keys() + table::versions() + table::turns() + table::states();
+      return guarded("UPDATE instances AS i SET " + columns.set_in_shape(shape, 2, 2) + " FROM " +
+                     columns.rows_in_shape(shape, 2) +
+                     " WHERE i.key = n.key AND i.xmin = n.version RETURNING 1");
+    }};
+inline constexpr Statement kLockKept{
+    "postgres.lock_kept", [] {
+      return guarded(
+          "SELECT 1 FROM unnest($2::bigint[], $3::xid[]) AS n (key, version)"
+          " JOIN instances AS i ON i.key = n.key AND i.xmin = n.version FOR UPDATE OF i");
+    }};
 inline constexpr Statement kDeleteInstances{"postgres.delete_instances",
                                             "DELETE FROM instances WHERE key = ANY($1::bigint[])"};
 inline constexpr Statement kDeleteMessagesOf{"postgres.delete_messages_of",
@@ -303,6 +345,11 @@ inline constexpr Statement kNextDelayed{
     "postgres.next_delayed", "SELECT at FROM delayed WHERE ns = $1 AND at > $2 ORDER BY at LIMIT 1"};
 inline constexpr Statement kInsertHistory{
     "postgres.insert_history",
+    "INSERT INTO history (key, execution, first_event, bytes)"
+    " SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[])"};
+/// The same where some of them may be there: the server then notes each row twice in its log.
+inline constexpr Statement kUpsertHistory{
+    "postgres.upsert_history",
     "INSERT INTO history (key, execution, first_event, bytes)"
     " SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[])"
     " ON CONFLICT (key, execution, first_event) DO UPDATE SET bytes = EXCLUDED.bytes"};
@@ -588,12 +635,12 @@ inline constexpr Statement kNextRoom{
 inline constexpr Statement kNextLapse{
     "postgres.next_lapse",
     "SELECT until FROM activities WHERE ns = $1 AND locked AND until > $2 ORDER BY until LIMIT 1"};
-inline constexpr Statement kInsertActivities{"postgres.insert_activities", [] {
-                                               const ColumnList columns =
-                                                   table::activities() + table::deadlines();
-                                               return "INSERT INTO activities (ns, " + columns.names() +
-                                                      ") SELECT $1, * FROM unnest(" + columns.arrays(2) + ")";
-                                             }};
+inline constexpr ShapedStatement kInsertActivities{
+    "postgres.insert_activities", [](const Shape& shape) {
+      const ColumnList columns = table::activities() + table::deadlines();
+      return "INSERT INTO activities (ns, " + columns.names() + ") SELECT $1, " + columns.in_shape(shape, 2) +
+             " FROM " + columns.rows_in_shape(shape, 2);
+    }};
 inline constexpr Statement kUpdateActivities{
     "postgres.update_activities", [] {
       const ColumnList changed = table::progress() + table::deadlines();
@@ -607,6 +654,25 @@ inline constexpr Statement kDeleteActivities{
     "DELETE FROM activities AS a USING unnest($1::bigint[], $2::bigint[], $3::bigint[])"
     " AS d (key, execution, event)"
     " WHERE a.key = d.key AND a.execution = d.execution AND a.event = d.event"};
+
+/// Rows that are kept: their versions are $5.
+inline constexpr Statement kUpdateKeptActivities{
+    "postgres.update_kept_activities", [] {
+      const ColumnList changed = table::progress() + table::deadlines();
+      return guarded("UPDATE activities AS a SET " + changed.taken_from("n") +
+                     " FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::xid[], " +
+                     changed.arrays(6) + ") AS n (key, execution, event, version, " + changed.names() +
+                     ") WHERE a.key = n.key AND a.execution = n.execution AND a.event = n.event"
+                     " AND a.xmin = n.version RETURNING 1");
+    }};
+inline constexpr Statement kDeleteKeptActivities{
+    "postgres.delete_kept_activities", [] {
+      return guarded(
+          "DELETE FROM activities AS a USING unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::xid[])"
+          " AS d (key, execution, event, version)"
+          " WHERE a.key = d.key AND a.execution = d.execution AND a.event = d.event"
+          " AND a.xmin = d.version RETURNING 1");
+    }};
 
 inline constexpr Statement kCancel{"postgres.cancel", [] {
                                      return table::select_cancels(

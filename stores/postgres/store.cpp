@@ -60,7 +60,7 @@ StoreResult<Answer> PostgresStore::read(Call call) {
   try {
     link->renew_plans();
     WorkingSet set(*link, Access::reads);
-    begin(set, sql::kBeginRead, rules::kNever);
+    begin(set, sql::kBeginRead, rules::kNever, false);
     StoreResult<Answer> answer = call(set);
     give_back(std::move(link));
     later_.say();

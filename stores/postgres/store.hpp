@@ -124,6 +124,12 @@ class PostgresStore final : public Store {
     little,  ///< a call waits, or has waited lately: its row may be asked for again
     none,    ///< its row was locked a moment ago
   };
+  /// One of several tries of a transaction. What the first one takes for granted is true almost always.
+  struct Attempt {
+    Patience patience = Patience::some;
+    bool relies = true;                 ///< on what is kept, and on its own clock
+    bool history_may_be_there = false;  ///< a segment that it writes
+  };
 
   // group.cpp
   /// Returns when every item of the job has its answer.
@@ -137,10 +143,10 @@ class PostgresStore final : public Store {
   void look_for_locks(std::span<const Item> items);
   void commit_alone(const Item& item, Patience patience);
   void commit(std::span<const Item> items, Patience patience);
-  void run_transaction(std::span<const Item> items, Patience patience, Needs& locks);
-  void run_items(WorkingSet& set, std::span<const Item> items, Patience patience);
+  void run_transaction(std::span<const Item> items, const Attempt& attempt, Needs& locks);
+  void run_items(WorkingSet& set, std::span<const Item> items, const Attempt& attempt);
   void finish_transaction(WorkingSet& set);
-  void begin(WorkingSet& set, const Statement& how, BootTime next_sweep);
+  void begin(WorkingSet& set, const Statement& how, BootTime next_sweep, bool may_guess);
   Link& writer();
   void roll_back();
 

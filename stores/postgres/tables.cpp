@@ -1,5 +1,6 @@
 #include "tables.hpp"
 
+#include "kept.hpp"
 #include "rows.hpp"
 
 #include <string>
@@ -46,6 +47,44 @@ std::string ColumnList::taken_from(std::string_view table) const {
   return listed(columns_, [table](const auto& column) {
     return std::string(column.first).append(" = ").append(table).append(".").append(column.first);
   });
+}
+
+std::string ColumnList::in_shape(const Shape& shape, int first) const {
+  return listed(columns_, [&, i = std::size_t{0}, first](const auto& column) mutable {
+    const std::string place = "$" + std::to_string(first++) + "::" + std::string(column.second);
+    return shape[i++] ? place : "n." + std::string(column.first);
+  });
+}
+
+std::string ColumnList::set_in_shape(const Shape& shape, int first, std::size_t from) const {
+  std::string text;
+  for (std::size_t i = from; i < columns_.size(); ++i) {
+    const auto& [name, type] = columns_[i];
+    if (!text.empty()) text += ", ";
+    text.append(name).append(" = ");
+    if (shape[i]) {
+      text.append("$" + std::to_string(first + static_cast<int>(i)) + "::").append(type);
+    } else {
+      text.append("n.").append(name);
+    }
+  }
+  return text;
+}
+
+std::string ColumnList::rows_in_shape(const Shape& shape, int first) const {
+  std::string arrays;
+  std::string names;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (shape[i]) continue;
+    const auto& [name, type] = columns_[i];
+    if (!names.empty()) {
+      arrays += ", ";
+      names += ", ";
+    }
+    arrays.append("$" + std::to_string(first + static_cast<int>(i)) + "::").append(type).append("[]");
+    names += name;
+  }
+  return "unnest(" + arrays + ") AS n (" + names + ")";
 }
 
 std::string ColumnList::set_to(int first) const {
@@ -125,6 +164,9 @@ ColumnList workers() {
 }
 
 std::string select_instances(const std::string& from) { return "SELECT " + instances().of("i") + " " + from; }
+std::string select_versioned_instances(const std::string& from) {
+  return "SELECT " + instances().of("i") + ", i.xmin " + from;
+}
 std::string select_messages(const std::string& from) {
   return "SELECT m.key, m.id, " + messages().of("m") + " " + from;
 }
@@ -143,9 +185,21 @@ std::string select_workers(const std::string& from) {
   return "SELECT w.key, w.info, " + workers().of("w") + " " + from;
 }
 
-std::string update_instances(const ColumnList& columns) {
-  return "UPDATE instances AS i SET " + columns.taken_from("n") + " FROM unnest($1::bigint[], " +
-         columns.arrays(2) + ") AS n (key, " + columns.names() + ") WHERE i.key = n.key";
+ColumnList versions() {
+  ColumnList columns;
+  columns("version", RowVersion{});
+  return columns;
+}
+ColumnList instance_keys() {
+  ColumnList columns;
+  columns("key", InstanceKey{});
+  return columns;
+}
+
+std::string update_instances(const Shape& shape, const ColumnList& columns) {
+  const ColumnList all = instance_keys() + columns;
+  return "UPDATE instances AS i SET " + all.set_in_shape(shape, 1, 1) + " FROM " +
+         all.rows_in_shape(shape, 1) + " WHERE i.key = n.key";
 }
 std::string insert_numbered(const std::string& into, const std::string& number, const ColumnList& columns) {
   return "INSERT INTO " + into + " (ns, number, " + columns.names() + ") SELECT $1, " + number +

@@ -14,6 +14,10 @@ ColumnList states();
 /// All of it.
 ColumnList instances();
 
+/// What rows are found by.
+ColumnList instance_keys();
+ColumnList versions();
+
 ColumnList messages();
 ColumnList delayed();
 ColumnList early();
@@ -39,6 +43,8 @@ ColumnList workers();
 
 /// i
 std::string select_instances(const std::string& from);
+/// The same with the version of the row as its last column: `from` has to name the table itself.
+std::string select_versioned_instances(const std::string& from);
 /// m
 std::string select_messages(const std::string& from);
 /// d
@@ -55,7 +61,7 @@ std::string select_sessions(const std::string& from);
 std::string select_workers(const std::string& from);
 
 /// Of many: their keys are $1, and the columns follow.
-std::string update_instances(const ColumnList& columns);
+std::string update_instances(const Shape& shape, const ColumnList& columns);
 /// Many rows that the table numbers: their namespace is $1, and the columns follow.
 std::string insert_numbered(const std::string& into, const std::string& number, const ColumnList& columns);
 

@@ -13,8 +13,8 @@ using store::ActivityId;
 
 WorkingSet::WorkingSet(Link& link, Access access) : link_(link), access_(access) {}
 
-void WorkingSet::begin(const Statement& how, Take read_time) {
-  read_time_ = std::move(read_time);
+void WorkingSet::begin(const Statement& how, TimeSource time) {
+  time_ = std::move(time);
   ask(how, Parameters());
 }
 
@@ -26,8 +26,12 @@ void WorkingSet::set_time(BootTime now, CalendarTime calendar, BootTime next_swe
 
 // ---- asking --------------------------------------------------------------------------------------
 
+void WorkingSet::fail_if_told(const char* point) {
+  if (fault_at(link_.faults, point) != Fault::none) throw InjectedFault{};
+}
+
 void WorkingSet::ask(const Statement& statement, const Parameters& parameters, Take take) {
-  if (fault_at(link_.faults, statement.name) != Fault::none) throw InjectedFault{};
+  fail_if_told(statement.name);
   queue(statement, parameters, std::move(take));
 }
 
@@ -54,7 +58,7 @@ void WorkingSet::bring() {
   ask_time();
   const std::vector<Take> takes = std::exchange(takes_, {});
   const std::vector<Answer> answers = link_.connection.exchange(std::exchange(optional_, 0));
-  if (const auto time = std::exchange(time_at_, {})) read_time_(answers[*time]);
+  if (const auto time = std::exchange(time_at_, {})) time_.read(answers[*time]);
   for (std::size_t i = 0; i < answers.size(); ++i) {
     if (takes[i]) takes[i](answers[i]);
   }
@@ -113,12 +117,18 @@ void Needs::add_locks(const Needs& more) {
   activities.insert(more.activities.begin(), more.activities.end());
 }
 
-void WorkingSet::bring_needed() {
+void WorkingSet::bring_needed(bool waits) {
   const Needs needs = std::exchange(needs_, {});
   const auto list = [](const auto& set) { return std::vector(set.begin(), set.end()); };
+  const std::size_t asked_before = takes_.size();
+  use_kept(needs);
   for (const WorkerKey worker : needs.workers) want_worker(worker);
   want_names(list(needs.reserved));
-  want_sessions(list(needs.sessions), list(needs.activities), list(needs.ending));
+  std::vector<ActivityId> activities = list(needs.activities);
+  std::erase_if(activities, [this](const ActivityId& id) { return is_known_to_be_in_no_session(id); });
+  std::vector<InstanceKey> ending = list(needs.ending);
+  std::erase_if(ending, [this](InstanceKey key) { return has_nothing_in_sessions(key); });
+  want_sessions(list(needs.sessions), activities, ending);
   std::vector<std::string> names = list(needs.names);
   names.insert(names.end(), needs.reserved.begin(), needs.reserved.end());
   want_instances(list(needs.instances), names);
@@ -131,6 +141,13 @@ void WorkingSet::bring_needed() {
   want_activities(list(needs.activities), list(needs.ending));
   want_requests(needs.requests);
   if (needs.urgent) want_waiting_above(0);
+  const bool reads = takes_.size() > asked_before;
+  const bool relies = relies_on_nothing_urgent_ || !guarded_workers_.empty();
+  if (!reads && (!waits || !came_instances_.empty()) && time_.guess && time_.guess()) {
+    guard();
+    return place_what_came();
+  }
+  if (relies) guard();
   bring();
   want_keys_for(needs.started);
   if (asked()) bring();
@@ -351,18 +368,24 @@ void WorkingSet::want_keys_for(const std::set<std::string>& names) {
 }
 
 void WorkingSet::want_instance_keys(std::size_t count) {
+  const auto take = [this](InstanceKey key) {
+    instance_keys_.push_back(key);
+    taken_keys_.push_back(key);
+  };
+  for (; count > 0 && !link_.spare_keys.empty(); --count) {
+    take(link_.spare_keys.front());
+    link_.spare_keys.pop_front();
+  }
   if (count == 0) return;
-  ask(sql::kNextInstances, Parameters(static_cast<std::int32_t>(count)), [this](const Answer& answer) {
-    for (int i = 0; i < answer.rows(); ++i) {
-      instance_keys_.push_back({static_cast<std::uint64_t>(answer.integer(i, 0))});
-    }
+  ask(sql::kNextInstances, Parameters(static_cast<std::int32_t>(count)), [take](const Answer& answer) {
+    for (int i = 0; i < answer.rows(); ++i) take({static_cast<std::uint64_t>(answer.integer(i, 0))});
   });
 }
 
 InstanceKey WorkingSet::next_instance() {
   if (instance_keys_.empty()) {
     want_instance_keys(1);
-    bring();
+    if (asked()) bring();
   }
   const InstanceKey key = instance_keys_.front();
   instance_keys_.pop_front();
@@ -392,6 +415,7 @@ Generation WorkingSet::next_generation() {
 std::uint64_t WorkingSet::next_delayed() { return kProvisional + ++made_delayed_; }
 
 void WorkingSet::clear() {
+  stash();
   const BootTime next_sweep = space_.next_sweep;
   space_ = rules::Space{};
   space_.next_sweep = next_sweep;
@@ -420,6 +444,10 @@ void WorkingSet::clear() {
   read_requests_.clear();
   asked_requests_.clear();
   asked_above_.reset();
+  found_urgent_ = false;
+  relies_on_nothing_urgent_ = false;
+  guarded_workers_.clear();
+  guarded_activities_.clear();
 }
 
 }  // namespace holdfast::postgres_store

@@ -5,8 +5,10 @@
 // server and back: calls that come often ask for all they need beforehand (want_...(), then bring()).
 #pragma once
 
+#include "columns.hpp"
 #include "connection.hpp"
 #include "interned.hpp"
+#include "kept.hpp"
 #include "rows.hpp"
 #include "stores/rules/transaction.hpp"
 
@@ -41,6 +43,8 @@ struct Link {
   FaultPlan* faults;
   Names names{};
   std::map<WorkerKey, store::NewWorker> workers{};  ///< what they joined with never changes
+  Kept kept{};                                      ///< of who writes
+  std::deque<InstanceKey> spare_keys{};             ///< taken by a transaction in which nothing has happened
 
   /// Between transactions. Plans that were made while the tables were small are made anew: soon after the
   /// beginning, then ever more rarely.
@@ -94,9 +98,20 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   [[nodiscard]] bool writes() const noexcept { return access_ == Access::writes; }
 
   using Take = std::function<void(const Answer&)>;
+  /// Where the time comes from.
+  struct TimeSource {
+    /// Gets the answer to sql::kTime, and calls set_time().
+    Take read{};
+    /// Calls set_time() with what the time must be about by now. False when that is not known.
+    std::function<bool()> guess{};
+    /// Gets the answer to sql::kGuards, which has the time as well.
+    Take learn{};
+    /// Of the schema, as this process knows it.
+    std::int64_t schema_version = 0;
+  };
   /// Begins the transaction. What the time is comes with the first answers, after all locks that these had to
-  /// wait for; `read_time` gets the answer to sql::kTime before any other is taken, and calls set_time().
-  void begin(const Statement& how, Take read_time);
+  /// wait for, and before any other is taken. When nothing has to be read, it is guessed.
+  void begin(const Statement& how, TimeSource time);
   /// The time, which stands still from now on.
   void set_time(BootTime now, CalendarTime calendar, BootTime next_sweep);
 
@@ -104,6 +119,15 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
 
   /// Queues a statement; `take` gets its answer at the next bring().
   void ask(const Statement& statement, const Parameters& parameters, Take take = {});
+  /// The same of many rows; the first `keys` of their columns tell them apart.
+  template <class... Shared>
+  void ask_rows(const ShapedStatement& statement, const ColumnArrays& rows, std::size_t keys,
+                const Shared&... shared) {
+    fail_if_told(statement.name);
+    const Shape shape = link_.connection.shape_for(statement, rows.shape(keys));
+    link_.connection.queue(statement, shape, rows.parameters_in(shape, shared...));
+    takes_.emplace_back();
+  }
   /// The same for the end of the transaction: tests decide elsewhere whether that fails.
   void commit();
   /// What may fail, and nobody minds.
@@ -116,13 +140,19 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   [[nodiscard]] bool asked() const noexcept { return !takes_.empty(); }
 
   Needs& need() noexcept { return needs_; }
+  /// Segments of history may be there already.
+  void expect_history() noexcept { history_may_be_there_ = true; }
   /// All that was waited for to be locked so far, in whatever order.
   [[nodiscard]] const Needs& waited_for() const noexcept { return waited_for_; }
   /// Brings what is needed, in the order in which everybody locks: ids that may be new; sessions by id, with
   /// their activities; instances by key; activities by key. Whoever locks an activity of a session has locked
   /// the session, so these need no order of their own. Rows of workers come when a call runs: whoever else
   /// wants one of them joins, sweeps, or is the worker itself.
-  void bring_needed();
+  ///
+  /// What is kept need not come. Where all instances that are needed are kept, they are locked when they are
+  /// written; else with the others, in the order of everybody. `waits`: whether calls of the group will wait
+  /// for locks, and need the time of after that.
+  void bring_needed(bool waits);
 
   void want_instances(std::vector<InstanceKey> keys, std::vector<std::string> names = {});
   /// Only those that nobody else has locked.
@@ -170,7 +200,8 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void want_everything();
 
   // What take functions put there.
-  void take_instances(const Answer& answer);
+  enum class Versions : std::uint8_t { none, come_last };  ///< of rows: as their last column
+  void take_instances(const Answer& answer, Versions versions = Versions::none);
   void take_messages(const Answer& answer);
   void take_timers(const Answer& answer);
   void take_delayed(const Answer& answer);
@@ -185,6 +216,12 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void write_back();
   /// Forgets all rows: what others of the same transaction did has been written, and is to be read again.
   void clear();
+  /// Before the commit, when all was written: asks for what it takes to keep rows.
+  void prepare_to_keep();
+  /// After the commit: what will be asked for again stays in the link.
+  void keep();
+  /// Instead of that, when nothing has happened: keys that it took are for the next try.
+  void give_back_keys() { link_.spare_keys = std::move(taken_keys_); }
   /// Message ids for what comes due: they are told before they are written.
   void number_next_messages(std::size_t count);
   /// What the transaction has added to the names is true.
@@ -237,7 +274,10 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   };
   /// What is known about an instance in the space besides its row.
   struct Known {
-    std::optional<ReadInstance> read{};        ///< if it stands in the table
+    std::optional<ReadInstance> read{};   ///< if it stands in the table
+    std::optional<RowVersion> version{};  ///< it was kept
+    bool guarded = false;                 ///< and is not locked: it is written under a guard
+    bool written = false;
     std::set<MessageId> messages{};            ///< rows that were read
     std::optional<MessageId> waiting_after{};  ///< all deliveries after this were read, and all that wake
     std::optional<std::vector<Address>> looked_for{};  ///< the last deliveries for these were read
@@ -258,8 +298,24 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   /// Ids beyond this are given by the table when the row is written: they come after all that were read.
   static constexpr std::uint64_t kProvisional = std::uint64_t{1} << 62U;
 
+  // keeping.cpp
+  void use_kept(const Needs& needs);
+  void place_kept(KeptInstance kept, bool is_locked);
+  bool take_kept(InstanceKey key, RowVersion version);
+  void guard();
+  [[nodiscard]] bool is_known_to_be_in_no_session(const store::ActivityId& id) const;
+  [[nodiscard]] bool has_nothing_in_sessions(InstanceKey key) const;
+  void stash();
+  void note_written(const store::ActivityId& id, const rules::Activity* now);
+  [[nodiscard]] static bool is_worth_keeping(const rules::Instance& instance, const Known& about);
+  [[nodiscard]] static bool is_worth_keeping(const rules::Activity& activity, WorkerKey holder);
+  void stash_instance(rules::Instance& instance, const Known& about);
+  void stash_activities(InstanceKey key, WorkerKey holder, KeptInstance& kept);
+  void note_workers();
+
   void ask_now(const Statement& statement, const Parameters& parameters, const Take& take);
   void ask_time();
+  void fail_if_told(const char* point);
   void queue(const Statement& statement, const Parameters& parameters, Take take);
   std::int64_t ask_number(const Statement& statement);
   Known& known(InstanceKey key) { return known_[key]; }
@@ -293,6 +349,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   static ReadInstance read_row(const rules::Instance& instance, const InstanceCodes& codes);
   void write_instances();
   void write_removed(const std::vector<InstanceKey>& removed);
+  [[nodiscard]] static bool has_new_messages(const rules::Instance& instance, const Known& about);
   void write_messages();
   void write_timers();
   void write_delayed();
@@ -308,7 +365,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   Access access_;
   rules::Space space_{};
   std::optional<rules::Transaction> tx_{};
-  Take read_time_{};
+  TimeSource time_{};
   std::optional<std::size_t> time_at_{};  // which of the answers that are to come has the time
   std::vector<Take> takes_{};
   std::size_t optional_ = 0;  // so many of them may fail
@@ -340,6 +397,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   std::map<RequestId, rules::Request> read_requests_{};
   std::set<RequestId> asked_requests_{};
   std::optional<int> asked_above_{};
+  bool found_urgent_ = false;
   bool knows_everything_ = false;
 
   std::set<std::string, std::less<>> unreadable_sessions_{};
@@ -351,12 +409,22 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   std::vector<std::string> came_sessions_{};
 
   std::deque<InstanceKey> instance_keys_{};
+  std::deque<InstanceKey> taken_keys_{};  // those that were among them, too
   std::deque<MessageId> message_ids_{};
   std::uint64_t made_messages_ = 0;
   std::uint64_t numbered_messages_ = 0;  // of those
   std::uint64_t made_delayed_ = 0;
   std::vector<std::pair<std::int32_t, Route>> added_routes_{};
   std::vector<std::pair<std::int32_t, Kind>> added_kinds_{};
+
+  // What is kept, and what the guards are to find.
+  std::map<store::ActivityId, RowVersion> guarded_activities_{};
+  std::set<store::ActivityId> written_activities_{};
+  std::set<WorkerKey> guarded_workers_{};
+  bool relies_on_nothing_urgent_ = false;
+  bool history_may_be_there_ = false;
+  std::map<InstanceKey, KeptInstance> to_keep_{};
+  std::optional<RowVersion> own_version_{};
 };
 
 }  // namespace holdfast::postgres_store

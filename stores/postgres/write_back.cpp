@@ -5,6 +5,7 @@
 #include "working_set.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace holdfast::postgres_store {
 
@@ -94,32 +95,58 @@ WorkingSet::ReadInstance WorkingSet::read_row(const Instance& instance, const In
   return row;
 }
 
+// Whoever keeps it learns of them by that.
+bool WorkingSet::has_new_messages(const Instance& instance, const Known& about) {
+  return !std::ranges::all_of(instance.messages,
+                              [&](const auto& entry) { return about.messages.contains(entry.first); });
+}
+
 void WorkingSet::write_instances() {
+  ColumnArrays kept;
   ColumnArrays turns;
   ColumnArrays others;
   ColumnArrays added;
   Rows<InstanceKey, ExecutionNumber, EventId, Bytes> history;
   std::vector<InstanceKey> removed;
+  Rows<InstanceKey, RowVersion> kept_and_removed;
   for (const auto& [key, about] : known_) {
-    if (about.read && !space_.instances.contains(key)) removed.push_back(key);
+    if (!about.read || space_.instances.contains(key)) continue;
+    removed.push_back(key);
+    if (about.guarded) kept_and_removed.add(key, *about.version);
+  }
+  if (!kept_and_removed.empty()) {
+    ask(sql::kLockKept, kept_and_removed.parameters(std::int64_t{kept_and_removed.size()}));
   }
   if (!removed.empty()) write_removed(removed);
 
-  for (const auto& [key, i] : space_.instances) {
+  for (const auto& [key, i] : std::as_const(space_.instances)) {
     for (const auto& [execution, segments] : i.history) {
       for (const auto& [event, bytes] : segments) history.add(key, execution, event, Bytes{bytes});
     }
     InstanceCodes codes = codes_of(i);
+    Known& about = known(key);
+    if (about.guarded) {
+      about.written = true;
+      codes.route = route_number({i.view.code, i.view.build});
+      kept.add([&](auto&& field) {
+        field("key", key);
+        field("version", *about.version);
+        turn_columns(i, codes, field);
+        state_columns(i, codes, field);
+      });
+      continue;
+    }
     const ReadInstance now = read_row(i, codes);
-    const Known& about = known(key);
     if (about.read && about.read->state == now.state && about.read->route == now.route) {
-      if (about.read->turn == now.turn) continue;
+      if (about.read->turn == now.turn && !(i.lock.live && has_new_messages(i, about))) continue;
+      about.written = true;
       turns.add([&](auto&& field) {
         field("key", key);
         turn_columns(i, codes, field);
       });
       continue;
     }
+    about.written = true;
     codes.route = route_number(now.route);
     if (about.read) {
       others.add([&](auto&& field) {
@@ -135,10 +162,13 @@ void WorkingSet::write_instances() {
       });
     }
   }
-  if (!history.empty()) ask(sql::kInsertHistory, history.parameters());
-  if (!turns.empty()) ask(sql::kUpdateTurns, turns.parameters());
-  if (!others.empty()) ask(sql::kUpdateInstances, others.parameters());
-  if (!added.empty()) ask(sql::kInsertInstances, added.parameters(ns()));
+  if (!kept.empty()) ask_rows(sql::kUpdateKept, kept, 2, kept.rows());
+  if (!history.empty()) {
+    ask(history_may_be_there_ ? sql::kUpsertHistory : sql::kInsertHistory, history.parameters());
+  }
+  if (!turns.empty()) ask_rows(sql::kUpdateTurns, turns, 1);
+  if (!others.empty()) ask_rows(sql::kUpdateInstances, others, 1);
+  if (!added.empty()) ask_rows(sql::kInsertInstances, added, 2, ns());
 }
 
 // Before new ones are inserted: one of them may have the same id.
@@ -261,21 +291,38 @@ void WorkingSet::write_values() {
 void WorkingSet::write_activities() {
   ColumnArrays added;
   ColumnArrays changed;
+  ColumnArrays kept_changed;
   Rows<InstanceKey, ExecutionNumber, EventId> removed;
+  Rows<InstanceKey, ExecutionNumber, EventId, RowVersion> kept_removed;
   for (const auto& [id, read] : read_activities_) {
     if (looked_at_.contains(id)) continue;
-    const auto now = space_.activities.find(id);
-    if (now == space_.activities.end() || !same_task(now->second, read)) {
+    const Activity* const now = space_.activities.peek(id);
+    if (now != nullptr && same_task(*now, read)) continue;
+    written_activities_.insert(id);
+    if (const auto guarded = guarded_activities_.find(id); guarded != guarded_activities_.end()) {
+      kept_removed.add(id.instance, id.execution, id.event, guarded->second);
+    } else {
       removed.add(id.instance, id.execution, id.event);
     }
   }
-  for (const auto& [id, a] : space_.activities) {
+  for (const auto& [id, a] : std::as_const(space_.activities)) {
     if (looked_at_.contains(id)) continue;
     const auto read = read_activities_.find(id);
     const bool stays = read != read_activities_.end() && same_task(read->second, a);
     if (stays && same_progress(read->second, a)) continue;
+    written_activities_.insert(id);
     ActivityCodes codes = activity_codes(a);
     codes.kind = kind_number({a.queue, a.name});
+    const auto guarded = guarded_activities_.find(id);
+    if (stays && guarded != guarded_activities_.end()) {
+      kept_changed.add([&](auto&& field) {
+        id_columns(id, field);
+        field("version", guarded->second);
+        progress_columns(a, codes, field);
+        deadline_columns(codes, field);
+      });
+      continue;
+    }
     (stays ? changed : added).add([&](auto&& field) {
       id_columns(id, field);
       if (!stays) task_columns(a, codes, field);
@@ -283,9 +330,13 @@ void WorkingSet::write_activities() {
       deadline_columns(codes, field);
     });
   }
+  if (!kept_removed.empty()) {
+    ask(sql::kDeleteKeptActivities, kept_removed.parameters(std::int64_t{kept_removed.size()}));
+  }
+  if (!kept_changed.empty()) ask(sql::kUpdateKeptActivities, kept_changed.parameters(kept_changed.rows()));
   if (!removed.empty()) ask(sql::kDeleteActivities, removed.parameters());
   if (!changed.empty()) ask(sql::kUpdateActivities, changed.parameters());
-  if (!added.empty()) ask(sql::kInsertActivities, added.parameters(ns()));
+  if (!added.empty()) ask_rows(sql::kInsertActivities, added, 3, ns());
 }
 
 void WorkingSet::write_session(const Session& s, bool keeps_saved) {
