@@ -9,24 +9,24 @@
 namespace holdfast::runtime {
 namespace {
 
-std::atomic<bool> taken{false};
+std::atomic<bool> signals_taken{false};
 // Never destroyed, for a handler may still run in another thread; and of this process alone, so that what a
 // child of it is sent rings for the child.
-sem_t bell;
+sem_t stop_bell;
 
 extern "C" void ring(int /*signal*/) {
   const int before = errno;
-  sem_post(&bell);  // one of the few calls that a handler may make
+  sem_post(&stop_bell);  // one of the few calls that a handler may make
   errno = before;
 }
 
 }  // namespace
 
 StopSignal::StopSignal() {
-  if (taken.exchange(true)) {
+  if (signals_taken.exchange(true)) {
     throw std::logic_error("holdfast: another Runtime of this process waits for its signals already");
   }
-  sem_init(&bell, 0, 0);
+  sem_init(&stop_bell, 0, 0);
   struct sigaction rings{};
   rings.sa_handler = ring;
   rings.sa_flags = SA_RESTART;
@@ -45,11 +45,11 @@ StopSignal::~StopSignal() {
   pthread_sigmask(SIG_SETMASK, &blocked_, nullptr);
   sigaction(SIGINT, &on_interrupt_, nullptr);
   sigaction(SIGTERM, &on_terminate_, nullptr);
-  taken = false;
+  signals_taken = false;
 }
 
 void StopSignal::wait() {
-  while (sem_wait(&bell) != 0 && errno == EINTR) {
+  while (sem_wait(&stop_bell) != 0 && errno == EINTR) {
   }
 }
 
