@@ -1,7 +1,8 @@
 // Any bytes as an exported history. What can be read must be written and read again with the same bytes; what
 // can't must say on which line, and why, in valid UTF-8.
-#include "base/utf8.hpp"
 #include "codec/history_lines.hpp"
+
+#include "base/utf8.hpp"
 #include "codec/segment.hpp"
 #include "tests/fuzz/target.hpp"
 
