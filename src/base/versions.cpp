@@ -13,12 +13,12 @@ namespace {
 
 constexpr std::size_t kMaxNumbers = 3;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_number(std::string_view part) { return !part.empty() && std::ranges::all_of(part, is_digit); }
+bool is_decimal(char c) { return c >= '0' && c <= '9'; }
+bool is_latin(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_number(std::string_view part) { return !part.empty() && std::ranges::all_of(part, is_decimal); }
 bool is_identifier(std::string_view part) {
   return !part.empty() &&
-         std::ranges::all_of(part, [](char c) { return is_digit(c) || is_letter(c) || c == '-'; });
+         std::ranges::all_of(part, [](char c) { return is_decimal(c) || is_latin(c) || c == '-'; });
 }
 
 // The part up to the next dot, which is taken off.
@@ -34,7 +34,7 @@ std::string_view without_zeros(std::string_view number) {
   return number;
 }
 
-[[noreturn]] void refuse(std::string_view version, const std::string& why) {
+[[noreturn]] void refuse_version(std::string_view version, const std::string& why) {
   throw Error(Failure{.type = "invalid_version",
                       .message = "the version '" + std::string(version) + "' " + why +
                                  "; versions are one to three numbers and perhaps a pre-release: 2, 2.1, "
@@ -43,14 +43,15 @@ std::string_view without_zeros(std::string_view number) {
 }
 
 std::string checked_numbers(std::string_view version, std::string_view numbers) {
-  if (numbers.ends_with('.')) refuse(version, "ends a number with a dot");
+  if (numbers.ends_with('.')) refuse_version(version, "ends a number with a dot");
   std::string all;
   std::size_t shortest = 0;  // where its last number that is not 0 ends, or its first one
   std::size_t count = 0;
   do {
     const std::string_view part = next_part(numbers);
-    if (!is_number(part)) refuse(version, "has '" + std::string(part) + "' where a number should stand");
-    if (++count > kMaxNumbers) refuse(version, "has more than three numbers");
+    if (!is_number(part))
+      refuse_version(version, "has '" + std::string(part) + "' where a number should stand");
+    if (++count > kMaxNumbers) refuse_version(version, "has more than three numbers");
     const std::string_view number = without_zeros(part);
     if (count > 1) all += '.';
     all += number;
@@ -61,13 +62,13 @@ std::string checked_numbers(std::string_view version, std::string_view numbers) 
 }
 
 std::string checked_prerelease(std::string_view version, std::string_view parts) {
-  if (parts.empty() || parts.ends_with('.')) refuse(version, "has a pre-release that ends too early");
+  if (parts.empty() || parts.ends_with('.')) refuse_version(version, "has a pre-release that ends too early");
   std::string all;
   do {
     const std::string_view part = next_part(parts);
     if (!is_identifier(part)) {
-      refuse(version, "has '" + std::string(part) +
-                          "' in its pre-release, which has letters, digits and hyphens between dots");
+      refuse_version(version, "has '" + std::string(part) +
+                                  "' in its pre-release, which has letters, digits and hyphens between dots");
     }
     all += all.empty() ? '-' : '.';
     all += is_number(part) ? without_zeros(part) : part;
@@ -102,7 +103,8 @@ std::string checked_version(std::string_view version) {
   if (version.empty()) return {};
   const std::string checked = checked_name("a version", version);
   if (checked.find('+') != std::string::npos)
-    refuse(version, "has build metadata, which tells no versions apart: leave out what begins with '+'");
+    refuse_version(version,
+                   "has build metadata, which tells no versions apart: leave out what begins with '+'");
   const std::size_t hyphen = version.find('-');
   std::string shortest = checked_numbers(version, version.substr(0, hyphen));
   if (hyphen != std::string_view::npos) shortest += checked_prerelease(version, version.substr(hyphen + 1));

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace holdfast::detail {
+namespace holdfast::detail::versions_test {
 namespace {
 
 std::string refusal(std::string_view version) {
@@ -119,4 +119,4 @@ TEST(Versions, OfPreReleasesSaySo) {
 }
 
 }  // namespace
-}  // namespace holdfast::detail
+}  // namespace holdfast::detail::versions_test

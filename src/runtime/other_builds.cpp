@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 constexpr Duration kFirstPause = 1s;
 constexpr Duration kLongestPause = 30s;
 // One that has not come back for so long is with others.
-constexpr Duration kStaysWithOthers = 2min;
+constexpr Duration kGoneToOthers = 2min;
 
 std::optional<std::uint64_t> number_of(std::string_view build) {
   std::uint64_t number = 0;
@@ -31,8 +31,8 @@ std::optional<Duration> OtherBuilds::leave_for(const CachedInstance& instance, s
   const BootTime now = settings_.now();
   const MutexLock lock(mutex_);
   if (now >= forget_at_) {
-    std::erase_if(left_, [&](const auto& item) { return now - item.second.at > kStaysWithOthers; });
-    forget_at_ = after(now, kStaysWithOthers);
+    std::erase_if(left_, [&](const auto& item) { return now - item.second.at > kGoneToOthers; });
+    forget_at_ = after(now, kGoneToOthers);
   }
   Left& left = left_[instance.key];
   left = {.pause = std::clamp(left.pause * 2, kFirstPause, kLongestPause), .at = now};
