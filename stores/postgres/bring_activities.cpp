@@ -52,6 +52,14 @@ void WorkingSet::take_activities(const Answer& answer, bool locked) {
   }
 }
 
+void WorkingSet::take_names(const Answer& answer) {
+  static const int name_at = table::activities().size();
+  for (int i = 0; i < answer.rows(); ++i) {
+    const auto key = Row(answer, i).next<InstanceKey>();
+    names_.insert_or_assign(key, std::string(answer.bytes(i, name_at)));
+  }
+}
+
 void WorkingSet::want_activities(const std::vector<ActivityId>& ids, const std::vector<InstanceKey>& all_of) {
   Rows<InstanceKey, ExecutionNumber, EventId> rows;
   for (const ActivityId& id : ids) {

@@ -92,7 +92,10 @@ class Candidates {
     Parameters free(set_.ns());
     add_abilities(free, abilities_).add(set_.tx().now).add(static_cast<std::int64_t>(request_.max));
     free.add(static_cast<std::int64_t>(2 * request_.max + kPassedOver));
-    set_.ask(sql::kFreeActivities, free, [this](const Answer& answer) { set_.take_activities(answer); });
+    set_.ask(sql::kFreeActivities, free, [this](const Answer& answer) {
+      set_.take_names(answer);
+      set_.take_activities(answer);
+    });
   }
 
   void lock_unanswered() {

@@ -14,7 +14,7 @@ using store::ActivityId;
 // ---- from the transaction before -----------------------------------------------------------------
 
 // Locks are taken in one order by everybody. An instance that is kept is locked when it is written, late: so
-// where others have to be read, it is asked for with them, for its lock.
+// where others have to be read, or activities, it is asked for with them, for its lock.
 void WorkingSet::use_kept(const Needs& needs) {
   if (access_ != Access::writes) return;
   Kept& kept = link_.kept;
@@ -23,14 +23,25 @@ void WorkingSet::use_kept(const Needs& needs) {
     if (found == kept.workers.end() || space_.workers.contains(key)) continue;
     guarded_workers_.insert(key);
     read_workers_.emplace(key, found->second);
-    space_.workers.emplace(key, rules::Worker(found->second));
+    rules::Worker worker = found->second;
+    space_.workers.emplace(key, std::move(worker));
   }
   if (needs.urgent && kept.nothing_urgent && !asked_above_) {
     relies_on_nothing_urgent_ = true;
     asked_above_ = 0;
   }
   const auto is_kept = [&](InstanceKey key) { return asked_instances_.contains(key) || kept.contains(key); };
-  const bool others_come_too = !needs.names.empty() || !std::ranges::all_of(needs.instances, is_kept);
+  const auto has_all = [&](InstanceKey key) {
+    const KeptInstance* const instance = kept.find(key);
+    return instance != nullptr && instance->activities_known;
+  };
+  const auto has = [&](const ActivityId& id) {
+    const KeptInstance* const instance = kept.find(id.instance);
+    return instance != nullptr && (instance->activities_known || instance->activities.contains(id));
+  };
+  const bool others_come_too = !needs.names.empty() || !std::ranges::all_of(needs.instances, is_kept) ||
+                               !std::ranges::all_of(needs.ending, has_all) ||
+                               !std::ranges::all_of(needs.activities, has);
   for (const InstanceKey key : needs.instances) {
     if (asked_instances_.contains(key) || !kept.contains(key)) continue;
     place_kept(kept.take(key), false);

@@ -428,6 +428,23 @@ TEST(PostgresKeeping, AnActivityThatIsGivenBackIsKeptNoMore) {
   EXPECT_EQ(schema.number("SELECT count(*) FROM activities"), 0);
 }
 
+TEST(PostgresKeeping, WhoWaitsForAKeptInstanceHoldsNoActivity) {
+  const TestSchema schema;
+  Holder holder(schema);
+  const std::array back{
+      store::ActivityResult{.id = holder.activity(1), .token = holder.token, .result = store::PutBack{}}};
+  ASSERT_TRUE(holder.worker.store->finish_activities(back).front());
+  ASSERT_EQ(holder.worker.fetch().value().activities.size(), 1U);
+  TurnCommit commit = holder.next_turn();
+  commit.completed = {{.event = {1}, .token = holder.worker.token}};
+  Intruder intruder(schema);
+  intruder.run("SELECT 1 FROM instances FOR UPDATE");
+  auto committed = until_done_or_blocked(schema, [&] { return holder.commit(commit); });
+  EXPECT_NO_THROW(intruder.run("SELECT 1 FROM activities FOR UPDATE NOWAIT"));
+  intruder.leave();
+  EXPECT_TRUE(committed.get());
+}
+
 // ---- what stands in no row of the instance -------------------------------------------------------
 
 /// Whether the next activity is handed off.

@@ -36,7 +36,7 @@ KeptInstance Kept::take(InstanceKey key) {
 }
 
 void Kept::keep(InstanceKey key, KeptInstance instance) {
-  if (instances_.size() >= kMost) return;
+  if (instances_.size() >= kMost) instances_.clear();  // some may be nobody's any more
   instances_.insert_or_assign(key, std::move(instance));
 }
 

@@ -527,10 +527,10 @@ inline constexpr Statement kLetLapse{
 
 /// At most $6, in the order of everybody. Rows are locked one by one, in the order in which they are looked
 /// at, until there are so many: the others stay free for those who come at the same time. $7 of each kind are
-/// looked at.
+/// looked at. Behind the columns the id of the instance.
 inline constexpr Statement kFreeActivities{
     "postgres.free_activities", [] {
-      return table::select_activities(
+      return table::select_named_activities(
           "FROM (SELECT f.* FROM kinds AS k CROSS JOIN LATERAL (SELECT l.rank, l.ready_since, l.key,"
           " l.execution, l.event FROM activities AS l WHERE l.kind = k.id AND " +
           is_free("l", "$5") +
@@ -539,7 +539,9 @@ inline constexpr Statement kFreeActivities{
           " ORDER BY f.rank, f.ready_since, f.key, f.execution, f.event OFFSET 0) AS c"
           " CROSS JOIN LATERAL (SELECT * FROM activities AS l WHERE l.key = c.key"
           " AND l.execution = c.execution AND l.event = c.event AND " +
-          is_free("l", "$5") + " FOR UPDATE SKIP LOCKED) AS a LIMIT $6");
+          is_free("l", "$5") +
+          " FOR UPDATE SKIP LOCKED) AS a LEFT JOIN LATERAL (SELECT x.name FROM instances AS x"
+          " WHERE x.key = a.key) AS i ON true LIMIT $6");
     }};
 /// Whether there is more, locked by others or not.
 inline constexpr Statement kAnyFree{

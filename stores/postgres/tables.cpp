@@ -177,6 +177,9 @@ std::string select_early(const std::string& from) { return "SELECT " + early().o
 std::string select_activities(const std::string& from) {
   return "SELECT " + activities().of("a") + " " + from;
 }
+std::string select_named_activities(const std::string& from) {
+  return "SELECT " + activities().of("a") + ", i.name " + from;
+}
 std::string select_cancels(const std::string& from) { return "SELECT " + cancels().of("c") + " " + from; }
 std::string select_sessions(const std::string& from) {
   return "SELECT s.id, octet_length(s.saved), " + sessions().of("s") + " " + from;

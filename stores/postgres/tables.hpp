@@ -53,6 +53,8 @@ std::string select_delayed(const std::string& from);
 std::string select_early(const std::string& from);
 /// a
 std::string select_activities(const std::string& from);
+/// The same with the ids of their instances (i) as the last column.
+std::string select_named_activities(const std::string& from);
 /// c
 std::string select_cancels(const std::string& from);
 /// s. What was saved is not among them: it may be long, and is of interest to few.

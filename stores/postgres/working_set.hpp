@@ -206,6 +206,8 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void take_timers(const Answer& answer);
   void take_delayed(const Answer& answer);
   void take_activities(const Answer& answer, bool locked = true);
+  /// The ids of the instances of activities, which stand behind their columns.
+  void take_names(const Answer& answer);
   void take_cancels(const Answer& answer);
   void take_workers(const Answer& answer, bool locked = false);
   void take_custom_status(const Answer& answer);
