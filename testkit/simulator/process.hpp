@@ -123,6 +123,8 @@ class Process {
   [[nodiscard]] bool has_left() const noexcept {
     return left_ && executor_.empty() && setup_.frames->empty();
   }
+  /// Whether it has left while code of activities went on, whose locks nobody could give back.
+  [[nodiscard]] bool left_code_running() const { return left_ && !worker_.running_activities().empty(); }
   /// Whether it has this session in its memory.
   [[nodiscard]] bool holds(const store::SessionHold& hold) const { return worker_.session(hold.id) == hold; }
   /// Slots that are taken though no code runs any more: none, once it has left.

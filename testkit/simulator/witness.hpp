@@ -65,7 +65,8 @@ class Witness {
   void expect_prompt_answers() { prompt_answers_since_ = std::min(prompt_answers_since_, clock_.boot_now()); }
   /// From here on, whoever has locked something and lives gives it back: nobody waits for a lease to end.
   void expect_no_lapses() { no_lapses_since_ = std::min(no_lapses_since_, clock_.boot_now()); }
-  /// A worker died or was taken for gone, and what it had locked waits.
+  /// A worker died, was taken for gone, or left while code ran that ignores requests to stop, and what it had
+  /// locked waits.
   void allow_lapses() { no_lapses_since_ = BootTime::max(); }
   /// From here on, whoever holds an instance that has something to do does it.
   void expect_progress() { progress_since_ = std::min(progress_since_, clock_.boot_now()); }

@@ -371,6 +371,7 @@ void World::happen(const Choice& choice) {
       Process* const outer = std::exchange(current_, &process);
       if (auto complaint = process.make(choice.move)) fail(*std::move(complaint));
       current_ = outer;
+      if (process.left_code_running()) witness_.allow_lapses();
       if (profile_.lets_leave() && process.lingers(calm_since_))
         fail(process.name() + " was asked to leave, has nothing to do, and does not leave");
       break;
