@@ -70,10 +70,14 @@ Progress FetchStep::fetch(const store::ActivityRequest& request) {
     desk_.unreserve(request.max);
     standing_.note(fetched.error(), request.worker);
     due_ = trouble_.failed("fetch activities", fetched.error());
-    if (fetched.error().kind != StoreError::Kind::superseded) {
-      unanswered_ = request.token;
-    } else {
+    const StoreError::Kind kind = fetched.error().kind;
+    // One that drains does not join again: nobody will ever tell it what the fetch has locked.
+    const bool never_answered =
+        kind == StoreError::Kind::superseded || (kind == StoreError::Kind::not_found && request.owned_only);
+    if (never_answered) {
       stop_repeating(request.token);
+    } else {
+      unanswered_ = request.token;
     }
     return {false, due_};
   }
@@ -153,7 +157,8 @@ Progress AnswerStep::step() {
       continue;
     }
     if (lost && desk_.may_be_locked_again(answers[i].id, answers[i].token)) {
-      refused_.push_back({std::move(answers[i]), back_offs[i], after(settings_.now(), kFetchEnds)});
+      const Duration pause = back_offs[i].next(kFetchEnds);
+      refused_.push_back({std::move(answers[i]), back_offs[i], after(settings_.now(), pause)});
       continue;
     }
     if (lost && requires_save(answers[i])) {

@@ -139,6 +139,10 @@ const std::vector<Found>& all_found() {
          f.outages = f.store_errors = f.hangs = f.pauses = f.uneven_workers = f.interleaved_steps = true;
        }),
        .seeds = 150},
+      {.name = "AWorkerThatDrainsAndWasTakenForGoneWaitsForNoFetch",
+       .workloads = {asked_for_sessions, listeners, persistent_children, broken_deployments},
+       .first_seed = 1469,
+       .seeds = 1},
   };
   return list;
 }
