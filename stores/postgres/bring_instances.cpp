@@ -211,7 +211,12 @@ void WorkingSet::want_unread(const std::map<InstanceKey, MessageId>& seen) {
     rows.add(key, after);
   }
   if (rows.empty()) return;
-  ask(sql::kUnread, rows.parameters(), [this](const Answer& answer) { take_messages(answer); });
+  ask(sql::kUnread, rows.parameters(), [this, seen](const Answer& answer) {
+    take_messages(answer);
+    for (const auto& [key, after] : seen) {
+      if (!space_.instances.contains(key)) known(key).waiting_after.reset();
+    }
+  });
 }
 
 void WorkingSet::unread(Instance& instance) {
@@ -239,7 +244,13 @@ void WorkingSet::want_messages_after(const std::vector<std::pair<InstanceKey, Me
     rows.add(key, seen);
   }
   if (rows.empty() || knows_everything_) return;
-  ask(sql::kMessagesAfter, rows.parameters(), [this](const Answer& answer) { take_messages(answer); });
+  // One that did not come, since somebody else has it locked, may come later in this transaction.
+  ask(sql::kMessagesAfter, rows.parameters(), [this, wanted](const Answer& answer) {
+    take_messages(answer);
+    for (const auto& [key, seen] : wanted) {
+      if (!space_.instances.contains(key)) known(key).all_after.reset();
+    }
+  });
 }
 
 void WorkingSet::messages_after(Instance& instance, MessageId seen) {

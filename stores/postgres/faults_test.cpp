@@ -386,10 +386,10 @@ TEST(PostgresFaults, ASweepWaitsForNobodyWhoWorksInASessionThatIsNotDue) {
 TEST(PostgresFaults, LimitsOfTheRoleDoNotEndItsConnections) {
   const TestSchema schema;
   std::string limits =
-      "-c idle_session_timeout=50 -c idle_in_transaction_session_timeout=150 -c statement_timeout=150"
-      " -c lock_timeout=150";
+      "-c idle_session_timeout=300 -c idle_in_transaction_session_timeout=300 -c statement_timeout=300"
+      " -c lock_timeout=300";
   if (schema.number("SELECT current_setting('server_version_num')::integer") >= 170'000) {
-    limits += " -c transaction_timeout=150";
+    limits += " -c transaction_timeout=300";
   }
   const auto store = postgres(schema.uri() + " options='" + limits + "'", {.schema = schema.name()});
   const auto ears = store->listen(store::kTurns, {});
@@ -397,7 +397,7 @@ TEST(PostgresFaults, LimitsOfTheRoleDoNotEndItsConnections) {
     const auto started = start(*store, start_of(id));
     EXPECT_TRUE(started) << started.error().message;
     EXPECT_TRUE(store->find(id));
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
   }
   EXPECT_EQ(
       schema.number("SELECT count(*) FROM listeners AS l JOIN pg_stat_activity AS a ON a.pid = l.backend"), 1)

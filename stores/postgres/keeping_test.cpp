@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace holdfast::postgres_store::keeping_test {
 namespace {
@@ -235,6 +236,45 @@ TEST(PostgresKeeping, ATimerThatEndsMeanwhileIsSeen) {
   const auto committed = holder.commit(holder.next_turn());
   ASSERT_TRUE(committed);
   EXPECT_TRUE(committed->ready);
+}
+
+// A fetch looks for news of the instance while somebody has its row, and comes back to it for a timer when
+// the row is free again.
+TEST(PostgresKeeping, MessagesOfAnInstanceThatIsLockedForAMomentAreNotPassedOver) {
+  const TestSchema schema;
+  ManualClock clock;
+  Meanwhile plan;
+  const auto other = schema.open({.clock = &clock});
+  TestWorker worker(schema.open({.clock = &clock, .faults = &plan}), "holder");
+  ASSERT_TRUE(start(*other, start_of("order-1")));
+  const store::LockedTurn turn = worker.next_turn();
+  TurnCommit commit = TestWorker::end_of(turn);
+  for (const store::Message& message : turn.messages) commit.consumed.push_back(message.id);
+  commit.seen = turn.messages.back().id;
+  commit.keep_lock = true;
+  commit.waits = std::vector<Address>{{Address::Kind::event, "paid"}};
+  commit.timers = {{.event = {7}, .due = clock.calendar_now() + 1s}};
+  ASSERT_TRUE(worker.commit(commit));
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(send(*other, event("paid")));
+  clock.advance(2s);
+
+  Intruder intruder(schema);
+  intruder.run("SELECT 1 FROM instances FOR UPDATE");
+  plan.after("postgres.messages_after", "postgres.instances_now", [&] { intruder.leave(); });
+  const std::array held{store::HeldInstance{turn.key, turn.token, commit.seen}};
+  const auto fetched = worker.store->fetch_turns({.worker = worker.key,
+                                                  .code = &worker.code,
+                                                  .token = random_token<LockToken>(system_random()),
+                                                  .lease = 1h,
+                                                  .max = 10,
+                                                  .held = held});
+  ASSERT_TRUE(plan.happened());
+  ASSERT_TRUE(fetched) << fetched.error().message;
+  ASSERT_EQ(fetched->turns.size(), 1U);
+  std::vector<store::MessageKind> kinds;
+  for (const store::Message& message : fetched->turns.front().messages) kinds.push_back(message.kind);
+  using store::MessageKind;
+  EXPECT_EQ(kinds, (std::vector{MessageKind::delivery, MessageKind::delivery, MessageKind::timer}));
 }
 
 TEST(PostgresKeeping, AnInstanceThatWasTakenMeanwhileIsLost) {
