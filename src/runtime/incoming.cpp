@@ -69,7 +69,7 @@ std::string message_of(const store::ActivityTaken& taken) {
     case CancelReason::session_expired:
       return "the time to live of " + session + " is over";
     case CancelReason::session_aborted:
-      return session + " was aborted by an activity" + (taken.note.empty() ? "" : ": " + taken.note);
+      return session + " was aborted" + (taken.note.empty() ? " by an activity" : ": " + taken.note);
     case CancelReason::schedule_to_start:
       return "no worker took it within its schedule-to-start timeout";
     case CancelReason::requirements_not_met:

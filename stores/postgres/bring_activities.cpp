@@ -3,6 +3,7 @@
 #include "rows.hpp"
 #include "statements.hpp"
 #include "stores/rules/placing.hpp"
+#include "stores/rules/setting_aside.hpp"
 #include "working_set.hpp"
 
 #include <algorithm>
@@ -40,13 +41,13 @@ void WorkingSet::take_activities(const Answer& answer, bool locked) {
     if (what != nullptr) {
       activity.name = what->name;
       activity.queue = what->queue;
-    } else {
-      unreadable_activities_.insert(activity.id);
     }
     activity.priority = -codes.rank;
     if (codes.own_queue) activity.own_queue = activity.queue;
     if (!locked) looked_at_.insert(activity.id);
     read_activities_.emplace(activity.id, activity);
+    if (what == nullptr && locked && writes())
+      rules::kind_is_missing(tx(), activity, "row " + std::to_string(codes.kind) + " of `kinds`");
     came_activities_.push_back(activity.id);
     space_.activities.emplace(activity.id, std::move(activity));
   }
@@ -251,12 +252,15 @@ std::vector<std::string> WorkingSet::take_sessions(const Answer& answer) {
     const auto saved_size = row.next<std::optional<std::uint64_t>>();
     policy_columns(codes, row);
     rules::session_columns(session, row);
-    const bool readable = store::from_bytes(codes.bytes, session.policy);
+    const bool damaged = !store::from_bytes(codes.bytes, session.policy);
     if (saved_size) session.saved = rules::SavedState{.size = *saved_size};
     if (read_sessions_.contains(session.id)) continue;
     asked_sessions_.insert(session.id);
     read_sessions_.emplace(session.id, session);
-    if (!readable) set_aside_policy(session, std::move(codes.bytes));
+    if (damaged && writes()) {
+      damaged_sessions_.insert(session.id);
+      rules::policy_is_damaged(tx(), session, std::move(codes.bytes));
+    }
     came.push_back(session.id);
     space_.sessions.emplace(session.id, std::move(session));
   }

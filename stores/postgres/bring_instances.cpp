@@ -3,6 +3,7 @@
 #include "rows.hpp"
 #include "statements.hpp"
 #include "stores/rules/in_sql.hpp"
+#include "stores/rules/setting_aside.hpp"
 #include "working_set.hpp"
 
 #include <utility>
@@ -12,23 +13,6 @@ namespace holdfast::postgres_store {
 using rules::Instance;
 using store::Message;
 using store::MessageKind;
-
-namespace {
-
-/// Whether the body of such messages is the store's own.
-bool has_typed_body(MessageKind kind) {
-  return kind == MessageKind::taken || kind == MessageKind::value || kind == MessageKind::session ||
-         kind == MessageKind::news;
-}
-
-store::MessageBody body_from(MessageKind kind, std::string bytes) {
-  if (!has_typed_body(kind)) return bytes;
-  auto body = store::decode_body(kind, bytes);
-  // It is handed to the turn as it is, which sets it aside.
-  return body ? *std::move(body) : store::MessageBody(std::move(bytes));
-}
-
-}  // namespace
 
 // ---- instances -----------------------------------------------------------------------------------
 
@@ -103,12 +87,13 @@ void WorkingSet::take_instances(const Answer& answer, Versions versions) {
     if (instance.stamp.empty()) {
       about.activities_known = about.timers_known = about.sessions_known = true;
     }
-    const bool unreadable = !codes.waits.empty() && !store::from_bytes(codes.waits, instance.waits);
-    if (unreadable) instance.waits.clear();
+    const bool damaged = !codes.waits.empty() && !store::from_bytes(codes.waits, instance.waits);
+    if (damaged) instance.waits.clear();
     space_.keys.emplace(view.instance, key);
-    about.read = read_row(instance, unreadable ? codes : codes_of(instance));
-    if (unreadable) set_aside_waits(instance, std::move(codes.waits));
-    if (code == nullptr) set_aside_code(instance, codes.route);
+    about.read = read_row(instance, damaged ? codes : codes_of(instance));
+    if (damaged && writes()) rules::waits_are_damaged(tx(), instance, std::move(codes.waits));
+    if (code == nullptr && writes())
+      rules::code_is_missing(tx(), instance, "row " + std::to_string(codes.route) + " of `routes`");
     came_instances_.push_back(key);
   }
 }
@@ -196,7 +181,7 @@ void WorkingSet::take_messages(const Answer& answer) {
     message_columns(message, body, row);
     if (is_dropped(about, message.kind, message.id)) continue;
     about.messages.insert(message.id);
-    message.body = body_from(message.kind, std::move(body));
+    message.body = rules::body_in_row(message.kind, std::move(body));
     instance->second.messages.emplace(message.id, std::move(message));
   }
 }

@@ -2,6 +2,7 @@
 
 #include "contract/rows.hpp"
 #include "statements.hpp"
+#include "stores/rules/setting_aside.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -99,9 +100,6 @@ void WorkingSet::place_what_came() {
   }
   for (const ActivityId& id : std::exchange(came_activities_, {})) {
     rules::Activity& activity = space_.activities.at(id);
-    const bool readable = !unreadable_activities_.contains(id) &&
-                          !(activity.session && unreadable_sessions_.contains(*activity.session));
-    if (!readable) give_up(activity);
     settle_and_place(tx(), activity);
   }
   for (const InstanceKey key : std::exchange(came_instances_, {})) {
@@ -171,7 +169,8 @@ void WorkingSet::take_workers(const Answer& answer, bool locked) {
     auto& info = link_.workers[worker.key];
     if (info.node.empty() && !store::from_bytes(bytes, info)) {
       info = {};
-      if (!unreadable_workers_.contains(worker.key)) set_aside_worker(worker.key, std::move(bytes));
+      if (writes() && damaged_workers_.insert(worker.key).second)
+        rules::worker_is_damaged(tx(), worker.key, std::move(bytes));
       continue;
     }
     worker.info = info;
@@ -434,9 +433,8 @@ void WorkingSet::clear() {
   asked_workers_.clear();
   locked_workers_.clear();
   read_workers_.clear();
-  unreadable_sessions_.clear();
-  unreadable_activities_.clear();
-  unreadable_workers_.clear();
+  damaged_sessions_.clear();
+  damaged_workers_.clear();
   read_cancels_.clear();
   asked_cancels_.clear();
   asked_early_.clear();

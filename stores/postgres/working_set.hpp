@@ -284,9 +284,6 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
     std::optional<MessageId> waiting_after{};  ///< all deliveries after this were read, and all that wake
     std::optional<std::vector<Address>> looked_for{};  ///< the last deliveries for these were read
     std::optional<MessageId> all_after{};              ///< all messages after this were read
-    std::map<EventId, CalendarTime> timers{};
-    std::set<rules::DelayedKey> delayed{};
-    std::set<std::string> watched{};
     bool timers_known = false;
     bool activities_known = false;
     bool sessions_known = false;
@@ -337,14 +334,6 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void take_free_sessions(const Answer& answer, store::Saved saved);
   void take_watches(const Answer& answer);
   void take_early(const Answer& answer);
-
-  // set_aside.cpp
-  void set_aside(InstanceKey key, std::string what, std::string problem, std::string bytes);
-  void set_aside_waits(rules::Instance& instance, std::string bytes);
-  void set_aside_code(rules::Instance& instance, std::int32_t route);
-  void set_aside_policy(rules::Session& session, std::string bytes);
-  void set_aside_worker(WorkerKey key, std::string bytes);
-  void give_up(rules::Activity& activity);
 
   // write_back.cpp
   static InstanceCodes codes_of(const rules::Instance& instance);
@@ -402,9 +391,8 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   bool found_urgent_ = false;
   bool knows_everything_ = false;
 
-  std::set<std::string, std::less<>> unreadable_sessions_{};
-  std::set<store::ActivityId> unreadable_activities_{};
-  std::set<WorkerKey> unreadable_workers_{};
+  std::set<std::string, std::less<>> damaged_sessions_{};  // written in any case
+  std::set<WorkerKey> damaged_workers_{};                  // removed, and not in the space
 
   std::vector<InstanceKey> came_instances_{};
   std::vector<store::ActivityId> came_activities_{};

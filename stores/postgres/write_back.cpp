@@ -16,11 +16,6 @@ using store::ActivityId;
 
 namespace {
 
-std::string bytes_of(const store::MessageBody& body) {
-  if (const auto* const bytes = std::get_if<std::string>(&body)) return *bytes;
-  return store::encode_body(body);
-}
-
 /// When somebody must have taken it; of no meaning while it is locked.
 std::optional<BootTime> deadline_of(const Activity& activity) {
   if (activity.lock.live) return std::nullopt;
@@ -214,7 +209,7 @@ void WorkingSet::write_messages() {
   }
   for (const auto& [id, entry] : made) {
     const store::Message& m = *entry.second;
-    const std::string body = bytes_of(m.body);
+    const std::string body = store::encode_body(m.body);
     added.add([&](auto&& field) {
       field("key", OrNull(entry.first));
       field("id", id.value > kProvisional ? std::nullopt : std::optional(id));
@@ -363,7 +358,7 @@ void WorkingSet::write_sessions() {
   for (const auto& [id, session] : space_.sessions) {
     const auto read = read_sessions_.find(id);
     const bool keeps_saved = read != read_sessions_.end() && read->second.saved == session.saved;
-    if (!keeps_saved || unreadable_sessions_.contains(id) || !same_columns(read->second, session)) {
+    if (!keeps_saved || damaged_sessions_.contains(id) || !same_columns(read->second, session)) {
       write_session(session, keeps_saved);
     }
   }
@@ -427,7 +422,7 @@ void WorkingSet::write_workers() {
     rules::worker_columns(w, ColumnAdder(added));
     ask(sql::kInsertWorker, added);
   }
-  removed.insert(removed.end(), unreadable_workers_.begin(), unreadable_workers_.end());
+  removed.insert(removed.end(), damaged_workers_.begin(), damaged_workers_.end());
   if (!removed.empty()) ask(sql::kDeleteWorkers, Parameters().add_all(removed));
 }
 

@@ -394,9 +394,14 @@ void close(Transaction& tx, Session& session, SessionReason reason) {
 }
 
 void expire(Transaction& tx, Session& session) {
-  end(tx, session, SessionStatus::expired, SessionReason::ttl, SessionLogEntry::Kind::expired);
+  if (session.note.empty()) {
+    end(tx, session, SessionStatus::expired, SessionReason::ttl, SessionLogEntry::Kind::expired);
+  } else {
+    end(tx, session, SessionStatus::failed, SessionReason::aborted, SessionLogEntry::Kind::aborted);
+    session.ttl_until = kNever;
+  }
   fail_queued(tx, session);
-  tell_watchers(tx, session, end_of(session, SessionReason::ttl));
+  tell_watchers(tx, session, end_of(session, session.reason));
 }
 
 void lose(Transaction& tx, Session& session, SessionReason reason) {

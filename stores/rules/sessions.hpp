@@ -81,6 +81,7 @@ void owner_restarted(Transaction& tx, Session& session, const Worker& joined);
 
 /// Ends it: queued activities fail, what is in flight may finish.
 void close(Transaction& tx, Session& session, SessionReason reason);
+/// Its time is over. One that has a note by then is damaged (policy_is_damaged()), and ends as aborted.
 void expire(Transaction& tx, Session& session);
 /// Ends it: all activities fail, also those in flight.
 void lose(Transaction& tx, Session& session, SessionReason reason);

@@ -16,6 +16,12 @@ using rules::Instance;
 using rules::Session;
 using store::ActivityId;
 
+namespace {
+
+std::string row_of_kinds(std::int64_t number) { return "row " + std::to_string(number) + " of `kinds`"; }
+
+}  // namespace
+
 // ---- how they are written ------------------------------------------------------------------------
 
 ActivityCodes WorkingSet::codes_of(const Activity& activity) {
@@ -69,16 +75,19 @@ void WorkingSet::read_activities(Cursor row, bool queued, std::vector<ReadActivi
     ActivityCodes codes;
     activity_columns(activity, codes, reader);
     activity.body = row->blob(reader.column());
-    const Kind& kind = link_.interned.kind(codes.kind);
-    activity.name = kind.name;
-    activity.queue = kind.queue;
-    if (codes.own_queue) activity.own_queue = kind.queue;
+    const Kind* const kind = link_.interned.kind(codes.kind);
+    if (kind != nullptr) {
+      activity.name = kind->name;
+      activity.queue = kind->queue;
+      if (codes.own_queue) activity.own_queue = kind->queue;
+    }
     activity.lock.live = !queued;
     activity_columns(std::as_const(activity), std::as_const(codes), read.known.image);
     if (queued) {
       read.known.image("lane", row->int64(reader.column() + 1));
       read.known.image("deadline", deadline_of(activity));
     }
+    if (kind == nullptr && writes()) rules::kind_is_missing(tx(), activity, row_of_kinds(codes.kind));
     all.push_back(std::move(read));
   }
 }
@@ -122,16 +131,20 @@ void WorkingSet::read_packs(Cursor row) {
     }
     std::vector<Activity>& activities = all.emplace_back(key, std::vector<Activity>()).second;
     for (const Pack::Item& item : *items) {
-      const Kind& kind = link_.interned.kind(NumberRange(ns()).below + item.kind);
+      const std::int64_t number = NumberRange(ns()).below + item.kind;
       Activity& activity = activities.emplace_back(pack.activity(key, item));
-      activity.name = kind.name;
-      activity.queue = kind.queue;
+      if (const Kind* const kind = link_.interned.kind(number)) {
+        activity.name = kind->name;
+        activity.queue = kind->queue;
+      } else if (writes()) {
+        rules::kind_is_missing(tx(), activity, row_of_kinds(number));
+      }
       pack.note(item.event);
     }
     packs_.insert_or_assign(key, std::move(pack));
   }
   if (writes()) {
-    for (auto& [key, bytes] : damaged) set_aside_pack(key, std::move(bytes));
+    for (auto& [key, bytes] : damaged) give_up_pack(key, std::move(bytes));
   }
   for (auto& [key, activities] : all) {
     for (Activity& activity : activities) {
@@ -141,16 +154,10 @@ void WorkingSet::read_packs(Cursor row) {
   }
 }
 
-// Which activities were in it stands in the bytes that can't be read, so none of them can be answered.
-void WorkingSet::set_aside_pack(InstanceKey key, std::string bytes) {
+void WorkingSet::give_up_pack(InstanceKey key, std::string bytes) {
   link_.run(sql().delete_pack, key);
-  set_aside(key, "pack of activities", "can't be decoded", std::move(bytes));
-  instance(key);
-  const auto found = space_.instances.find(key);
-  if (found == space_.instances.end()) return;
-  rules::park_damaged(tx(), found->second,
-                      "the row of its running activities can't be decoded, and was set aside: their results "
-                      "will never come; terminate the instance, or restore a backup");
+  if (Instance* const of = find_instance(tx(), key))
+    rules::activities_are_damaged(tx(), *of, std::move(bytes));
 }
 
 void WorkingSet::activity(const ActivityId& id) {
@@ -247,13 +254,12 @@ void WorkingSet::session(std::string_view id) {
     session.id = name;
     about.number = reader.next<std::int64_t>();
     session_columns(session, about.codes, reader);
-    if (!store::from_bytes(about.codes.policy, session.policy)) {
-      // Nobody knows what was agreed for it: no other worker may claim it.
-      session.policy = {.when_lost = store::SessionPolicy::WhenLost::fail};
-      set_aside(session.opener, "policy of session '" + name + "'", "can't be decoded", about.codes.policy);
-    }
     if (about.codes.saved_size) session.saved = rules::SavedState{.size = *about.codes.saved_size};
     session_columns(std::as_const(session), std::as_const(about.codes), about.image);
+    if (!store::from_bytes(about.codes.policy, session.policy)) {
+      session.policy = {};
+      if (writes()) rules::policy_is_damaged(tx(), session, about.codes.policy);
+    }
     if (session.worker != WorkerKey{}) {
       if (!session.ended) space_.owned[session.worker].insert(name);
       if (session.ended && session.wanted) space_.untold[session.worker].insert(name);

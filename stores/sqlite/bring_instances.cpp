@@ -1,5 +1,6 @@
 // Instances, and what belongs to them, on the way into the space.
 #include "contract/rows.hpp"
+#include "stores/rules/setting_aside.hpp"
 #include "working_set.hpp"
 
 #include <algorithm>
@@ -10,17 +11,6 @@ namespace holdfast::sqlite_store {
 using rules::Instance;
 using store::Message;
 using store::MessageKind;
-
-namespace {
-
-/// How a body is kept: as bytes, whichever kind it is. One that can't be decoded is handed to the turn as it
-/// is, which sets it aside.
-store::MessageBody body_from(MessageKind kind, std::string_view bytes) {
-  auto body = store::decode_body(kind, bytes);
-  return body ? *std::move(body) : store::MessageBody(std::string(bytes));
-}
-
-}  // namespace
 
 // ---- instances -----------------------------------------------------------------------------------
 
@@ -65,9 +55,11 @@ void WorkingSet::take_instance(Cursor row) {
   held_columns(held, reader);
   if (!held.token.empty()) about.held = held;
 
-  const Route& route = link_.interned.route(about.row.route);
-  view.code = route.code;
-  view.build = route.build;
+  const Route* const route = link_.interned.route(about.row.route);
+  if (route != nullptr) {
+    view.code = route->code;
+    view.build = route->build;
+  }
   view.execution = about.row.execution;
   view.status = about.row.status;
   view.updated_at = about.row.updated_at;
@@ -94,27 +86,16 @@ void WorkingSet::take_instance(Cursor row) {
                                              .execution = ExecutionNumber{1},
                                              .body = std::move(start_body)});
   }
-  const std::string waits = about.row.waits;
-  if (!waits.empty() && !store::from_bytes(waits, instance.waits)) {
+  if (!about.row.waits.empty() && !store::from_bytes(about.row.waits, instance.waits)) {
     instance.waits.clear();
-    if (writes()) set_aside_waits(instance, waits);
+    if (writes()) rules::waits_are_damaged(tx(), instance, about.row.waits);
   }
+  if (route == nullptr && writes())
+    rules::code_is_missing(tx(), instance, "row " + std::to_string(about.row.route) + " of `routes`");
 
   known_.insert_or_assign(key.value, std::move(about));
   space_.keys.insert_or_assign(view.instance, key);
   settle_and_place(tx(), space_.instances.bring(key, std::move(instance)));
-}
-
-// What an instance waits for follows from its history. So its next turn says it anew: the instance is handed
-// out now, and under another stamp, or a frame in memory would take it for told.
-void WorkingSet::set_aside_waits(Instance& instance, const std::string& bytes) {
-  set_aside(instance.view.key, "what the instance waits for", "can't be decoded", bytes);
-  if (has_ended(instance.view.status) || instance.view.status == store::InstanceStatus::parked) return;
-  instance.lock = {};
-  ++instance.stamp.low;
-  instance.seen = {};
-  instance.woken = true;
-  instance.ready_since = tx().now;
 }
 
 void WorkingSet::bring_custom_status(Instance& instance) {
@@ -158,7 +139,7 @@ void WorkingSet::read_messages(Instance& instance, Cursor row) {
     if (instance.messages.contains(message.id)) continue;
     std::string bytes;
     message_columns(message, Bytes(bytes), reader);
-    message.body = body_from(message.kind, bytes);
+    message.body = rules::body_in_row(message.kind, std::move(bytes));
     instance.messages.emplace(message.id, std::move(message));
   }
 }

@@ -52,8 +52,9 @@ std::vector<InstanceKey> ready_keys(WorkingSet& set, const store::Code& code, st
       if (!row.next()) break;
       lane = row->int64(0);
     }
-    const Route* const route = set.link().interned.find_route(lane);
-    if (route == nullptr || !rules::suits(code, route->code, route->build)) continue;
+    const Route* const route = set.link().interned.route(lane);
+    // What nobody knows comes to whoever looks: then it is parked.
+    if (route != nullptr && !rules::suits(code, route->code, route->build)) continue;
     for (Cursor row = set.link().rows(set.sql().ready_in_lane, lane, now, limit); row.next();)
       found.emplace_back(row->int64(0), row->number<InstanceKey>(1));
     next = std::min(next, time_of(set.link().rows(set.sql().next_in_lane, lane, now)));
@@ -70,6 +71,7 @@ BootTime bring_ready(WorkingSet& set, const TurnRequest& request) {
   const auto is_free = [&](InstanceKey key) {
     set.instance(key);
     const rules::Instance* const instance = set.space().instances.peek(key);
+    if (instance != nullptr && !instance->ready_since) return false;  // it was parked just now
     if (instance == nullptr || instance->lock.token.empty()) return true;
     return !std::ranges::binary_search(request.held, key, {}, &store::HeldInstance::key);
   };

@@ -1,7 +1,6 @@
 #include "interned.hpp"
 
 #include "contract/rows.hpp"
-#include "damaged_row.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -14,7 +13,7 @@ using KindView = std::tuple<std::string_view, std::string_view, std::string_view
 
 }  // namespace
 
-const Route* Interned::find_route(std::int64_t number) {
+const Route* Interned::route(std::int64_t number) {
   auto found = routes_.find(number);
   if (found == routes_.end()) {
     load_routes();
@@ -23,20 +22,13 @@ const Route* Interned::find_route(std::int64_t number) {
   return found == routes_.end() ? nullptr : &found->second;
 }
 
-const Route& Interned::route(std::int64_t number) {
-  const Route* const found = find_route(number);
-  if (found == nullptr) throw DamagedRow("route", number);
-  return *found;
-}
-
-const Kind& Interned::kind(std::int64_t number) {
+const Kind* Interned::kind(std::int64_t number) {
   auto found = kinds_.find(number);
   if (found == kinds_.end()) {
     load_kinds();
     found = kinds_.find(number);
-    if (found == kinds_.end()) throw DamagedRow("kind", number);
   }
-  return found->second;
+  return found == kinds_.end() ? nullptr : &found->second;
 }
 
 std::int64_t Interned::route_number(const store::CodeVersion& code, std::uint64_t build) {
@@ -97,7 +89,7 @@ void Interned::load_kinds() {
     Kind kind{.queue = std::string(row->text(1)), .name = std::string(row->text(2))};
     const std::string requirements(row->blob(3));
     kind.in_session = !requirements.empty();
-    kind.readable = !kind.in_session || store::from_bytes(requirements, kind.requirements);
+    if (!store::from_bytes(requirements, kind.requirements)) kind.requirements.clear();
     kind_numbers_.emplace(KindKey(kind.queue, kind.name, requirements), last_kind_);
     kinds_.insert_or_assign(last_kind_, std::move(kind));
   }

@@ -28,8 +28,8 @@ struct Kind {
   std::string queue{};
   std::string name{};
   bool in_session = false;
-  std::vector<std::string> requirements{};  ///< of its session
-  bool readable = true;                     ///< else nobody knows who could serve it
+  /// Of its session, as far as they are known here: the session's own policy decides.
+  std::vector<std::string> requirements{};
 };
 
 /// Numbers of one namespace are between these two, without them.
@@ -45,10 +45,9 @@ class Interned {
   Interned(Connection& connection, Statements& sql, FaultPlan* faults, std::int64_t ns) noexcept
       : connection_(connection), sql_(sql), faults_(faults), range_(ns) {}
 
-  const Route& route(std::int64_t number);
-  /// Null when its row is missing.
-  const Route* find_route(std::int64_t number);
-  const Kind& kind(std::int64_t number);
+  /// Null when its row is missing; likewise the next.
+  const Route* route(std::int64_t number);
+  const Kind* kind(std::int64_t number);
   /// These two write when it is the first of its like.
   std::int64_t route_number(const store::CodeVersion& code, std::uint64_t build);
   std::int64_t kind_number(std::string_view queue, std::string_view name, std::string_view requirements);

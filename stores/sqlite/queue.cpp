@@ -39,11 +39,13 @@ class Lanes {
     return row.next() ? std::optional(row->int64(0)) : std::nullopt;
   }
 
+  /// What nobody knows comes to whoever looks: then it is set aside.
   bool serves(std::int64_t lane) {
-    const Kind& kind = set_.link().interned.kind(lane);
+    const Kind* const kind = set_.link().interned.kind(lane);
+    if (kind == nullptr) return true;
     const store::Abilities& abilities = wanted_.abilities;
-    return kind.readable && abilities.queues.serve(kind.queue) && abilities.handlers.contains(kind.name) &&
-           std::ranges::all_of(kind.requirements, [&](const std::string& requirement) {
+    return abilities.queues.serve(kind->queue) && abilities.handlers.contains(kind->name) &&
+           std::ranges::all_of(kind->requirements, [&](const std::string& requirement) {
              return abilities.capabilities.contains(requirement);
            });
   }
@@ -106,7 +108,8 @@ class Lanes {
   void bring_stream(std::int64_t lane, std::int64_t priority) {
     const std::int64_t now = parameter(set_.tx().now);
     next_ = std::min(next_, time_of(set_.link().rows(set_.sql().next_ready, lane, priority, now)));
-    const bool for_claims = set_.link().interned.kind(lane).in_session;
+    const Kind* const kind = set_.link().interned.kind(lane);
+    const bool for_claims = kind != nullptr && kind->in_session;
     std::size_t admitted = 0;
     std::set<std::string> claimable;
     for (Position last;;) {

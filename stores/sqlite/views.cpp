@@ -45,8 +45,9 @@ std::vector<store::QueueDepth> view_queues(WorkingSet& set) {
   };
   for (Query* const query : {&set.sql().queue_counts, &set.sql().running_counts}) {
     for (Cursor row = set.link().rows(*query, set.ns(), parameter(tx.now)); row.next();) {
-      const Kind& kind = set.link().interned.kind(row->int64(0));
-      store::QueueDepth& depth = depth_of(kind.queue, kind.name);
+      const Kind* const kind = set.link().interned.kind(row->int64(0));
+      if (kind == nullptr) continue;
+      store::QueueDepth& depth = depth_of(kind->queue, kind->name);
       depth.ready += row->uint64(1);
       depth.delayed += row->uint64(2);
       depth.running += row->uint64(3);
@@ -57,8 +58,9 @@ std::vector<store::QueueDepth> view_queues(WorkingSet& set) {
   for (Cursor row = set.link().rows(set.sql().all_packs, set.ns()); row.next();) {
     const BootTime until{Duration(row->int64(0))};
     for (const Pack::Item& item : Pack::decode(row->blob(1)).value_or(std::vector<Pack::Item>())) {
-      const Kind& kind = set.link().interned.kind(NumberRange(set.ns()).below + item.kind);
-      store::QueueDepth& depth = depth_of(kind.queue, kind.name);
+      const Kind* const kind = set.link().interned.kind(NumberRange(set.ns()).below + item.kind);
+      if (kind == nullptr) continue;
+      store::QueueDepth& depth = depth_of(kind->queue, kind->name);
       until > tx.now ? ++depth.running : ++depth.ready;
       if (until <= tx.now) depth.oldest_wait = std::max(depth.oldest_wait, tx.now - until);
     }
@@ -133,8 +135,9 @@ void add_matching(WorkingSet& set, Cursor row, const store::InstanceFilter& filt
     view.status = reader.next<store::InstanceStatus>();
     view.parent = reader.next<InstanceKey>();
     view.created_at = reader.next<CalendarTime>();
-    if (!filter.orchestration.empty() || !filter.version.empty())
-      view.code = set.link().interned.route(route).code;
+    const bool by_code = !filter.orchestration.empty() || !filter.version.empty();
+    const Route* const known = by_code ? set.link().interned.route(route) : nullptr;
+    if (known != nullptr) view.code = known->code;
     if (!rules::matches(view, filter)) continue;
     keys.push_back(view.key);
     ++count;

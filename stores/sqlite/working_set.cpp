@@ -2,6 +2,7 @@
 
 #include "contract/rows.hpp"
 #include "damaged_row.hpp"
+#include "stores/rules/setting_aside.hpp"
 
 #include <utility>
 
@@ -102,15 +103,17 @@ void WorkingSet::bring_all_workers() {
   workers_known_ = true;
   constexpr std::size_t kMostKnown = 1024;
   if (link_.workers.size() > kMostKnown) link_.workers.clear();
+  std::vector<std::pair<WorkerKey, std::string>> damaged;
   for (Cursor row = link_.rows(sql().workers, ns()); row.next();) {
     RowReader reader(row);
     rules::Worker worker;
     worker.key = reader.next<WorkerKey>();
-    const auto node = reader.next<std::string>();
+    reader.skip();  // its node
     const auto [info, is_new] = link_.workers.try_emplace(worker.key);
-    // One that can't be decoded can do nothing; it has its name, and joins again when it is restarted.
     if (is_new && !store::from_bytes(row->blob(reader.column()), info->second)) {
-      info->second = store::NewWorker{.node = node};
+      link_.workers.erase(info);
+      damaged.emplace_back(worker.key, row->blob(reader.column()));
+      continue;
     }
     worker.info = info->second;
     reader.skip();
@@ -119,6 +122,11 @@ void WorkingSet::bring_all_workers() {
     rules::worker_columns(std::as_const(worker), image);
     known_workers_.insert_or_assign(worker.key, std::move(image));
     space_.workers.bring(worker.key, std::move(worker));
+  }
+  if (!writes()) return;
+  for (auto& [key, bytes] : damaged) {
+    link_.run(sql().delete_worker, key);
+    rules::worker_is_damaged(tx(), key, std::move(bytes));
   }
 }
 
@@ -175,18 +183,6 @@ void WorkingSet::request(RequestId id) {
 
 void WorkingSet::bring_request(RequestId id, BootTime at, InstanceKey answer) {
   if (!space_.requests.contains(id)) space_.requests.bring(id, {.answer = answer, .at = at});
-}
-
-// ---- what can't be read --------------------------------------------------------------------------
-
-void WorkingSet::set_aside(InstanceKey key, std::string what, std::string problem, std::string bytes) {
-  if (!writes()) return;
-  space_.set_aside.push_back({.number = next_set_aside(),
-                              .key = key,
-                              .what = std::move(what),
-                              .problem = std::move(problem),
-                              .bytes = std::move(bytes),
-                              .at = tx().calendar});
 }
 
 }  // namespace holdfast::sqlite_store

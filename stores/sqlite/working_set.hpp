@@ -113,8 +113,6 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   /// Of all that is queued, at least 0.
   [[nodiscard]] int top_priority();
 
-  void set_aside(InstanceKey key, std::string what, std::string problem, std::string bytes);
-
  private:
   NumberRows& numbers();
   [[nodiscard]] bool writes() const { return access_ == Access::writes; }
@@ -122,8 +120,6 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
 
   // bring_instances.cpp
   void take_instance(Cursor row);
-  void set_aside_waits(rules::Instance& instance, const std::string& bytes);
-  void set_aside_pack(InstanceKey key, std::string bytes);
   void read_messages(rules::Instance& instance, Cursor row);
   void consume(rules::Instance& instance, MessageId id);
   void settle_start(rules::Instance& instance, const store::TurnCommit& commit);
@@ -133,6 +129,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   // bring_activities.cpp
   void read_activities(Cursor row, bool queued, std::vector<ReadActivity>& all);
   void read_packs(Cursor row);
+  void give_up_pack(InstanceKey key, std::string bytes);
   void take_activities(std::vector<ReadActivity> all);
   void take_activity(rules::Activity activity);
   [[nodiscard]] ActivityCodes codes_of(const rules::Activity& activity);

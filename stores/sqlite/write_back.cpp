@@ -122,8 +122,8 @@ InstanceRow WorkingSet::row_of(const Instance& instance, const KnownInstance& ab
                   .parked_because = view.parked_because,
                   .output = view.output};
   const bool same_route = about.in_table && [&] {
-    const Route& route = link_.interned.route(about.row.route);
-    return route.build == view.build && route.code == view.code;
+    const Route* const route = link_.interned.route(about.row.route);
+    return route != nullptr && route->build == view.build && route->code == view.code;
   }();
   if (!same_route) row.route = link_.interned.route_number(view.code, view.build);
   return row;

@@ -23,6 +23,7 @@ struct StoryInfo {
   const char* file = nullptr;
   int line = 0;
   std::unique_ptr<Story> (*make)(const StoreUnderTest& store) = nullptr;
+  bool damages_rows = false;
 };
 
 /// Stories and stores may come in any order, also while globals are being initialised: each meets all others.
@@ -40,7 +41,10 @@ bool add_story(const StoryInfo& story);
   static_assert(true)
 
 /// STORE_TEST(TurnLocks, OneFetchLocksAllWithItsToken) { ... }: the body is a member of a Story.
-#define STORE_TEST(suite_name, test_name)                                    \
+#define STORE_TEST(suite_name, test_name) HOLDFAST_STORY(suite_name, test_name, false)
+/// The same for stores whose rows can be damaged.
+#define DAMAGE_TEST(suite_name, test_name) HOLDFAST_STORY(suite_name, test_name, true)
+#define HOLDFAST_STORY(suite_name, test_name, needs_damage)                  \
   struct suite_name##_##test_name final : Story {                            \
     using Story::Story;                                                      \
     void run() override;                                                     \
@@ -50,5 +54,6 @@ bool add_story(const StoryInfo& story);
       add_story({#suite_name, #test_name, __FILE__, __LINE__,                \
                  [](const StoreUnderTest& store) -> std::unique_ptr<Story> { \
                    return std::make_unique<suite_name##_##test_name>(store); \
-                 }});                                                        \
+                 },                                                          \
+                 needs_damage});                                             \
   void suite_name##_##test_name::run()

@@ -52,6 +52,7 @@ World::~World() = default;
 std::shared_ptr<Store> World::another_handle() const {
   return shared_->database->open({.ns = ns_, .clock = &shared_->clock, .faults = &shared_->faults});
 }
+std::uint64_t World::damage(const Damage& damage) const { return shared_->database->damage(damage); }
 const StoreUnderTest& World::under_test() const { return shared_->under_test; }
 FaultScript& World::faults() const { return shared_->faults; }
 ManualClock& World::clock() const { return shared_->clock; }

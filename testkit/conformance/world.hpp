@@ -77,6 +77,8 @@ class World {
   /// A further store on the same data, as of another process.
   [[nodiscard]] std::shared_ptr<Store> another_handle() const;
   [[nodiscard]] const StoreUnderTest& under_test() const;
+  /// How many rows.
+  std::uint64_t damage(const Damage& damage) const;
   [[nodiscard]] FaultScript& faults() const;
 
   // ---- time and chance

@@ -160,7 +160,7 @@ TEST_P(SessionDoors, AnActivityMayAbortItsSessionAndTheOthersFail) {
     r.orchestration("aborted", aborted_beside);
   });
   EXPECT_EQ(rt->client().start("aborted", {.id = "o"}, "s1").wait<std::string>(kSoon),
-            "session_aborted: session 's1' was aborted by an activity: the device is gone");
+            "session_aborted: session 's1' was aborted: the device is gone");
   EXPECT_TRUE(eventually([&] { return stopped.load(); }));
   EXPECT_EQ(client().describe_session("s1").note, "the device is gone");
 }
