@@ -1,5 +1,7 @@
 #include "runtime/driver.hpp"
 
+#include "runtime/crew.hpp"
+
 #include <chrono>
 #include <utility>
 
@@ -14,28 +16,65 @@ Driver::Driver(const Clock& clock, std::size_t turn_threads, std::size_t max_stu
   turns.schedule = StepSchedule(turn_threads, max_stuck);
 }
 
-void Driver::poke(Step step) {
-  Signal& signal = signal_of(step);
-  {
+/// One of its threads, or one that helps, as a crew.
+class Driver::Hands {
+ public:
+  /// `worker`: null where nobody keeps it alive; `pool`: where the thread may be one of that.
+  explicit Hands(Driver& driver, Worker* worker = nullptr, ThreadPool* pool = nullptr)
+      : driver_(driver), worker_(worker), pool_(pool) {}
+
+  [[nodiscard]] BootTime now() const { return driver_.clock_.boot_now(); }
+  template <class Use>
+  auto with(Step step, Use use) {
+    Signal& signal = driver_.signal_of(step);
     const MutexLock lock(signal.mutex);
-    if (!signal.schedule.poke()) return;
+    return use(signal.schedule);
   }
-  signal.changed.notify_one();
+  Progress run(Step step, RunId run) {
+    if (worker_ != nullptr) return worker_->run(step, run);
+    const std::shared_ptr<Worker> worker = driver_.worker_.lock();
+    return worker ? worker->run(step, run) : Progress{};
+  }
+  void call(Step step, bool all) {
+    Condition& changed = driver_.signal_of(step).changed;
+    all ? changed.notify_all() : changed.notify_one();
+  }
+  void add_turn_thread() { driver_.make_thread(Step::turns); }
+  [[nodiscard]] bool is_thread_of_activities() const { return pool_ != nullptr && pool_->is_here(); }
+  [[nodiscard]] bool activity_waits() const { return pool_->has_work(); }
+  void ask_for_rest() { pool_->ask_for_rest(); }
+
+ private:
+  Driver& driver_;
+  Worker* worker_;
+  ThreadPool* pool_;
+};
+
+void Driver::poke(Step step, ThreadPool& pool) {
+  Hands hands(*this, nullptr, &pool);
+  runtime::poke(hands, step);
 }
 
-void Driver::start(const std::shared_ptr<Worker>& worker) {
+bool Driver::help_with_turns() {
+  Hands hands(*this);
+  return help(hands, Step::turns);
+}
+
+void Driver::start() {
+  const std::shared_ptr<Worker> worker = worker_.lock();
   listen_as(*worker);
-  for (std::size_t i = 0; i < turn_threads_; ++i) make_thread(worker, Step::turns);
-  for (const Step step : {Step::activities, Step::answers, Step::keep, Step::limits})
-    make_thread(worker, step);
+  for (std::size_t i = 0; i < turn_threads_; ++i) make_thread(Step::turns);
+  for (const Step step : {Step::activities, Step::answers, Step::keep, Step::limits}) make_thread(step);
   listening_ = std::thread([self = shared_from_this(), worker] { self->listen(*worker); });
 }
 
-void Driver::make_thread(const std::shared_ptr<Worker>& worker, Step step) {
+void Driver::make_thread(Step step) {
+  const std::shared_ptr<Worker> worker = worker_.lock();
+  if (!worker) return;
   const MutexLock lock(threads_mutex_);
   Thread& made = threads_.emplace_back(Thread{.run = std::make_shared<std::atomic<std::uint64_t>>(0)});
   made.thread = std::thread(
-      [self = shared_from_this(), worker, step, run = made.run] { self->drive(worker, step, *run); });
+      [self = shared_from_this(), worker, step, run = made.run] { self->drive(*worker, step, *run); });
 }
 
 // The limits step goes on until the others have come to their end, since it is what gives up those that
@@ -74,43 +113,14 @@ void Driver::end_step(Step step) {
   signal.changed.wait(lock, [&]() HOLDFAST_REQUIRES(signal.mutex) { return signal.schedule.is_at_rest(); });
 }
 
-void Driver::drive(const std::shared_ptr<Worker>& worker, Step step, std::atomic<std::uint64_t>& in_run) {
+void Driver::drive(Worker& worker, Step step, std::atomic<std::uint64_t>& in_run) {
+  Hands hands(*this, &worker);
   Signal& signal = signal_of(step);
   while (const std::optional<RunId> run = wait_to_begin(signal)) {
     // Only runs of turns are ever stuck, and asked about by this number.
     if (step == Step::turns) in_run = run->value;
-    const Progress progress = worker->run(step, *run);
-    if (!progress.stuck.empty()) replace(worker, progress.stuck);
-    end(signal, *run, progress);
-    if (progress.came_back) return;  // another one has taken its place
+    if (run_own(hands, step, *run)) return;
   }
-}
-
-void Driver::replace(const std::shared_ptr<Worker>& worker, const std::vector<RunId>& stuck) {
-  Signal& signal = signal_of(Step::turns);
-  for (const RunId run : stuck) {
-    bool leaves_a_place = false;
-    {
-      const MutexLock lock(signal.mutex);
-      leaves_a_place = signal.schedule.give_up(run);
-    }
-    if (leaves_a_place) make_thread(worker, Step::turns);
-  }
-  signal.changed.notify_all();
-}
-
-bool Driver::help(Worker& worker, Step step) {
-  Signal& signal = signal_of(step);
-  std::optional<RunId> run;
-  {
-    const MutexLock lock(signal.mutex);
-    signal.schedule.poke();
-    run = signal.schedule.begin(StepSchedule::Runner::helper, clock_.boot_now());
-  }
-  if (!run) return false;
-  end(signal, *run, worker.run(step, *run));
-  const MutexLock lock(signal.mutex);
-  return signal.schedule.may_begin(clock_.boot_now());
 }
 
 // Nothing when it is time to stop.
@@ -126,11 +136,6 @@ std::optional<RunId> Driver::wait_to_begin(Signal& signal) {
     }
   }
   return std::nullopt;
-}
-
-void Driver::end(Signal& signal, RunId run, const Progress& progress) {
-  const MutexLock lock(signal.mutex);
-  if (signal.schedule.end(run, progress)) signal.changed.notify_all();
 }
 
 // Cancels are heard under the key of the registration.

@@ -5,6 +5,7 @@
 #include "base/mutex.hpp"
 #include "runtime/schedule.hpp"
 #include "runtime/steps.hpp"
+#include "runtime/thread_pool.hpp"
 #include "runtime/worker.hpp"
 
 #include <array>
@@ -29,11 +30,13 @@ class Driver : public std::enable_shared_from_this<Driver> {
   Driver& operator=(const Driver&) = delete;
   ~Driver() = default;
 
-  void poke(Step step);
-  void start(const std::shared_ptr<Worker>& worker);
-  /// A poke for `step`, and a call of it in this thread, unless it runs in as many as it may. True when there
-  /// is more to do, and nobody but the caller knows it.
-  bool help(Worker& worker, Step step);
+  /// Before anything is poked that its worker has to do.
+  void drives(const std::shared_ptr<Worker>& worker) { worker_ = worker; }
+  void start();
+  /// The step has something to do. The calling thread may be one of `pool`, and then do it itself.
+  void poke(Step step, ThreadPool& pool);
+  /// A poke for turns, and a call of that step in this thread: see runtime::help().
+  bool help_with_turns();
   /// Ends all threads; to be called once, after start(). Steps that run are finished, those that others help
   /// with included. Only turns that were given up are not waited for: their threads end when their code does.
   /// Returns how many.
@@ -50,18 +53,19 @@ class Driver : public std::enable_shared_from_this<Driver> {
     std::thread thread{};
   };
 
+  class Hands;
+
   Signal& signal_of(Step step) { return signals_[static_cast<std::size_t>(step)]; }
-  void make_thread(const std::shared_ptr<Worker>& worker, Step step);
-  void drive(const std::shared_ptr<Worker>& worker, Step step, std::atomic<std::uint64_t>& in_run);
-  void replace(const std::shared_ptr<Worker>& worker, const std::vector<RunId>& stuck);
+  void make_thread(Step step);
+  void drive(Worker& worker, Step step, std::atomic<std::uint64_t>& in_run);
   void end_step(Step step);
   std::optional<RunId> wait_to_begin(Signal& signal);
-  void end(Signal& signal, RunId run, const Progress& progress);
   void listen_as(Worker& worker);
   void listen(Worker& worker);
 
   const Clock& clock_;
   const std::size_t turn_threads_;
+  std::weak_ptr<Worker> worker_;
   std::array<Signal, kSteps> signals_;
   std::atomic<bool> stopping_{false};  // the listener
   // Against stop(): the thread that listens is the only one that makes it another.

@@ -1,7 +1,6 @@
 #include "base/mutex.hpp"
 #include "runtime/drain.hpp"
 #include "runtime/driver.hpp"
-#include "runtime/schedule.hpp"
 #include "runtime/stop_signal.hpp"
 #include "runtime/thread_pool.hpp"
 #include "runtime/worker.hpp"
@@ -139,35 +138,22 @@ void Runtime::start() {
   runtime::check_options(impl.options);
   impl.driver = std::make_shared<runtime::Driver>(impl.store->clock(), impl.options.turn_threads,
                                                   impl.options.max_abandoned);
-  const auto worker = std::make_shared<std::weak_ptr<runtime::Worker>>();
-  impl.pool = std::make_shared<runtime::ThreadPool>([driver = impl.driver, worker] {
-    const auto alive = worker->lock();
-    return alive && driver->help(*alive, runtime::Step::turns);
-  });
-  const auto poke = [driver = impl.driver, pool = impl.pool, worker](runtime::Step step) {
-    const bool here = pool->is_here();
-    switch (runtime::help_with(step, here, here && pool->has_work())) {
-      case runtime::Help::poke:
-        return driver->poke(step);
-      case runtime::Help::rest:
-        return pool->ask_for_rest();
-      case runtime::Help::run:
-        break;
-    }
-    const auto alive = worker->lock();
-    if (!alive || driver->help(*alive, step)) driver->poke(step);
+  impl.pool =
+      std::make_shared<runtime::ThreadPool>([driver = impl.driver] { return driver->help_with_turns(); });
+  const auto poke = [driver = impl.driver, pool = impl.pool](runtime::Step step) {
+    driver->poke(step, *pool);
   };
   impl.worker = std::make_shared<runtime::Worker>(impl.store, impl.options, impl.registry, *impl.pool,
                                                   system_random(), poke);
   impl.worker->keep_alive(impl.worker);
-  *worker = impl.worker;
+  impl.driver->drives(impl.worker);
   if (auto joined = impl.worker->join(); !joined) {
     impl.worker.reset();
     throw ClientError(may_pass(joined.error()) ? ClientError::Kind::unavailable : ClientError::Kind::invalid,
                       "the runtime could not register with the store: " + joined.error().message);
   }
   impl.enter(Impl::Phase::started);
-  impl.driver->start(impl.worker);
+  impl.driver->start();
 }
 
 bool Runtime::drain(Duration deadline) {
@@ -196,12 +182,7 @@ bool Runtime::Impl::run_down(Duration deadline) {
   runtime::Drain drain(after(clock.boot_now(), deadline), options.cancel_grace);
   worker->give_up_store_at(drain.store_until());
   worker->stop_accepting();
-  for (;;) {
-    const runtime::Drain::Order order = drain.next(clock.boot_now(), {worker->quiet(), worker->ends_soon()});
-    if (order == runtime::Drain::Order::leave) break;
-    if (order == runtime::Drain::Order::stop_activities) worker->stop_activities();
-    std::this_thread::sleep_for(1ms);
-  }
+  while (!worker->go_on_leaving(drain)) std::this_thread::sleep_for(1ms);
   const std::size_t stuck = driver->stop();
   const bool gave_back = worker->leave();
   const bool frames_gone = wait_for_frames();

@@ -169,6 +169,23 @@ bool Worker::idle() const {
          turns_.away() == 0;
 }
 
+bool Worker::go_on_leaving(Drain& drain) {
+  switch (drain.next(settings_.now(), {quiet(), ends_soon()})) {
+    case Drain::Order::wait:
+      break;
+    case Drain::Order::stop_activities:
+      stop_activities();
+      break;
+    case Drain::Order::leave:
+      return true;
+  }
+  return false;
+}
+
+bool Worker::would_go_on_leaving(Drain drain) const {
+  return drain.next(settings_.now(), {quiet(), ends_soon()}) != Drain::Order::wait;
+}
+
 bool Worker::leave() {
   turns_.close();
   const KeepStep::Kept kept = keep_.release_all();

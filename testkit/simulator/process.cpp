@@ -1,5 +1,7 @@
 #include "testkit/simulator/process.hpp"
 
+#include "runtime/crew.hpp"
+
 #include <holdfast/detail/describe.hpp>
 
 #include <algorithm>
@@ -77,6 +79,27 @@ class Set {
 
 }  // namespace
 
+/// One of its threads, as a crew: the simulator does one thing at a time, and nobody has to be woken.
+class Process::Hands {
+ public:
+  explicit Hands(Process& process) : process_(process) {}
+
+  [[nodiscard]] BootTime now() const { return process_.now(); }
+  template <class Use>
+  auto with(runtime::Step step, Use use) {
+    return use(process_.schedule_of(step));
+  }
+  runtime::Progress run(runtime::Step step, runtime::RunId run) { return process_.run(step, run); }
+  void call(runtime::Step /*step*/, bool /*all*/) {}
+  void add_turn_thread() { process_.threads_.push_back({.step = runtime::Step::turns}); }
+  [[nodiscard]] bool is_thread_of_activities() const { return process_.in_activities_; }
+  [[nodiscard]] bool activity_waits() const { return process_.executor_.next_due() <= now(); }
+  void ask_for_rest() { process_.rest_wanted_ = true; }
+
+ private:
+  Process& process_;
+};
+
 Process::Process(Setup setup)
     : setup_(std::move(setup)),
       random_(setup_.seed),
@@ -130,8 +153,7 @@ void Process::offer(BootTime now, std::vector<Move>& moves) const {
     if (arriving_[i].at <= now) moves.push_back({Move::Kind::wake, i});
   }
   if (floor_at_ <= now) moves.push_back({Move::Kind::floor, 0});
-  if (drain_ && in_use_ == 0 && runtime::Drain(*drain_).next(now, look()) != runtime::Drain::Order::wait)
-    moves.push_back({Move::Kind::leave, 0});
+  if (drain_ && in_use_ == 0 && worker_.would_go_on_leaving(*drain_)) moves.push_back({Move::Kind::leave, 0});
 }
 
 BootTime Process::next_due(BootTime now) const {
@@ -202,53 +224,30 @@ void Process::make_one(const Move& move) {
       floor_at_ = now() + kFloor;
       worker_.look_again();
       break;
-    case Move::Kind::rest:
+    case Move::Kind::rest: {
       rest_wanted_ = false;
-      if (help(runtime::Step::turns)) rest_wanted_ = true;
+      Hands hands(*this);
+      if (help(hands, runtime::Step::turns)) rest_wanted_ = true;
       break;
+    }
     case Move::Kind::leave:
       go_on_leaving();
       break;
   }
 }
 
-// As Runtime::start() has it.
 void Process::poke(runtime::Step step) {
-  const bool work_waits = executor_.next_due() <= now();
-  switch (runtime::help_with(step, in_activities_, work_waits)) {
-    case runtime::Help::rest:
-      rest_wanted_ = true;
-      return;
-    case runtime::Help::run:
-      if (!help(step)) return;
-      break;
-    case runtime::Help::poke:
-      break;
-  }
-  schedule_of(step).poke();
-}
-
-bool Process::help(runtime::Step step) {
-  runtime::StepSchedule& schedule = schedule_of(step);
-  schedule.poke();
-  const auto begun = schedule.begin(runtime::StepSchedule::Runner::helper, now());
-  if (!begun) return false;
-  schedule.end(*begun, run(step, *begun));
-  return schedule.may_begin(now());
+  Hands hands(*this);
+  runtime::poke(hands, step);
 }
 
 void Process::run_step(Thread& thread) {
-  runtime::StepSchedule& schedule = schedule_of(thread.step);
-  const auto begun = schedule.begin(runtime::StepSchedule::Runner::own, now());
+  const auto begun = schedule_of(thread.step).begin(runtime::StepSchedule::Runner::own, now());
   if (!begun) return;
+  Hands hands(*this);
   thread.running = true;
-  const runtime::Progress progress = run(thread.step, *begun);
+  thread.ended = run_own(hands, thread.step, *begun);
   thread.running = false;
-  thread.ended = progress.came_back;
-  schedule.end(*begun, progress);
-  for (const runtime::RunId stuck : progress.stuck) {
-    if (schedule_of(runtime::Step::turns).give_up(stuck)) threads_.push_back({.step = runtime::Step::turns});
-  }
 }
 
 runtime::Progress Process::run(runtime::Step step, runtime::RunId number) {
@@ -325,17 +324,10 @@ bool Process::lingers(BootTime since) const {
          !worker_.has_unmovable_sessions() && std::max(busy_at_, since) + kTimeToLeave <= now();
 }
 
-// As Runtime::drain() has it, but for the store that does not answer, which is given up there: calls that are
-// made inside of others can't wait for them.
+// A store that does not answer is not given up, as Runtime::drain() does: calls that are made inside of
+// others can't wait for them.
 void Process::go_on_leaving() {
-  switch (drain_->next(now(), look())) {
-    case runtime::Drain::Order::wait:
-      return;
-    case runtime::Drain::Order::stop_activities:
-      return worker_.stop_activities();
-    case runtime::Drain::Order::leave:
-      break;
-  }
+  if (!worker_.go_on_leaving(*drain_)) return;
   left_ = true;
   for (runtime::StepSchedule& schedule : schedules_) schedule.close();
   worker_.leave();

@@ -153,15 +153,13 @@ class Process {
   [[nodiscard]] const runtime::StepSchedule& schedule_of(runtime::Step step) const {
     return schedules_[static_cast<std::size_t>(step)];
   }
+  class Hands;
   void poke(runtime::Step step);
-  /// What runtime::Driver::help() does.
-  bool help(runtime::Step step);
   void register_listener();
   void make_one(const Move& move);
   void run_step(Thread& thread);
   runtime::Progress run(runtime::Step step, runtime::RunId run);
   void note_idle(runtime::Step step, const runtime::Progress& progress, std::uint64_t calls_before);
-  [[nodiscard]] runtime::Drain::Look look() const { return {worker_.quiet(), worker_.ends_soon()}; }
   void go_on_leaving();
 
   Setup setup_;
