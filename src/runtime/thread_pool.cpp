@@ -1,11 +1,9 @@
 #include "runtime/thread_pool.hpp"
 
 #include "base/mutex.hpp"
+#include "runtime/pool_schedule.hpp"
 
-#include <algorithm>
 #include <chrono>
-#include <cstdint>
-#include <deque>
 #include <thread>
 #include <utility>
 
@@ -13,15 +11,10 @@ namespace holdfast::runtime {
 
 namespace {
 
-using namespace std::chrono_literals;
 using SteadyClock = std::chrono::steady_clock;
+using Kind = PoolSchedule::Kind;
+using From = PoolSchedule::From;
 
-// The rest waits for work that others want to begin, but no longer than half of what it takes itself, within
-// these bounds.
-constexpr Duration kRestWaitsAtLeast = 300us;
-constexpr Duration kRestWaitsAtMost = 5ms;
-// Brief work waits no longer than about twice this for a thread that is busy with other brief work.
-constexpr Duration kLooksEvery = 400us;
 // Brief work comes in bursts: the thread that looks goes on for so many looks after the last of it.
 constexpr int kLooksAfterwards = 25;
 
@@ -39,75 +32,44 @@ class ThreadPool::State : public std::enable_shared_from_this<State> {
  public:
   explicit State(std::function<bool()> rest) : rest_(std::move(rest)) {}
 
-  enum class Kind : std::uint8_t { brief, ordinary, apart };
   void post(std::function<void()> work, Kind kind) {
     const MutexLock lock(mutex_);
-    work_.push_back({std::move(work), SteadyClock::now(), kind == Kind::brief});
-    const bool comes_back = is_here() && kind != Kind::apart;
-    if (comes_back && work_.size() == 1) return;
-    if (kind == Kind::brief && (comes_back || brief_ > 0)) {
-      look_now_and_then();
-    } else {
-      call_one();
-    }
+    carry_out(schedule_.post(std::move(work), kind, from(), SteadyClock::now()));
   }
   void ask_for_rest() {
     const MutexLock lock(mutex_);
-    want_rest();
-    if (!is_here() || here.in_rest) call_one();
+    carry_out(schedule_.ask_for_rest(from(), SteadyClock::now()));
   }
   [[nodiscard]] bool has_work() const {
     const MutexLock lock(mutex_);
-    return !work_.empty();
+    return schedule_.has_work();
   }
   [[nodiscard]] bool is_here() const noexcept { return here.pool == this; }
   std::size_t stop(Duration patience);
 
  private:
-  [[nodiscard]] bool anything() const HOLDFAST_REQUIRES(mutex_) { return rest_wanted_ || !work_.empty(); }
-  [[nodiscard]] bool rest_is_next() const HOLDFAST_REQUIRES(mutex_) {
-    return rest_wanted_ && (work_.empty() || SteadyClock::now() - rest_asked_ > rest_waits());
+  [[nodiscard]] From from() const noexcept {
+    if (!is_here()) return From::outside;
+    return here.in_rest ? From::rest : From::work;
   }
-  [[nodiscard]] Duration rest_waits() const HOLDFAST_REQUIRES(mutex_) {
-    return std::clamp(rest_takes_ / 2, kRestWaitsAtLeast, kRestWaitsAtMost);
-  }
-  void want_rest() HOLDFAST_REQUIRES(mutex_) {
-    if (stopping_ || std::exchange(rest_wanted_, true)) return;
-    rest_asked_ = SteadyClock::now();
-  }
-  /// Whether something has waited for so long that whoever was to begin it has not come.
-  [[nodiscard]] bool anything_late() const HOLDFAST_REQUIRES(mutex_) {
-    const auto late = SteadyClock::now() - kLooksEvery;
-    return (!work_.empty() && work_.front().posted < late) || (rest_wanted_ && rest_asked_ < late);
-  }
+  void carry_out(PoolSchedule::Order order) HOLDFAST_REQUIRES(mutex_);
   void call_one() HOLDFAST_REQUIRES(mutex_);
-  void look_now_and_then() HOLDFAST_REQUIRES(mutex_);
   void run();
   bool run_one() HOLDFAST_REQUIRES(mutex_);
-  void leave_rest_to_others(bool is_brief) HOLDFAST_REQUIRES(mutex_);
   void wait_to_be_called(MutexLock& lock) HOLDFAST_REQUIRES(mutex_);
-  bool run_rest() HOLDFAST_EXCLUDES(mutex_);
+  void run_rest() HOLDFAST_EXCLUDES(mutex_);
 
   const std::function<bool()> rest_;
   mutable Mutex mutex_;
   Condition changed_;
   Condition ended_;
-  struct Work {
-    std::function<void()> run{};
-    SteadyClock::time_point posted{};
-    bool is_brief = false;
-  };
-  std::deque<Work> work_ HOLDFAST_GUARDED_BY(mutex_);
-  bool rest_wanted_ HOLDFAST_GUARDED_BY(mutex_) = false;
-  SteadyClock::time_point rest_asked_ HOLDFAST_GUARDED_BY(mutex_){};
-  Duration rest_takes_ HOLDFAST_GUARDED_BY(mutex_){};  // lately
+  PoolSchedule schedule_ HOLDFAST_GUARDED_BY(mutex_){};
   std::size_t threads_ HOLDFAST_GUARDED_BY(mutex_) = 0;
   std::size_t waiting_ HOLDFAST_GUARDED_BY(mutex_) = 0;
   std::size_t busy_ HOLDFAST_GUARDED_BY(mutex_) = 0;
-  std::size_t brief_ HOLDFAST_GUARDED_BY(mutex_) = 0;  // of the busy ones, with brief work
-  bool coming_ HOLDFAST_GUARDED_BY(mutex_) = false;    // a thread was woken or made, and has not looked yet
-  int looks_left_ HOLDFAST_GUARDED_BY(mutex_) = 0;     // one of the waiting threads looks now and then
-  bool looking_ HOLDFAST_GUARDED_BY(mutex_) = false;   // and does
+  bool coming_ HOLDFAST_GUARDED_BY(mutex_) = false;   // a thread was woken or made, and has not looked yet
+  int looks_left_ HOLDFAST_GUARDED_BY(mutex_) = 0;    // one of the waiting threads looks now and then
+  bool looking_ HOLDFAST_GUARDED_BY(mutex_) = false;  // and does
   bool stopping_ HOLDFAST_GUARDED_BY(mutex_) = false;
 };
 
@@ -118,21 +80,36 @@ bool ThreadPool::is_here() const noexcept { return state_->is_here(); }
 bool ThreadPool::has_work() const { return state_->has_work(); }
 // A thread of the pool will look itself in a moment: what it posts comes at the end of the rest, what it asks
 // for at the end of work.
-void ThreadPool::post(std::function<void()> work) { state_->post(std::move(work), State::Kind::ordinary); }
-void ThreadPool::post_brief(std::function<void()> work) { state_->post(std::move(work), State::Kind::brief); }
-void ThreadPool::post_apart(std::function<void()> work) { state_->post(std::move(work), State::Kind::apart); }
+void ThreadPool::post(std::function<void()> work) { state_->post(std::move(work), Kind::ordinary); }
+void ThreadPool::post_brief(std::function<void()> work) { state_->post(std::move(work), Kind::brief); }
+void ThreadPool::post_apart(std::function<void()> work) { state_->post(std::move(work), Kind::apart); }
 void ThreadPool::ask_for_rest() { state_->ask_for_rest(); }
 std::size_t ThreadPool::stop(Duration patience) { return state_->stop(patience); }
 
 std::size_t ThreadPool::State::stop(Duration patience) {
   MutexLock lock(mutex_);
   stopping_ = true;
-  rest_wanted_ = false;
+  schedule_.stop();
   changed_.notify_all();
-  ended_.wait_for(lock, patience, [this]() HOLDFAST_REQUIRES(mutex_) { return busy_ == 0 && work_.empty(); });
+  ended_.wait_for(lock, patience,
+                  [this]() HOLDFAST_REQUIRES(mutex_) { return busy_ == 0 && !schedule_.has_work(); });
   // Idle ones end at once.
   ended_.wait(lock, [this]() HOLDFAST_REQUIRES(mutex_) { return threads_ == busy_; });
   return busy_;
+}
+
+void ThreadPool::State::carry_out(PoolSchedule::Order order) {
+  switch (order) {
+    case PoolSchedule::Order::none:
+      return;
+    case PoolSchedule::Order::look:
+      looks_left_ = kLooksAfterwards;
+      if (looking_) return;
+      break;  // whoever comes begins what is there, or looks
+    case PoolSchedule::Order::call:
+      break;
+  }
+  call_one();
 }
 
 void ThreadPool::State::call_one() {
@@ -143,11 +120,6 @@ void ThreadPool::State::call_one() {
     ++threads_;
     std::thread([self = shared_from_this()] { self->run(); }).detach();
   }
-}
-
-void ThreadPool::State::look_now_and_then() {
-  looks_left_ = kLooksAfterwards;
-  if (!looking_) call_one();  // it begins what is there, or looks
 }
 
 void ThreadPool::State::run() {
@@ -170,73 +142,50 @@ void ThreadPool::State::wait_to_be_called(MutexLock& lock) {
     ++waiting_;
     const bool looks = looks_left_ > 0 && !std::exchange(looking_, true);
     if (looks) {
-      changed_.wait_for(lock, kLooksEvery);
+      changed_.wait_for(lock, PoolSchedule::kLateAfter);
       looking_ = false;
     } else {
       changed_.wait(lock);
     }
     --waiting_;
     if (!looks) continue;
-    if (anything_late()) {
+    if (schedule_.anything_late(SteadyClock::now())) {
       coming_ = false;  // whoever is called comes as well, or it is this thread that was
       return;
     }
-    if (!anything()) --looks_left_;
+    if (!schedule_.anything()) --looks_left_;
   }
 }
 
 // False when there is nothing to do.
 bool ThreadPool::State::run_one() {
-  if (!anything()) return false;
-  Work work;
-  if (rest_is_next()) {
-    rest_wanted_ = false;
-  } else {
-    work = std::move(work_.front());
-    work_.pop_front();
-  }
-  const bool is_brief = work.is_brief;
-  leave_rest_to_others(is_brief);
+  if (!schedule_.anything()) return false;
+  PoolSchedule::Piece piece = schedule_.begin(SteadyClock::now());
+  carry_out(piece.others);
   ++busy_;
-  if (is_brief) ++brief_;
-  bool again = false;
   {
     const MutexUnlock unlocked(mutex_);
-    if (work.run) {
-      work.run();
-      work.run = nullptr;  // what it holds may be the last to know somebody
+    if (piece.work) {
+      piece.work();
+      piece.work = nullptr;  // what it holds may be the last to know somebody
     } else {
-      again = run_rest();
+      run_rest();
     }
   }
   --busy_;
-  if (is_brief) --brief_;
-  if (again) want_rest();
+  schedule_.end_work(piece.is_brief);
   if (stopping_) ended_.notify_all();
   return true;
 }
 
-// This thread is about to run one piece; what is still there is begun by others, unless that and all of this
-// is brief.
-void ThreadPool::State::leave_rest_to_others(bool is_brief) {
-  if (!anything()) return;
-  const bool all_brief = is_brief && (work_.empty() || work_.front().is_brief);
-  if (all_brief && !anything_late()) {
-    look_now_and_then();
-  } else {
-    call_one();
-  }
-}
-
-bool ThreadPool::State::run_rest() {
+void ThreadPool::State::run_rest() {
   const auto begun = SteadyClock::now();
   here.in_rest = true;
   const bool again = rest_();
   here.in_rest = false;
-  const auto took = std::chrono::duration_cast<Duration>(SteadyClock::now() - begun);
+  const auto ended = SteadyClock::now();
   const MutexLock lock(mutex_);
-  rest_takes_ += (took - rest_takes_) / 8;
-  return again;
+  schedule_.end_rest(std::chrono::duration_cast<Duration>(ended - begun), again, ended);
 }
 
 }  // namespace holdfast::runtime
