@@ -217,9 +217,7 @@ StoreResult<std::vector<SessionView>> MemoryStore::sessions(const store::Session
     for (auto next = tx.space.sessions.upper_bound(filter.after);
          next != tx.space.sessions.end() && views.size() < filter.limit; ++next) {
       const rules::Session& session = next->second;
-      if (filter.takes(state_of(tx, session), session.owner, session.policy.queue)) {
-        views.push_back(view(tx, session, Saved::size));
-      }
+      if (takes(tx, filter, session)) views.push_back(view(tx, session, Saved::size));
     }
     return views;
   });
@@ -228,7 +226,7 @@ StoreResult<store::SessionCounts> MemoryStore::count_sessions() {
   return answer<store::SessionCounts>("memory.count_sessions", [](Transaction& tx) {
     store::SessionCounts counts;
     for (const auto& [id, session] : tx.space.sessions) {
-      counts.add(state_of(tx, session), is_orphaned(tx, session));
+      count(tx, counts, state_of(tx, session), session.worker, 1);
     }
     return StoreResult<store::SessionCounts>(counts);
   });
@@ -277,12 +275,7 @@ StoreResult<InstancePage> MemoryStore::list(const InstanceFilter& filter) {
     auto next = filter.after == InstanceKey{} ? instances.end() : instances.lower_bound(filter.after);
     while (next != instances.begin()) {
       const InstanceView& view = (--next)->second.view;
-      if (!rules::matches(view, filter)) continue;
-      if (page.instances.size() == filter.limit) {
-        if (!page.instances.empty()) page.next = page.instances.back().key;
-        break;
-      }
-      page.instances.push_back(view);
+      if (rules::matches(view, filter) && !rules::add(page, view, filter.limit)) break;
     }
     return page;
   });
@@ -299,21 +292,27 @@ StoreResult<void> MemoryStore::delete_instance(std::string_view instance, bool f
   return answer<void>("memory.delete_instance",
                       [=](Transaction& tx) { return rules::delete_instance(tx, instance, force, life); });
 }
+namespace {
+
+template <class Count>
+StoreResult<Count> prune(const StoreResult<rules::Pruned>& pruned) {
+  if (!pruned) return Unexpected(pruned.error());
+  const auto goes = [&](const auto& entry) {
+    return entry.first >= pruned->first && entry.first < pruned->end;
+  };
+  return static_cast<Count>(std::erase_if(pruned->instance->history, goes));
+}
+
+}  // namespace
+
 StoreResult<std::uint64_t> MemoryStore::prune_executions(std::string_view instance, std::uint64_t keep) {
-  return answer<std::uint64_t>("memory.prune_executions", [=](Transaction& tx) -> StoreResult<std::uint64_t> {
-    Instance* const found = find_instance(tx, instance);
-    if (found == nullptr) return rules::no_instance(instance);
-    const ExecutionNumber first = rules::first_kept(*found, keep);
-    return std::erase_if(found->history, [&](const auto& entry) { return entry.first < first; });
+  return answer<std::uint64_t>("memory.prune_executions", [=](Transaction& tx) {
+    return prune<std::uint64_t>(rules::to_prune(tx, instance, keep));
   });
 }
 StoreResult<bool> MemoryStore::prune_execution(std::string_view instance, ExecutionNumber execution) {
-  return answer<bool>("memory.prune_execution", [=](Transaction& tx) -> StoreResult<bool> {
-    Instance* const found = find_instance(tx, instance);
-    if (found == nullptr) return rules::no_instance(instance);
-    if (auto refused = rules::keeps_execution(*found, execution)) return Unexpected(*std::move(refused));
-    return found->history.erase(execution) > 0;
-  });
+  return answer<bool>("memory.prune_execution",
+                      [=](Transaction& tx) { return prune<bool>(rules::to_prune(tx, instance, execution)); });
 }
 StoreResult<std::vector<SetAsideRow>> MemoryStore::set_aside(std::uint64_t after, std::size_t limit) {
   using Rows = std::vector<SetAsideRow>;

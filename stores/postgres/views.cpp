@@ -130,8 +130,8 @@ std::vector<store::SessionView> view_sessions(WorkingSet& set, const store::Sess
     if (set.asked()) set.bring();
     for (const std::string& id : ids) {
       const rules::Session& session = set.tx().space.sessions.at(id);
-      const bool taken = filter.takes(state_of(set.tx(), session), session.owner, session.policy.queue);
-      if (taken && views.size() < filter.limit) views.push_back(view(set.tx(), session, store::Saved::size));
+      const bool taken = views.size() < filter.limit && rules::takes(set.tx(), filter, session);
+      if (taken) views.push_back(view(set.tx(), session, store::Saved::size));
     }
     if (ids.size() < most) break;
   }
@@ -157,10 +157,7 @@ store::SessionCounts count_sessions(WorkingSet& set) {
   });
   set.bring();
   store::SessionCounts counts;
-  for (const Group& group : groups) {
-    const bool orphaned = group.state == store::SessionStatus::lapsed && is_gone(set.tx(), group.owner);
-    counts.add(group.state, orphaned, group.count);
-  }
+  for (const Group& group : groups) rules::count(set.tx(), counts, group.state, group.owner, group.count);
   return counts;
 }
 
@@ -239,9 +236,7 @@ StoreResult<store::InstanceDetail> describe(WorkingSet& set, std::string_view id
   set.bring();
   StoreResult<store::InstanceDetail> detail = rules::describe(set.tx(), id);
   if (!detail) return detail;
-  detail->unread = unread;
-  detail->more_children = children - detail->children.size();
-  detail->value_keys = std::move(value_keys);
+  rules::add_counts(*detail, unread, children, std::move(value_keys));
   return detail;
 }
 
@@ -270,11 +265,7 @@ store::InstancePage list(WorkingSet& set, const store::InstanceFilter& filter) {
   store::InstancePage page;
   const auto& instances = set.tx().space.instances;
   for (auto next = instances.rbegin(); next != instances.rend(); ++next) {
-    if (page.instances.size() == filter.limit) {
-      if (!page.instances.empty()) page.next = page.instances.back().key;
-      break;
-    }
-    page.instances.push_back(next->second.view);
+    if (!rules::add(page, next->second.view, filter.limit)) break;
   }
   return page;
 }
@@ -294,11 +285,7 @@ StoreResult<std::vector<store::ExecutionView>> executions(WorkingSet& set, Insta
   set.bring();
   const rules::Instance* const instance = rules::find_instance(set.tx(), key);
   if (instance == nullptr) return rules::no_instance(key);
-  // The current one is there from its first moment on.
-  if (views.empty() || views.back().execution != instance->view.execution) {
-    views.push_back({.execution = instance->view.execution});
-  }
-  return views;
+  return rules::with_current(std::move(views), *instance);
 }
 
 std::vector<store::SetAsideRow> view_set_aside(WorkingSet& set, std::uint64_t after, std::size_t limit) {
@@ -319,27 +306,26 @@ std::vector<store::SetAsideRow> view_set_aside(WorkingSet& set, std::uint64_t af
 
 namespace {
 
-std::uint64_t prune(WorkingSet& set, InstanceKey key, ExecutionNumber from, ExecutionNumber before) {
-  std::uint64_t pruned = 0;
-  set.ask(sql::kPruneHistory, Parameters(key, from, before),
-          [&](const Answer& answer) { pruned = static_cast<std::uint64_t>(answer.integer(0, 0)); });
+/// Answers how many.
+StoreResult<std::uint64_t> prune(WorkingSet& set, const StoreResult<rules::Pruned>& pruned) {
+  if (!pruned) return Unexpected(pruned.error());
+  std::uint64_t count = 0;
+  set.ask(sql::kPruneHistory, Parameters(pruned->instance->view.key, pruned->first, pruned->end),
+          [&](const Answer& answer) { count = static_cast<std::uint64_t>(answer.integer(0, 0)); });
   set.bring();
-  return pruned;
+  return count;
 }
 
 }  // namespace
 
 StoreResult<std::uint64_t> prune_executions(WorkingSet& set, std::string_view instance, std::uint64_t keep) {
-  const rules::Instance* const found = rules::find_instance(set.tx(), instance);
-  if (found == nullptr) return rules::no_instance(instance);
-  return prune(set, found->view.key, ExecutionNumber{}, rules::first_kept(*found, keep));
+  return prune(set, rules::to_prune(set.tx(), instance, keep));
 }
 
 StoreResult<bool> prune_execution(WorkingSet& set, std::string_view instance, ExecutionNumber execution) {
-  const rules::Instance* const found = rules::find_instance(set.tx(), instance);
-  if (found == nullptr) return rules::no_instance(instance);
-  if (auto refused = rules::keeps_execution(*found, execution)) return Unexpected(*std::move(refused));
-  return prune(set, found->view.key, execution, ExecutionNumber{execution.value + 1}) > 0;
+  const auto count = prune(set, rules::to_prune(set.tx(), instance, execution));
+  if (!count) return Unexpected(count.error());
+  return *count > 0;
 }
 
 // ---- the whole -----------------------------------------------------------------------------------

@@ -87,10 +87,16 @@ StoreResult<std::vector<ExecutionView>> executions(Transaction& tx, InstanceKey 
 StoreResult<std::optional<std::string>> value(Transaction& tx, std::string_view instance,
                                               std::string_view key);
 StoreResult<void> delete_instance(Transaction& tx, std::string_view instance, bool force, InstanceKey life);
-/// The oldest execution whose history stays when the last `keep` do.
-[[nodiscard]] ExecutionNumber first_kept(const Instance& instance, std::uint64_t keep);
-/// Why the history of that execution has to stay, if so.
-[[nodiscard]] std::optional<StoreError> keeps_execution(const Instance& instance, ExecutionNumber execution);
+/// Executions whose history goes: from `first` on, and before `end`.
+struct Pruned {
+  Instance* instance = nullptr;
+  ExecutionNumber first{};
+  ExecutionNumber end{};
+};
+/// All but the last `keep`; the current one stays.
+StoreResult<Pruned> to_prune(Transaction& tx, std::string_view instance, std::uint64_t keep);
+/// One that is over.
+StoreResult<Pruned> to_prune(Transaction& tx, std::string_view instance, ExecutionNumber execution);
 
 // ---- sweep.cpp -----------------------------------------------------------------------------------
 

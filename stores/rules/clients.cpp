@@ -5,6 +5,7 @@
 #include "views.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace holdfast::rules {
 
@@ -83,11 +84,7 @@ std::vector<ExecutionView> executions_of(const Instance& instance) {
     view.segments = segments.size();
     for (const auto& [event, bytes] : segments) view.bytes += bytes.size();
   }
-  // The current one is there from its first moment on.
-  if (!instance.history.contains(instance.view.execution)) {
-    views.push_back({.execution = instance.view.execution});
-  }
-  return views;
+  return with_current(std::move(views), instance);
 }
 
 }  // namespace
@@ -170,21 +167,27 @@ StoreResult<void> delete_instance(Transaction& tx, std::string_view instance, bo
   return {};
 }
 
-ExecutionNumber first_kept(const Instance& instance, std::uint64_t keep) {
-  const std::uint64_t current = instance.view.execution.value;
-  return {current - std::clamp<std::uint64_t>(keep, 1, current) + 1};
+StoreResult<Pruned> to_prune(Transaction& tx, std::string_view instance, std::uint64_t keep) {
+  Instance* const found = find_instance(tx, instance);
+  if (found == nullptr) return no_instance(instance);
+  const std::uint64_t current = found->view.execution.value;
+  return Pruned{found, {}, {current - std::clamp<std::uint64_t>(keep, 1, current) + 1}};
 }
 
-std::optional<StoreError> keeps_execution(const Instance& instance, ExecutionNumber execution) {
-  if (execution == ExecutionNumber{} || execution > instance.view.execution) {
-    return StoreError{.kind = StoreError::Kind::not_found,
-                      .message = "instance '" + instance.view.instance + "' has no execution " +
-                                 to_string(execution) + ": it is at " + to_string(instance.view.execution)};
+StoreResult<Pruned> to_prune(Transaction& tx, std::string_view instance, ExecutionNumber execution) {
+  Instance* const found = find_instance(tx, instance);
+  if (found == nullptr) return no_instance(instance);
+  const ExecutionNumber current = found->view.execution;
+  if (execution == ExecutionNumber{} || execution > current) {
+    return refuse(StoreError::Kind::not_found, "instance '" + found->view.instance + "' has no execution " +
+                                                   to_string(execution) + ": it is at " + to_string(current));
   }
-  if (execution < instance.view.execution) return std::nullopt;
-  return StoreError{.kind = StoreError::Kind::conflict,
-                    .message = "execution " + to_string(execution) + " of instance '" +
-                               instance.view.instance + "' is not over: its history is needed"};
+  if (execution == current) {
+    return refuse(StoreError::Kind::conflict, "execution " + to_string(execution) + " of instance '" +
+                                                  found->view.instance +
+                                                  "' is not over: its history is needed");
+  }
+  return Pruned{found, execution, {execution.value + 1}};
 }
 
 }  // namespace holdfast::rules

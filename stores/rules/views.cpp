@@ -7,6 +7,7 @@
 #include "sessions.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace holdfast::rules {
 
@@ -25,15 +26,16 @@ std::uint32_t count_workers(const Transaction& tx, Predicate predicate) {
   }));
 }
 
+/// The lease of the session is over, and its owner is gone.
+bool is_orphaned(const Transaction& tx, SessionStatus state, WorkerKey owner) {
+  return state == SessionStatus::lapsed && is_gone(tx, owner);
+}
+
 }  // namespace
 
 bool is_gone(const Transaction& tx, WorkerKey owner) {
   const Worker* const worker = look_at(tx, owner);
   return worker == nullptr || stale_at(*worker, SweepRequest{}) <= tx.now;
-}
-
-bool is_orphaned(const Transaction& tx, const Session& session) {
-  return state_of(tx, session) == SessionStatus::lapsed && is_gone(tx, session.worker);
 }
 
 WorkerView view(const Transaction& tx, const Worker& worker) {
@@ -72,7 +74,7 @@ CancelRecord view(const Transaction& tx, const Cancel& cancel) {
 SessionView view(const Transaction& tx, const Session& session, Saved saved) {
   SessionView view{.id = session.id,
                    .state = state_of(tx, session),
-                   .orphaned = is_orphaned(tx, session),
+                   .orphaned = is_orphaned(tx, state_of(tx, session), session.worker),
                    .reason = session.reason,
                    .note = session.note,
                    .owner = session.owner,
@@ -145,6 +147,39 @@ InstanceDetail detail_of(const Transaction& tx, const Instance& instance) {
   }
   for (const auto& [key, value] : instance.values) detail.value_keys.push_back(key);
   return detail;
+}
+
+// ---- lists ---------------------------------------------------------------------------------------
+
+bool takes(const Transaction& tx, const SessionFilter& filter, const Session& session) {
+  return filter.takes(state_of(tx, session), session.owner, session.policy.queue);
+}
+
+void count(const Transaction& tx, SessionCounts& counts, SessionStatus state, WorkerKey owner,
+           std::uint64_t how_many) {
+  counts.add(state, is_orphaned(tx, state, owner), how_many);
+}
+
+bool add(InstancePage& page, const InstanceView& view, std::size_t limit) {
+  if (page.instances.size() < limit) {
+    page.instances.push_back(view);
+    return true;
+  }
+  if (!page.instances.empty()) page.next = page.instances.back().key;
+  return false;
+}
+
+std::vector<ExecutionView> with_current(std::vector<ExecutionView> recorded, const Instance& instance) {
+  const ExecutionNumber current = instance.view.execution;
+  if (recorded.empty() || recorded.back().execution != current) recorded.push_back({.execution = current});
+  return recorded;
+}
+
+void add_counts(InstanceDetail& detail, std::uint64_t unread, std::uint64_t open_children,
+                std::vector<std::string> value_keys) {
+  detail.unread = unread;
+  detail.more_children = open_children - detail.children.size();
+  detail.value_keys = std::move(value_keys);
 }
 
 // ---- the whole -----------------------------------------------------------------------------------

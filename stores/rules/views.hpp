@@ -3,6 +3,11 @@
 
 #include "transaction.hpp"
 
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
 namespace holdfast::rules {
 
 [[nodiscard]] WorkerView view(const Transaction& tx, const Worker& worker);
@@ -11,8 +16,23 @@ namespace holdfast::rules {
 [[nodiscard]] SessionView view(const Transaction& tx, const Session& session, Saved saved);
 /// The worker is not registered, or has given no sign of life for so long that it counts as dead.
 [[nodiscard]] bool is_gone(const Transaction& tx, WorkerKey owner);
-/// The lease of the session is over, and its owner is gone.
-[[nodiscard]] bool is_orphaned(const Transaction& tx, const Session& session);
 [[nodiscard]] InstanceDetail detail_of(const Transaction& tx, const Instance& instance);
+
+// ---- lists ---------------------------------------------------------------------------------------
+
+// Stores find candidates; what a list has of them, and what a filter takes, is said here.
+
+[[nodiscard]] bool takes(const Transaction& tx, const SessionFilter& filter, const Session& session);
+/// Counts so many sessions of one owner that are in one state.
+void count(const Transaction& tx, SessionCounts& counts, SessionStatus state, WorkerKey owner,
+           std::uint64_t how_many);
+/// The next of a list, newest first. False when the page is full: then there is more.
+bool add(InstancePage& page, const InstanceView& view, std::size_t limit);
+/// Those that have a history. The current one is there from its first moment on.
+[[nodiscard]] std::vector<ExecutionView> with_current(std::vector<ExecutionView> recorded,
+                                                      const Instance& instance);
+/// Says how many there are of what a store has counted and not brought.
+void add_counts(InstanceDetail& detail, std::uint64_t unread, std::uint64_t open_children,
+                std::vector<std::string> value_keys);
 
 }  // namespace holdfast::rules

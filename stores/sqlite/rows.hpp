@@ -153,7 +153,9 @@ inline std::vector<store::ActivityId> ids_of(Cursor row) {
   }
   return ids;
 }
-/// The first column of the first row; never when there is none.
+/// The first column of the first row, a count.
+inline std::uint64_t number_of(Cursor row) { return row.next() ? row->uint64(0) : 0; }
+/// The same of a time; never when there is none.
 inline BootTime time_of(Cursor row) {
   return row.next() && !row->is_null(0) ? BootTime(Duration(row->int64(0))) : rules::kNever;
 }

@@ -77,7 +77,7 @@ std::vector<store::SessionView> view_sessions(WorkingSet& set, const store::Sess
   for (const std::string& id : texts_of(set.link().rows(set.sql().session_ids, set.ns(), filter.after))) {
     if (views.size() >= filter.limit) break;
     const rules::Session* const session = rules::find_session(set.tx(), id);
-    if (filter.takes(state_of(set.tx(), *session), session->owner, session->policy.queue))
+    if (rules::takes(set.tx(), filter, *session))
       views.push_back(view(set.tx(), *session, store::Saved::size));
   }
   return views;
@@ -88,10 +88,10 @@ store::SessionCounts count_sessions(WorkingSet& set) {
   set.bring_all_workers();
   for (Cursor row = set.link().rows(set.sql().session_counts, set.ns(), parameter(set.tx().now));
        row.next();) {
-    const auto state = static_cast<store::SessionStatus>(row->integer(0));
-    const bool orphaned =
-        state == store::SessionStatus::lapsed && rules::is_gone(set.tx(), row->number<WorkerKey>(1));
-    counts.add(state, orphaned, row->uint64(2));
+    RowReader reader(row);
+    const auto state = reader.next<store::SessionStatus>();
+    const auto owner = reader.next<WorkerKey>();
+    rules::count(set.tx(), counts, state, owner, reader.next<std::uint64_t>());
   }
   return counts;
 }
@@ -199,10 +199,9 @@ StoreResult<store::InstanceDetail> describe(WorkingSet& set, std::string_view id
   }
   store::InstanceDetail detail = rules::detail_of(set.tx(), *instance);
   // There may be many of these: they are counted.
-  if (Cursor row = set.link().rows(set.sql().count_unread, key); row.next()) detail.unread = row->uint64(0);
-  if (Cursor row = set.link().rows(set.sql().count_open_children, key); row.next())
-    detail.more_children = row->uint64(0) - detail.children.size();
-  detail.value_keys = texts_of(set.link().rows(set.sql().value_keys, key));
+  rules::add_counts(detail, number_of(set.link().rows(set.sql().count_unread, key)),
+                    number_of(set.link().rows(set.sql().count_open_children, key)),
+                    texts_of(set.link().rows(set.sql().value_keys, key)));
   return detail;
 }
 
@@ -253,42 +252,35 @@ StoreResult<std::vector<store::ExecutionView>> executions(WorkingSet& set, Insta
     views.push_back(
         {.execution = row->number<ExecutionNumber>(0), .segments = row->uint64(1), .bytes = row->uint64(2)});
   }
-  // The current one is there from its first moment on.
-  if (views.empty() || views.back().execution != instance->view.execution) {
-    views.push_back({.execution = instance->view.execution});
-  }
-  return views;
+  return rules::with_current(std::move(views), *instance);
 }
 
 namespace {
 
-/// Of executions from `first` on and before `end`; answers how many.
-std::uint64_t prune(WorkingSet& set, rules::Instance& instance, ExecutionNumber first, ExecutionNumber end) {
-  const InstanceKey key = instance.view.key;
-  std::uint64_t pruned = 0;
-  if (Cursor row = set.link().rows(set.sql().count_executions, key, first, end); row.next())
-    pruned = row->uint64(0);
-  if (pruned == 0) return 0;
-  set.link().run(set.sql().prune_history, key, first, end);
-  set.history_has_changed(instance);
-  return pruned;
+/// Answers how many.
+StoreResult<std::uint64_t> prune(WorkingSet& set, const StoreResult<rules::Pruned>& pruned) {
+  if (!pruned) return Unexpected(pruned.error());
+  const InstanceKey key = pruned->instance->view.key;
+  const std::uint64_t count =
+      number_of(set.link().rows(set.sql().count_executions, key, pruned->first, pruned->end));
+  if (count == 0) return count;
+  set.link().run(set.sql().prune_history, key, pruned->first, pruned->end);
+  set.history_has_changed(*pruned->instance);
+  return count;
 }
 
 }  // namespace
 
 StoreResult<std::uint64_t> prune_executions(WorkingSet& set, std::string_view id, std::uint64_t keep) {
   set.write_back();
-  rules::Instance* const instance = rules::find_instance(set.tx(), id);
-  if (instance == nullptr) return rules::no_instance(id);
-  return prune(set, *instance, ExecutionNumber{}, rules::first_kept(*instance, keep));
+  return prune(set, rules::to_prune(set.tx(), id, keep));
 }
 
 StoreResult<bool> prune_execution(WorkingSet& set, std::string_view id, ExecutionNumber execution) {
   set.write_back();
-  rules::Instance* const instance = rules::find_instance(set.tx(), id);
-  if (instance == nullptr) return rules::no_instance(id);
-  if (auto refused = rules::keeps_execution(*instance, execution)) return Unexpected(*std::move(refused));
-  return prune(set, *instance, execution, ExecutionNumber{execution.value + 1}) > 0;
+  const auto count = prune(set, rules::to_prune(set.tx(), id, execution));
+  if (!count) return Unexpected(count.error());
+  return *count > 0;
 }
 
 // ---- the whole -----------------------------------------------------------------------------------
