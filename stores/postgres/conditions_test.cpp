@@ -2,6 +2,7 @@
 #include "conditions.hpp"
 
 #include "server_test.hpp"
+#include "stores/rules/nowhere_test.hpp"
 #include "stores/rules/readiness.hpp"
 #include "stores/rules/sessions.hpp"
 
@@ -58,17 +59,6 @@ class Rows {
   std::int64_t count_ = 0;
 };
 
-struct Nowhere final : rules::Source, rules::Numbers {
-  std::string name_of(InstanceKey) override { return {}; }
-  InstanceKey next_instance() override { return {}; }
-  MessageId next_message() override { return {}; }
-  WorkerKey next_worker() override { return {}; }
-  Generation next_generation() override { return {}; }
-  std::uint64_t next_delayed() override { return 0; }
-  std::uint64_t next_log_entry() override { return 0; }
-  std::uint64_t next_set_aside() override { return 0; }
-};
-
 TEST(PostgresConditions, DeadlinesOfLocksThatAreOverAreThoseOfTheRules) {
   const TestSchema schema;
   Rows deadlines("until, ready_since, locked, start_within, total_until, session_over");
@@ -108,7 +98,7 @@ TEST(PostgresConditions, SessionsAreHeldClaimableAndKeptAsInTheRules) {
       "INSERT INTO workers (ns, key, node, info, draining, superseded, joined_at, seen)"
       " VALUES (1, 5, 'here', '', false, false, 0, 0)");
   rules::Space space;
-  Nowhere nowhere;
+  rules::Nowhere nowhere;
   space.workers.emplace(worker, rules::Worker{.key = worker, .info = {.node = "here"}});
   const rules::Transaction tx{
       .space = space, .rows = nowhere, .numbers = nowhere, .now = kNow, .calendar = {}};
