@@ -343,9 +343,7 @@ void WorkingSet::watchers(const std::string& session) {
     // One that was deleted meanwhile watches nothing any more.
     const auto instance = space_.instances.find(key);
     if (instance == space_.instances.end()) continue;
-    instance->second.watched.insert(session);
-    known(key).watched.insert(session);
-    space_.watchers[session].insert(key);
+    bring_watch(space_, known(key), instance->second, session);
   }
 }
 

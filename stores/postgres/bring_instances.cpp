@@ -267,9 +267,7 @@ void WorkingSet::take_timers(const Answer& answer) {
     const auto event = row.next<EventId>();
     const auto due = row.next<CalendarTime>();
     const auto instance = space_.instances.find(key);
-    if (instance == space_.instances.end() || !known(key).timers.emplace(event, due).second) continue;
-    instance->second.timers.emplace(event, due);
-    space_.timers.emplace(due, std::pair(key, event));
+    if (instance != space_.instances.end()) bring_timer(space_, known(key), instance->second, event, due);
   }
 }
 
@@ -292,9 +290,8 @@ void WorkingSet::take_delayed(const Answer& answer) {
     place.second = row.next<std::uint64_t>();
     delayed_columns(delayed, place.first, row);
     const auto instance = space_.instances.find(delayed.key);
-    if (instance == space_.instances.end() || !known(delayed.key).delayed.insert(place).second) continue;
-    instance->second.delayed.insert(place);
-    space_.delayed.emplace(place, std::move(delayed));
+    if (instance == space_.instances.end()) continue;
+    bring_delayed(space_, known(instance->first), instance->second, place, std::move(delayed));
   }
 }
 

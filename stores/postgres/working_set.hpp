@@ -10,6 +10,7 @@
 #include "interned.hpp"
 #include "kept.hpp"
 #include "rows.hpp"
+#include "stores/rules/brought.hpp"
 #include "stores/rules/transaction.hpp"
 
 #include <holdfast/fault.hpp>
@@ -275,7 +276,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
     Route route{};
   };
   /// What is known about an instance in the space besides its row.
-  struct Known {
+  struct Known : rules::Belongings {
     std::optional<ReadInstance> read{};   ///< if it stands in the table
     std::optional<RowVersion> version{};  ///< it was kept
     bool guarded = false;                 ///< and is not locked: it is written under a guard

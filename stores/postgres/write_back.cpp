@@ -224,17 +224,9 @@ void WorkingSet::write_timers() {
   Rows<InstanceKey, EventId, CalendarTime> added;
   Rows<InstanceKey, EventId> removed;
   for (const auto& [key, about] : known_) {
-    const auto instance = space_.instances.find(key);
-    for (const auto& [event, due] : about.timers) {
-      if (instance == space_.instances.end() || !instance->second.timers.contains(event)) {
-        removed.add(key, event);
-      }
-    }
-    if (instance == space_.instances.end()) continue;
-    for (const auto& [event, due] : instance->second.timers) {
-      const auto read = about.timers.find(event);
-      if (read == about.timers.end() || read->second != due) added.add(key, event, due);
-    }
+    rules::write_timers(
+        about, space_.instances.peek(key), [&](EventId event) { removed.add(key, event); },
+        [&](EventId event, CalendarTime due) { added.add(key, event, due); });
   }
   if (!removed.empty()) ask(sql::kDeleteTimers, removed.parameters());
   if (!added.empty()) ask(sql::kInsertTimers, added.parameters(ns()));
@@ -371,17 +363,9 @@ void WorkingSet::write_sessions() {
   Rows<std::string, InstanceKey> watches;
   Rows<std::string, InstanceKey> unwatched;
   for (const auto& [key, about] : known_) {
-    const auto instance = space_.instances.find(key);
-    for (const std::string& session : about.watched) {
-      if (instance == space_.instances.end() || !instance->second.watched.contains(session)) {
-        unwatched.add(session, key);
-      }
-    }
-  }
-  for (const auto& [key, instance] : space_.instances) {
-    for (const std::string& session : instance.watched) {
-      if (!known(key).watched.contains(session)) watches.add(session, key);
-    }
+    rules::write_watches(
+        about, space_.instances.peek(key), [&](const std::string& session) { unwatched.add(session, key); },
+        [&](const std::string& session) { watches.add(session, key); });
   }
   if (!unwatched.empty()) ask(sql::kDeleteWatches, unwatched.parameters(ns()));
   if (!watches.empty()) ask(sql::kInsertWatches, watches.parameters(ns()));

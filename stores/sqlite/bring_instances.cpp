@@ -40,7 +40,8 @@ void WorkingSet::take_instance(Cursor row) {
 
   Instance instance;
   store::InstanceView& view = instance.view;
-  KnownInstance about{.in_table = true};
+  KnownInstance about;
+  about.in_table = true;
   view.key = key;
   std::optional<InstanceKey> parent;
   birth_columns(instance, parent, reader);
@@ -256,9 +257,7 @@ void WorkingSet::timers(Instance& instance) {
     RowReader reader(row);
     const auto event = reader.next<EventId>();
     const auto due = reader.next<CalendarTime>();
-    about->timers.emplace(event, due);
-    instance.timers.emplace(event, due);
-    space_.timers.emplace(due, std::pair(instance.view.key, event));
+    bring_timer(space_, *about, instance, event, due);
   }
 }
 
@@ -271,9 +270,7 @@ void WorkingSet::delayed(Instance& instance) {
     const rules::DelayedKey place{reader.next<BootTime>(), number};
     rules::DelayedMessage message{.key = instance.view.key};
     message_columns(message.message, Bytes(message.message.body), reader);
-    about->delayed.insert(place);
-    instance.delayed.insert(place);
-    space_.delayed.emplace(place, std::move(message));
+    bring_delayed(space_, *about, instance, place, std::move(message));
   }
 }
 
@@ -293,10 +290,7 @@ void WorkingSet::sessions_of(Instance& instance) {
     instance.opened.insert(id);
   }
   for (Cursor row = link_.rows(sql().watched_by, key); row.next();) {
-    const std::string session(row->text(0));
-    about->watched.insert(session);
-    instance.watched.insert(session);
-    space_.watchers[session].insert(key);
+    bring_watch(space_, *about, instance, std::string(row->text(0)));
   }
 }
 
@@ -308,9 +302,7 @@ void WorkingSet::watchers(const std::string& session) {
     // One that has forgotten it in this transaction is not asked again.
     if (watcher == nullptr) continue;
     if (known(key)->watched.contains(session) && !watcher->watched.contains(session)) continue;
-    known(key)->watched.insert(session);
-    watcher->watched.insert(session);
-    space_.watchers[session].insert(key);
+    bring_watch(space_, *known(key), *watcher, session);
   }
 }
 

@@ -89,21 +89,12 @@ void WorkingSet::let_go() {
     if (activity == nullptr) continue;
     if (!activity->session || !space_.sessions.contains(*activity->session)) let_go(id);
   }
-  used_sessions_.clear();
-  used_instances_.clear();
-  used_activities_.clear();
   space_.cancels.let_all_go();
   space_.stopping.clear();
   space_.early.let_all_go();
   space_.requests.let_all_go();
   space_.watchers.clear();
-  absent_sessions_.clear();
-  visited_sessions_.clear();
-  held_elsewhere_.clear();
-  asked_watchers_.clear();
-  asked_stopping_.clear();
-  early_in_table_.clear();
-  cancels_in_table_.clear();
+  end_visit();
 }
 
 // Messages are read again when they are asked for.

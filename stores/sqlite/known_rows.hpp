@@ -3,6 +3,7 @@
 #pragma once
 
 #include "rows.hpp"
+#include "stores/rules/brought.hpp"
 
 #include <cstdint>
 #include <map>
@@ -19,7 +20,7 @@ struct NumberRows {
   friend bool operator==(const NumberRows&, const NumberRows&) = default;
 };
 /// What stands in the tables of an instance in the space, as far as it was read.
-struct KnownInstance {
+struct KnownInstance : rules::Belongings {
   bool in_table = false;  ///< else it is new: all that belongs to it is in the space
   InstanceRow row{};
   std::optional<HeldRow> held{};
@@ -31,9 +32,6 @@ struct KnownInstance {
   bool delayed_known = false;
   bool activities_known = false;
   bool sessions_known = false;
-  std::map<EventId, CalendarTime> timers{};
-  std::set<rules::DelayedKey> delayed{};
-  std::set<std::string> watched{};
 };
 /// A row of `ready`.
 struct ReadyPlace {

@@ -46,6 +46,10 @@ void WorkingSet::forget() {
   anything_early_.reset();
   anything_requested_.reset();
   left_places_.clear();
+  end_visit();
+}
+
+void WorkingSet::end_visit() {
   used_instances_.clear();
   used_activities_.clear();
   used_sessions_.clear();

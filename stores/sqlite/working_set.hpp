@@ -170,6 +170,8 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void write_logs();
   void write_numbers();
 
+  void end_visit();
+
   // keeping.cpp
   void let_go();
   void let_go(InstanceKey key);

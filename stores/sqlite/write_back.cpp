@@ -245,14 +245,11 @@ void WorkingSet::write_messages(const Instance& instance, const KnownInstance& a
 void WorkingSet::write_belongings(const Instance& instance, KnownInstance& about) {
   const InstanceKey key = instance.view.key;
   if (about.timers != instance.timers) {
-    for (const auto& [event, due] : about.timers) {
-      if (!instance.timers.contains(event)) link_.run(sql().delete_timer, key, event);
-    }
-    for (const auto& [event, due] : instance.timers) {
-      const auto there = about.timers.find(event);
-      if (there == about.timers.end() || there->second != due)
-        link_.run(sql().insert_timer, key, event, ns(), parameter(due));
-    }
+    const auto remove = [&](EventId event) { link_.run(sql().delete_timer, key, event); };
+    const auto set = [&](EventId event, CalendarTime due) {
+      link_.run(sql().insert_timer, key, event, ns(), parameter(due));
+    };
+    rules::write_timers(about, &instance, remove, set);
     about.timers = instance.timers;
   }
   if (about.delayed != instance.delayed) {
@@ -273,12 +270,9 @@ void WorkingSet::write_belongings(const Instance& instance, KnownInstance& about
     about.delayed = instance.delayed;
   }
   if (about.watched != instance.watched) {
-    for (const std::string& session : about.watched) {
-      if (!instance.watched.contains(session)) link_.run(sql().unwatch, ns(), session, key);
-    }
-    for (const std::string& session : instance.watched) {
-      if (!about.watched.contains(session)) link_.run(sql().watch, ns(), session, key);
-    }
+    const auto remove = [&](const std::string& session) { link_.run(sql().unwatch, ns(), session, key); };
+    const auto add = [&](const std::string& session) { link_.run(sql().watch, ns(), session, key); };
+    rules::write_watches(about, &instance, remove, add);
     about.watched = instance.watched;
   }
 }
