@@ -160,11 +160,11 @@ void WorkingSet::want_sessions(const std::vector<std::string>& ids, const std::v
   }
   if (knows_everything_ || (missing.empty() && activities.empty() && ending.empty())) return;
   std::ranges::sort(missing);
-  const Take take_items = [this](const Answer& answer) { take_activities(answer); };
+  const Take take_those = [this](const Answer& answer) { take_activities(answer); };
   if (!writes()) {
     ask(sql::kReadSessions, Parameters(ns()).add_all(missing),
         [this](const Answer& answer) { take_sessions(answer); });
-    ask(sql::kReadActivitiesIn, Parameters(ns()).add_all(missing), take_items);
+    ask(sql::kReadActivitiesIn, Parameters(ns()).add_all(missing), take_those);
     return;
   }
   Rows<InstanceKey, ExecutionNumber, EventId> rows;
@@ -172,15 +172,15 @@ void WorkingSet::want_sessions(const std::vector<std::string>& ids, const std::v
   const Parameters wanted = rows.parameters(ns()).add_all(missing).add_all(ending);
   waited_for_.sessions.insert(missing.begin(), missing.end());
   if (!missing.empty()) ask(sql::kReserveSessions, Parameters(ns()).add_all(missing));
-  ask(sql::kSessions, wanted, [this, missing, take_items](const Answer& answer) {
+  ask(sql::kSessions, wanted, [this, missing, take_those](const Answer& answer) {
     // Those that were not named have activities, too.
     std::vector<std::string> others = take_sessions(answer);
     std::erase_if(others, [&](const std::string& id) { return std::ranges::binary_search(missing, id); });
     if (others.empty()) return;
-    ask(sql::kActivitiesIn, Parameters(ns()).add_all(others), take_items);
+    ask(sql::kActivitiesIn, Parameters(ns()).add_all(others), take_those);
     bring();
   });
-  if (!missing.empty()) ask(sql::kActivitiesIn, Parameters(ns()).add_all(missing), take_items);
+  if (!missing.empty()) ask(sql::kActivitiesIn, Parameters(ns()).add_all(missing), take_those);
 }
 
 void WorkingSet::want_sessions(const std::vector<std::string>& ids) { want_sessions(ids, {}, {}); }
@@ -208,7 +208,7 @@ void WorkingSet::take_free_sessions(const Answer& answer, store::Saved saved) {
   const std::vector<std::string> locked = take_sessions(answer);
   if (locked.empty()) return;
   ask(sql::kActivitiesIn, Parameters(ns()).add_all(locked),
-      [this](const Answer& items) { take_activities(items); });
+      [this](const Answer& activities) { take_activities(activities); });
   std::vector<std::string> limited;
   std::ranges::copy_if(locked, std::back_inserter(limited), [this](const std::string& id) {
     return space_.sessions.at(id).policy.max_concurrent != 0;

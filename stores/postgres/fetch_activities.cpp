@@ -76,8 +76,8 @@ class Candidates {
   [[nodiscard]] bool has_left(const FetchedActivities& fetched) const {
     if (fetched.activities.size() < request_.max) return false;
     const rules::Space& space = set_.tx().space;
-    return std::ranges::any_of(space.waiting, [&](const rules::ReadyItem& item) {
-      const rules::Activity& activity = *space.activities.peek(item.id);
+    return std::ranges::any_of(space.waiting, [&](const rules::ReadyActivity& ready) {
+      const rules::Activity& activity = *space.activities.peek(ready.id);
       return !activity.session || space.sessions.peek(*activity.session)->worker != request_.worker;
     });
   }

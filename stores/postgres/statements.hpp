@@ -563,10 +563,10 @@ inline constexpr Statement kSessionsLockedBy{
     "postgres.sessions_locked_by",
     "SELECT DISTINCT session FROM activities WHERE ns = $1 AND locked AND token = $2 AND until > $3"
     " AND session IS NOT NULL"};
-/// Sessions that the worker holds, and, unless $8, those that it may claim, in the order of their first items
-/// that it may take: whether it holds it, since when the oldest of these items waits (null: there is none),
-/// and whether there are others that it can't run. Sessions without any item are never looked at, however
-/// many there are.
+/// Sessions that the worker holds, and, unless $8, those that it may claim, in the order of their first
+/// activities that it may take: whether it holds it, since when the oldest of these waits (null: there is
+/// none), and whether there are others that it can't run. Sessions without any activity are never looked at,
+/// however many there are.
 inline constexpr Statement kSessionsFor{
     "postgres.sessions_for", [] {
       const std::string runs = can_run("k", "$3", "$4", "$5");

@@ -69,9 +69,9 @@ bool passes_its_session(const Transaction& tx, const Activity& activity) {
 bool passes_higher_priority(const Transaction& tx, WorkerKey worker, const Abilities& abilities,
                             bool owned_only, const Activity& activity) {
   tx.rows.waiting_above(activity.priority, worker, abilities);
-  for (const ReadyItem& item : tx.space.waiting) {
-    if (item.rank >= -activity.priority) return false;
-    const Activity& other = *tx.space.activities.peek(item.id);
+  for (const ReadyActivity& ready : tx.space.waiting) {
+    if (ready.rank >= -activity.priority) return false;
+    const Activity& other = *tx.space.activities.peek(ready.id);
     switch (admit(tx, worker, abilities, other)) {
       case Admission::no:
         break;

@@ -80,8 +80,8 @@ class Fetch {
   std::size_t share() {
     if (share_) return *share_;
     std::set<std::string> claimable;
-    for (const ReadyItem& item : tx_.space.waiting) {
-      const Activity& activity = *tx_.space.activities.peek(item.id);
+    for (const ReadyActivity& ready : tx_.space.waiting) {
+      const Activity& activity = *tx_.space.activities.peek(ready.id);
       if (admit(tx_, request_.worker, abilities_, activity) == Admission::by_claim) {
         claimable.insert(*activity.session);
       }

@@ -26,7 +26,7 @@ void unplace(Transaction& tx, Instance& instance) {
 
 namespace {
 
-ReadyItem ready_item(const Activity& activity) {
+ReadyActivity ready_place(const Activity& activity) {
   return {.rank = -activity.priority, .since = activity.ready_since, .id = activity.id};
 }
 
@@ -49,7 +49,7 @@ void place(Transaction& tx, const Activity& activity) {
   }
   if (session != nullptr) session->queued.insert(activity.id);
   if (activity.ready_since <= tx.now) {
-    tx.space.waiting.emplace(ready_item(activity));
+    tx.space.waiting.emplace(ready_place(activity));
   } else {
     tx.space.backing_off.emplace(activity.ready_since, activity.id);
   }
@@ -66,7 +66,7 @@ void unplace(Transaction& tx, const Activity& activity) {
     tx.space.deadlines.erase({deadline, activity.id});
   }
   if (session != nullptr) session->queued.erase(activity.id);
-  if (tx.space.waiting.erase(ready_item(activity))) return;
+  if (tx.space.waiting.erase(ready_place(activity))) return;
   if (tx.space.backing_off.erase({activity.ready_since, activity.id}) || !activity.session) return;
   if (const auto waiting = tx.space.without_session.find(*activity.session);
       waiting != tx.space.without_session.end()) {

@@ -106,9 +106,9 @@ std::optional<std::string> hindrance(const Transaction& tx, const Session& sessi
 /// The session that a worker without room makes room for: the first, in the order of a fetch, that has waited
 /// for long enough, and that it may claim.
 Session* next_in_line(const Transaction& tx, const Worker& worker) {
-  for (const ReadyItem& item : tx.space.waiting) {
-    if (tx.now - item.since < store::kWaitsForRoom) continue;
-    const Activity& activity = *tx.space.activities.peek(item.id);
+  for (const ReadyActivity& ready : tx.space.waiting) {
+    if (tx.now - ready.since < store::kWaitsForRoom) continue;
+    const Activity& activity = *tx.space.activities.peek(ready.id);
     if (admit(tx, worker.key, worker.info.abilities, activity) != Admission::by_claim) continue;
     return find_session(tx, *activity.session);
   }

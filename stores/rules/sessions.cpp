@@ -189,7 +189,7 @@ void make_unclaimed(Transaction& tx, Session& session, BootTime kept_until = {})
 
 namespace {
 
-/// Items that waited for a session of this id are its own now.
+/// Activities that waited for a session of this id are its own now.
 void adopt_waiting(Transaction& tx, const Session& session) {
   const auto found = tx.space.without_session.find(session.id);
   if (found == tx.space.without_session.end()) return;

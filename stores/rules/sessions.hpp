@@ -46,7 +46,7 @@ namespace holdfast::rules {
 /// The session of that id as it is now: one whose time to live has passed is expired by this.
 Session* session_now(Transaction& tx, std::string_view id);
 
-/// Begins a session; one of that id that has ended begins anew. Items that waited for it are queued.
+/// Begins a session; one of that id that has ended begins anew. Activities that waited for it are queued.
 Session& begin(Transaction& tx, const std::string& id, const SessionPolicy& policy, Instance* opener);
 
 /// One that was aborted may be claimed again, with nothing of what it had.

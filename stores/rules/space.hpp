@@ -18,11 +18,11 @@ namespace holdfast::rules {
 
 /// The place of an activity among those that may start: higher priority first, then those that waited
 /// longest.
-struct ReadyItem {
+struct ReadyActivity {
   int rank = 0;  ///< minus the priority
   BootTime since{};
   ActivityId id{};
-  friend auto operator<=>(const ReadyItem&, const ReadyItem&) = default;
+  friend auto operator<=>(const ReadyActivity&, const ReadyActivity&) = default;
 };
 
 template <class Row>
@@ -41,7 +41,7 @@ struct Space {
 
   Table<ActivityId, Activity> activities{};
   // An activity is in one of these.
-  Index<ReadyItem> waiting{};  ///< for a worker
+  Index<ReadyActivity> waiting{};  ///< for a worker
   ByTime<BootTime, ActivityId> backing_off{};
   ByName<std::set<ActivityId>> without_session{};  ///< wait for a session of this name
   ByTime<BootTime, ActivityId> activity_locks{};   ///< live ones

@@ -14,12 +14,15 @@
 
 namespace holdfast::sqlite_store {
 
-// ---- fetches.cpp ---------------------------------------------------------------------------------
+// ---- fetch_turns.cpp -----------------------------------------------------------------------------
 
 StoreResult<store::FetchedTurns> fetch_turns(WorkingSet& set, const store::TurnRequest& request);
+std::uint64_t wake_parked(WorkingSet& set, const store::Code& code);
+
+// ---- fetch_activities.cpp ------------------------------------------------------------------------
+
 StoreResult<store::FetchedActivities> fetch_activities(WorkingSet& set,
                                                        const store::ActivityRequest& request);
-std::uint64_t wake_parked(WorkingSet& set, const store::Code& code);
 StoreResult<void> release_session(WorkingSet& set, WorkerKey worker, const store::SessionRelease& item);
 
 // ---- sweep.cpp -----------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 #include "stores/sqlite/connection.hpp"
 #include "stores/sqlite/faulty_disk_test.hpp"
 #include "stores/sqlite/open.hpp"
-#include "stores/sqlite/wake.hpp"
+#include "stores/sqlite/wakes.hpp"
 #include "stores/sqlite/wal_limit.hpp"
 #include "testkit/support/processes.hpp"
 #include "testkit/support/small_disk.hpp"

@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::size_t kMaxInstances = 10'000;
 constexpr std::size_t kMaxSessions = 20'000;
-constexpr std::size_t kMaxItems = 1000;    // of a session
-constexpr std::size_t kMaxWaiting = 1000;  // activities
+constexpr std::size_t kMaxInSession = 1000;  // activities
+constexpr std::size_t kMaxWaiting = 1000;    // activities
 // What is kept of an instance stays small.
 constexpr std::size_t kMaxMessages = 16;
 constexpr std::size_t kMaxMessageBytes = 4096;
@@ -46,7 +46,7 @@ bool WorkingSet::is_worth_keeping(InstanceKey key) const {
 bool WorkingSet::is_worth_keeping(const Session& session) const {
   if (session.ended || visited_sessions_.contains(session.id)) return false;
   if (space_.sessions.size() > kMaxSessions) return false;
-  if (session.queued.size() + session.in_flight.size() > kMaxItems) return false;
+  if (session.queued.size() + session.in_flight.size() > kMaxInSession) return false;
   return session.queued.empty() || space_.waiting.size() <= kMaxWaiting;
 }
 
@@ -63,7 +63,7 @@ void WorkingSet::let_go() {
     }
     // Packs stay together, and with them all of their instance.
     for (const auto* const list : {&session->queued, &session->in_flight}) {
-      for (const ActivityId& item : *list) with_sessions.insert(item.instance);
+      for (const ActivityId& activity : *list) with_sessions.insert(activity.instance);
     }
     let_go_session(id);
   }
@@ -133,9 +133,9 @@ void WorkingSet::let_go(const ActivityId& id) {
 
 void WorkingSet::let_go_session(const std::string& id) {
   const Session& session = *space_.sessions.peek(id);
-  std::vector<ActivityId> items(session.queued.begin(), session.queued.end());
-  items.insert(items.end(), session.in_flight.begin(), session.in_flight.end());
-  for (const ActivityId& item : items) let_go(item);
+  std::vector<ActivityId> activities(session.queued.begin(), session.queued.end());
+  activities.insert(activities.end(), session.in_flight.begin(), session.in_flight.end());
+  for (const ActivityId& activity : activities) let_go(activity);
   const auto forget_in = [&](auto& index) {
     const auto found = index.find(session.worker);
     if (found == index.end()) return;

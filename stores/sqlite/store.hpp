@@ -9,7 +9,7 @@
 #include "open.hpp"
 #include "stores/rules/calls.hpp"
 #include "turnstile.hpp"
-#include "wake.hpp"
+#include "wakes.hpp"
 #include "wal_limit.hpp"
 #include "writer.hpp"
 

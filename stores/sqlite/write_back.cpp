@@ -449,9 +449,9 @@ void WorkingSet::write_session(const std::string& id, const Session& session) {
     run_bound(update);
   }
   write_saved(session, about);
-  // Where its items stand follows from whether it is open, and from what it requires.
+  // Where its activities stand follows from whether it is open, and from what it requires.
   if (is_new || codes.open != about.codes.open || codes.policy != about.codes.policy) {
-    for (const ActivityId& item : session.queued) static_cast<void>(space_.activities.at(item));
+    for (const ActivityId& activity : session.queued) static_cast<void>(space_.activities.at(activity));
   }
   if (!codes.open) {
     BootTime& horizon = numbers().horizons.sessions;

@@ -1,4 +1,4 @@
-#include "stores/sqlite/wake.hpp"
+#include "stores/sqlite/wakes.hpp"
 
 #include "stores/sqlite/connection.hpp"
 #include "testkit/support/eventually.hpp"
@@ -18,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-namespace holdfast::sqlite_store::wake_test {
+namespace holdfast::sqlite_store::wakes_test {
 namespace {
 
 using support::eventually;
@@ -279,4 +279,4 @@ TEST(SqliteSideFile, HasThePermissionsOfTheDatabase) {
 }
 
 }  // namespace
-}  // namespace holdfast::sqlite_store::wake_test
+}  // namespace holdfast::sqlite_store::wakes_test

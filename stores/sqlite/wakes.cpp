@@ -1,4 +1,4 @@
-#include "wake.hpp"
+#include "wakes.hpp"
 
 #include "base/moments.hpp"
 #include "base/mutex.hpp"
