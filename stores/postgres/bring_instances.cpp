@@ -18,7 +18,7 @@ namespace {
 /// Whether the body of such messages is the store's own.
 bool has_typed_body(MessageKind kind) {
   return kind == MessageKind::taken || kind == MessageKind::value || kind == MessageKind::session ||
-         kind == MessageKind::news;
+         kind == MessageKind::news || kind == MessageKind::ended;
 }
 
 store::MessageBody body_from(MessageKind kind, std::string bytes) {
@@ -105,9 +105,16 @@ void WorkingSet::take_instances(const Answer& answer, Versions versions) {
     }
     const bool unreadable = !codes.waits.empty() && !store::from_bytes(codes.waits, instance.waits);
     if (unreadable) instance.waits.clear();
+    const bool lost_watchers =
+        !codes.end_watchers.empty() && !store::from_bytes(codes.end_watchers, instance.end_watchers);
+    if (lost_watchers) instance.end_watchers.clear();
     space_.keys.emplace(view.instance, key);
-    about.read = read_row(instance, unreadable ? codes : codes_of(instance));
+    about.read = read_row(instance, unreadable || lost_watchers ? codes : codes_of(instance));
     if (unreadable) set_aside_waits(instance, std::move(codes.waits));
+    if (lost_watchers) {
+      set_aside(key, "instance " + to_string(key) + " (who waits for its end)", "can't be decoded",
+                std::move(codes.end_watchers));
+    }
     if (code == nullptr) set_aside_code(instance, codes.route);
     came_instances_.push_back(key);
   }

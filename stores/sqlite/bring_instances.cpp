@@ -99,6 +99,11 @@ void WorkingSet::take_instance(Cursor row) {
     instance.waits.clear();
     if (writes()) set_aside_waits(instance, waits);
   }
+  const std::string end_watchers = about.row.end_watchers;
+  if (!end_watchers.empty() && !store::from_bytes(end_watchers, instance.end_watchers)) {
+    instance.end_watchers.clear();
+    if (writes()) set_aside(key, "who waits for the end of the instance", "can't be decoded", end_watchers);
+  }
 
   known_.insert_or_assign(key.value, std::move(about));
   space_.keys.insert_or_assign(view.instance, key);
