@@ -1,6 +1,7 @@
 // Client: starts instances and talks to them, in the process of a Runtime or in one of its own.
 #pragma once
 
+#include <holdfast/bulk.hpp>
 #include <holdfast/client_call.hpp>
 #include <holdfast/codec.hpp>
 #include <holdfast/history.hpp>
@@ -10,6 +11,7 @@
 #include <holdfast/orchestration.hpp>
 #include <holdfast/random.hpp>
 #include <holdfast/run.hpp>
+#include <holdfast/run_tree.hpp>
 #include <holdfast/session_info.hpp>
 #include <holdfast/status.hpp>
 #include <holdfast/worker_info.hpp>
@@ -34,7 +36,7 @@ struct StartOptions {
   [[no_unique_address]] detail::ByName by_name = detail::ByName();
   /// Not set: 128 random bits; in an activity the same ones for all attempts.
   std::optional<std::string_view> id{};
-  std::string_view version{};  ///< empty: newest_version
+  std::string_view version{};  ///< empty: newest_version; or a range, such as "^2.1"
   Reuse reuse = Reuse::never;
   Duration delay{};  ///< it begins this much later
 };
@@ -72,6 +74,9 @@ struct MessageOptions {
 struct DeleteOptions {
   [[no_unique_address]] detail::ByName by_name = detail::ByName();
   bool force = false;  ///< also when it has not ended
+  /// Its children too, and theirs. With `force` those that run are suspended first, so that no more children
+  /// begin; a call that was interrupted can be repeated. Without `force` all must have ended.
+  bool cascade = false;
 };
 
 /// Activities of one name in one queue.
@@ -329,6 +334,13 @@ class Client {
   ClientCall<void> cancel_async(std::string_view id, CancelOptions options, std::string_view reason) const;
   void terminate(std::string_view id, std::string_view reason) const;
   ClientCall<void> terminate_async(std::string_view id, std::string_view reason) const;
+  /// See Run::suspend(), Run::resume() and Run::restart().
+  void suspend(std::string_view id) const;
+  ClientCall<void> suspend_async(std::string_view id) const;
+  void resume(std::string_view id) const;
+  ClientCall<void> resume_async(std::string_view id) const;
+  Run restart(std::string_view id) const { return run(id).restart(); }
+  Run restart(std::string_view id, RestartOptions options) const { return run(id).restart(options); }
 
   /// Removes an instance that has ended, with its history, values and status; its id is free again. With
   /// `force` also one that runs: none of its code runs any more, its activities are cancelled, its children
@@ -336,6 +348,21 @@ class Client {
   /// child that its parent waits for: terminate that child first, so that the parent is told.
   void delete_instance(std::string_view id) const { delete_instance(id, {}); }
   void delete_instance(std::string_view id, DeleteOptions options) const;
+
+  // ---- many instances
+  // These do to all instances that match a filter what the calls above do to one, newest first, in slices
+  // that keep each transaction short; `limit` says how many are looked up at a time. Those that the call
+  // can't be for are passed over: `cancel_all`, `terminate_all` and `suspend_all` are for instances that have
+  // not ended, `resume_all` for suspended ones, and `delete_all` without `force` for those that have ended.
+  // Whoever ends or begins meanwhile may be among them or not.
+
+  BulkResult cancel_all(const ListFilter& filter, std::string_view reason) const;
+  BulkResult terminate_all(const ListFilter& filter, std::string_view reason) const;
+  BulkResult suspend_all(const ListFilter& filter) const;
+  BulkResult resume_all(const ListFilter& filter) const;
+  BulkResult delete_all(const ListFilter& filter) const { return delete_all(filter, {}); }
+  BulkResult delete_all(const ListFilter& filter, DeleteOptions options) const;
+
   /// Removes the history of an execution that is over; false when it was removed before. Throws ClientError:
   /// not_found, also for an execution that never existed; conflict for the current one.
   bool prune_execution(std::string_view id, ExecutionNumber execution) const;
@@ -345,6 +372,9 @@ class Client {
   /// Instances, the newest first. An index finds those of a status or parent; other filters are applied to
   /// one instance after the other until the page is full.
   [[nodiscard]] RunPage list(const ListFilter& filter = {}) const;
+  /// An instance with its children, also those that have ended, their children, and so on. Each instance of a
+  /// page costs a look at its children. Throws ClientError (not_found).
+  [[nodiscard]] TreePage tree(std::string_view id, const TreeOptions& options = {}) const;
   [[nodiscard]] RunDetail describe(std::string_view id) const { return run(id).describe(); }
   /// See Run::history() and Run::executions(). Throw ClientError (not_found).
   [[nodiscard]] HistoryPage history(std::string_view id) const { return run(id).history(); }

@@ -9,6 +9,7 @@
 #include <holdfast/detail/core.hpp>
 #include <holdfast/detail/describe.hpp>
 #include <holdfast/detail/names.hpp>
+#include <holdfast/ended_instance.hpp>
 #include <holdfast/fan_out.hpp>
 #include <holdfast/log.hpp>
 #include <holdfast/messages.hpp>
@@ -214,6 +215,14 @@ class Context {
   void cancel(std::string_view id, std::string_view reason) {
     core_.send_off(detail::describe_sent_cancel(id, reason));
   }
+  /// Ends another instance without running its code. Never kept either.
+  void terminate(std::string_view id, std::string_view reason) {
+    core_.send_off(detail::describe_sent_terminate(id, reason));
+  }
+  /// How the instance ends that has this id now: whoever started it, and at once if it has ended. A following
+  /// execution is no end; a later life of the id is another instance. Fails with the type
+  /// `instance_not_found` when nobody has the id, and `instance_deleted` when it was deleted before its end.
+  Op<EndedInstance> ended(std::string_view id) { return {core_, detail::describe_end(id)}; }
 
   // ---- other orchestrations ---------------------------------------------------------------------
 

@@ -59,7 +59,9 @@ struct HistoryEvent {
     message_sent,   ///< an event or a message went to another instance
     cancel_sent,
     patched,  ///< the code was told to take a patch
-    unknown,  ///< recorded by a newer version of Holdfast
+    terminate_sent,
+    end_awaited,  ///< of another instance
+    unknown,      ///< recorded by a newer version of Holdfast
   };
 
   EventId id{};

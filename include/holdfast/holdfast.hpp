@@ -8,6 +8,7 @@
 #include <holdfast/codec.hpp>
 #include <holdfast/combinators.hpp>
 #include <holdfast/context.hpp>
+#include <holdfast/ended_instance.hpp>
 #include <holdfast/errors.hpp>
 #include <holdfast/fan_out.hpp>
 #include <holdfast/history.hpp>

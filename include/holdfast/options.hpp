@@ -98,12 +98,16 @@ std::string_view to_string(ParentClosePolicy policy) noexcept;
 /// As a version of an orchestration: the newest that the worker of the first turn has. Pre-releases such as
 /// "2-rc.1" are taken only by their names.
 inline constexpr std::string_view newest_version = "newest";
+// Where an orchestration is started, a version may also be a range: the newest in it that the worker of the
+// first turn has. "^2.1" is 2.1 and later versions of 2; "~2.1" is 2.1 and later versions of 2.1; ">=2.1 <3"
+// is what both comparisons allow. Pre-releases are taken where a comparison names one of the same three
+// numbers.
 
 /// Options of a child orchestration.
 struct ChildOptions {
   [[no_unique_address]] detail::ByName by_name = detail::ByName();
   std::string_view id{};       ///< empty = 128 bits from the execution's seed
-  std::string_view version{};  ///< empty = newest_version
+  std::string_view version{};  ///< empty = newest_version; or a range
   ParentClosePolicy on_parent_close = ParentClosePolicy::cancel;
   /// A child that failed is retried as its next execution, under the same id; only if max_attempts is set.
   RetryPolicy retry{};
@@ -128,7 +132,7 @@ struct SendOptions {
 /// Options of continue-as-new.
 struct ContinueOptions {
   [[no_unique_address]] detail::ByName by_name = detail::ByName();
-  std::string_view version{};  ///< empty = the version that runs now; or newest_version
+  std::string_view version{};  ///< empty = the version that runs now; or newest_version, or a range
 };
 
 /// The shortest lease of a session. A lease is renewed every third of it: with a shorter one, a worker that

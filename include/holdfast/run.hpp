@@ -83,7 +83,8 @@ struct RunWait {
     mailbox,
     session,
     child,
-    worker,  ///< for the instance itself: it is parked or delayed, or no worker has taken it, or has its code
+    worker,  ///< for the instance itself: it is parked, suspended or delayed, or no worker has taken it or
+             ///< its code
   };
   Kind kind = Kind::activity;
   /// Of the activity, event, mailbox or session; the id of a child; of `worker`, the orchestration.
@@ -148,6 +149,12 @@ struct RunDetail {
 struct CancelOptions {
   [[no_unique_address]] detail::ByName by_name = detail::ByName();
   std::optional<Duration> terminate_after{};  ///< terminates it if it has not ended by then
+};
+
+/// How an instance is started again.
+struct RestartOptions {
+  [[no_unique_address]] detail::ByName by_name = detail::ByName();
+  std::string_view version{};  ///< of the orchestration, as in StartOptions; empty: newest_version
 };
 
 /// A handle: copies refer to the same instance, and dropping one does nothing to it. It refers to this life
@@ -288,6 +295,21 @@ class Run {
   /// Ends it without running its code.
   void terminate(std::string_view reason) const;
   ClientCall<void> terminate_async(std::string_view reason) const;
+  /// No more of its code runs until it is resumed. A turn under way is lost, and runs again then. Its
+  /// activities, timers, children and sessions go on, and what comes waits, a request to cancel too; only
+  /// terminate() ends it at once. Throws ClientError: conflict when it has ended, or is suspended already.
+  void suspend() const;
+  ClientCall<void> suspend_async() const;
+  /// It goes on with what came meanwhile, in that order. Throws ClientError: conflict when it is not
+  /// suspended.
+  void resume() const;
+  ClientCall<void> resume_async() const;
+  /// Starts it again, after its end: a new life of its id, with the input that it was started with; what this
+  /// one left is deleted. A child begins anew without its parent. Throws ClientError: conflict when it has
+  /// not ended; not_found when its first history was pruned, or it was ended before it began: then nobody
+  /// knows its input.
+  Run restart() const { return restart(RestartOptions()); }
+  Run restart(RestartOptions options) const;
 
  private:
   friend HistoryReader read_history(const Run& run, ExecutionNumber execution);

@@ -9,7 +9,7 @@ namespace holdfast {
 /// The numbers are in stores: new ones need a migration.
 enum class Status : std::uint8_t {
   running,
-  suspended,  ///< reserved: no call makes an instance suspended yet
+  suspended,  ///< by a client: its code does not run until it is resumed
   parked,     ///< its code does not fit its history, or did not come back; workers that start try it again
   completed,
   failed,

@@ -50,9 +50,12 @@ namespace holdfast {
 /// of the others.
 ///
 /// *Ready.* A running instance is ready while it has a message other than a delivery or news, or one of these
-/// for an address that it waits for. A suspended or parked instance becomes ready by control messages only,
-/// and one that has ended by start messages only; all others are dropped when they arrive. An instance is
-/// locked by one worker at a time.
+/// for an address that it waits for. A suspended one becomes ready by control messages only, a parked one by
+/// these and requests to cancel, and one that has ended by start messages only; all others are dropped when
+/// they arrive. An instance is locked by one worker at a time.
+///
+/// *Versions.* A worker may take an instance whose version it has; one of no version, if it has that of its
+/// name; and one whose version is a range ("^2.1", see newest_version), if it has a version in that.
 ///
 /// *Order.* Ready instances and activities are handed out in the order in which they became ready, activities
 /// of higher priority first.
@@ -103,9 +106,9 @@ class Store {
   /// an instance that has ended. Then nothing of this turn has happened. Otherwise all of it has, in this
   /// order: the segment; messages consumed and set aside; local completions (rows deleted, sessions saved or
   /// aborted); cancelled activities (rows deleted; for those that run a cancel record, and their worker is
-  /// woken) and timers; sessions opened; new activities; new timers; values; sessions closed and watched;
-  /// starts, messages (which may be for what was just started, or kept for an id that doesn't exist yet) and
-  /// answers; custom status; waits; status; the end.
+  /// woken), timers and end requests; sessions opened; new activities; new timers; values; sessions closed
+  /// and watched; starts, messages (which may be for what was just started, or kept for an id that doesn't
+  /// exist yet) and answers; custom status; waits; the end.
   ///
   /// *Hand-off.* A new activity with `hand_off` is locked at once if a fetch by this worker could take it
   /// now: the worker has the handler, serves the queue, and, if there is a session, owns it with an unexpired
@@ -120,9 +123,14 @@ class Store {
   ///
   /// *The end.* With InstanceEnd or NextExecution, all remaining activities and timers of the execution are
   /// cancelled by this commit, with the reason that fits. InstanceEnd drops all unread messages
-  /// except starts, closes the sessions that the instance opened (unless they outlive it) and releases the
-  /// lock. NextExecution drops outcomes, timers and answers of the old execution; deliveries and controls
-  /// stay.
+  /// except starts, closes the sessions that the instance opened (unless they outlive it), answers those who
+  /// asked how it ends, and releases the lock. NextExecution drops outcomes, timers and answers of the old
+  /// execution; deliveries and controls stay.
+  ///
+  /// *End requests* are for the life that has the id after the starts of the commit. One is answered at once
+  /// when there is none, when that has ended or is the asker itself, and when too many wait for its end
+  /// already; the others when it ends or is deleted. What an execution has asked is forgotten when a later
+  /// one of the same instance asks for the same end. A turn that ends its execution asks nothing.
   virtual std::vector<StoreResult<store::Committed>> commit_turns(
       const store::CommitRequest& request, std::span<const store::TurnCommit> commits) = 0;
 
@@ -242,6 +250,12 @@ class Store {
   /// Sends control messages and deliveries. Key 0: kept for an instance that doesn't exist yet. `not_found`
   /// when there is none and it isn't kept; `conflict` when the instance has ended.
   virtual std::vector<StoreResult<InstanceKey>> send(std::span<const store::ClientMessage> messages) = 0;
+  /// Suspends and resumes instances. One that is suspended takes no more turns: its lock is released, as if
+  /// by release_turns, so that a turn under way is `lost`. Everything else goes on: its activities run and
+  /// are retried, deadlines pass, timers come due, and what comes waits. One that was parked is running when
+  /// it is resumed. `not_found`, and `gone` for another life, as with send(); `conflict` when the instance
+  /// has ended, is suspended already, or is to be resumed and is not suspended.
+  virtual std::vector<StoreResult<InstanceKey>> set_suspended(std::span<const store::Suspension> wishes) = 0;
   virtual StoreResult<store::InstanceView> find(std::string_view instance) = 0;
   /// One answer per key, in order; none for those that don't exist.
   virtual StoreResult<std::vector<std::optional<store::InstanceView>>> look(
@@ -251,10 +265,14 @@ class Store {
   virtual StoreResult<std::vector<store::ExecutionView>> executions(InstanceKey key) = 0;
   /// A value of an instance; none when it has no such value.
   virtual StoreResult<std::optional<std::string>> value(std::string_view instance, std::string_view key) = 0;
-  /// Removes an instance with everything that belongs to it; its running activities get a cancel record.
-  /// `conflict` when it has not ended and `force` is false; `not_found` when another life than `life` has the
-  /// id (0: whichever has it).
-  virtual StoreResult<void> delete_instance(std::string_view instance, bool force, InstanceKey life = {}) = 0;
+  /// Removes instances with everything that belongs to them; running activities get a cancel record, and
+  /// those who asked how one ends are told that it was deleted. `conflict` when one has not ended and `force`
+  /// is false; `not_found`.
+  virtual std::vector<StoreResult<void>> delete_instances(std::span<const store::Deletion> deletions) = 0;
+  StoreResult<void> delete_instance(std::string_view instance, bool force, InstanceKey life = {}) {
+    const store::Deletion one{.instance = std::string(instance), .life = life, .force = force};
+    return delete_instances({&one, 1}).front();
+  }
   /// Removes the history of executions before the last `keep`; returns how many. The current one stays.
   virtual StoreResult<std::uint64_t> prune_executions(std::string_view instance, std::uint64_t keep) = 0;
   /// Removes the history of one execution; false when there is none. `conflict` for the current one,

@@ -1,5 +1,7 @@
 #include "base/versions.hpp"
 
+#include "base/version_ranges.hpp"
+
 #include <holdfast/detail/names.hpp>
 #include <holdfast/errors.hpp>
 #include <holdfast/options.hpp>
@@ -112,7 +114,8 @@ std::string checked_version(std::string_view version) {
 }
 
 std::string wanted_version(std::string_view version) {
-  return version == newest_version ? std::string() : checked_version(version);
+  if (version == newest_version) return {};
+  return is_range(version) ? checked_range(version) : checked_version(version);
 }
 
 bool older_version(std::string_view a, std::string_view b) {

@@ -11,7 +11,7 @@ namespace holdfast::detail {
 /// "2", "1.10.0-rc.1" is "1.10-rc.1". Empty stays empty: none is named. Throws Error of type
 /// `invalid_version`.
 std::string checked_version(std::string_view version);
-/// The same of what is asked for, where newest_version is empty, too.
+/// The same of what is asked for, which may be a range, too (version_ranges.hpp); newest_version is empty.
 std::string wanted_version(std::string_view version);
 
 // Of versions that were checked.

@@ -9,6 +9,7 @@
 #include <holdfast/ids.hpp>
 #include <holdfast/payload.hpp>
 #include <holdfast/result.hpp>
+#include <holdfast/store/messages.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -45,7 +46,7 @@ struct Start {
   friend bool operator==(const Start&, const Start&) = default;
 };
 
-/// A control message.
+/// A control message, or a request to cancel.
 struct Control {
   enum class Kind : std::uint8_t { cancel, terminate };
   Kind kind = Kind::cancel;
@@ -54,6 +55,9 @@ struct Control {
   std::optional<history::Parent> parent{};
   friend bool operator==(const Control&, const Control&) = default;
 };
+[[nodiscard]] constexpr store::MessageKind kind_of(Control::Kind kind) noexcept {
+  return kind == Control::Kind::cancel ? store::MessageKind::cancel : store::MessageKind::control;
+}
 
 /// Decodes a T, or nothing when the bytes are damaged.
 template <class T>

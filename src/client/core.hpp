@@ -94,6 +94,8 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   /// Throws ClientError (invalid) for a page that is to hold nothing: whoever turns pages until a short one
   /// comes would never end.
   static void check_limit(std::size_t limit);
+  /// What a list asks the store for; nothing when it is of the children of nobody.
+  std::optional<store::InstanceFilter> wanted(const ListFilter& filter);
   /// What the contract says of instances, for users.
   std::vector<RunInfo> to_infos(std::span<const store::InstanceView> views) {
     return call([&] { return detail::to_infos(*store_, views); });
@@ -106,6 +108,10 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
                                               const CancelOptions& options, std::string_view reason);
   std::vector<store::ClientMessage> terminate_of(const std::string& id, InstanceKey life,
                                                  std::string_view reason);
+  /// A wish to suspend an instance, or to resume it: of this life, or of whichever has the id.
+  store::Suspension suspension_of(const std::string& id, InstanceKey life, bool resume);
+  void set_suspended(const store::Suspension& wish);
+  ClientCall<void> set_suspended_async(store::Suspension wish);
   /// An event or message for an id, under a request of its own.
   store::ClientMessage delivery(std::string_view id, const Address& address, const MessageOptions& options,
                                 const Payload& value);

@@ -215,14 +215,14 @@ class Describer {
   RunWait wait_for_child(const store::InstanceView& child) {
     RunWait wait{.kind = RunWait::Kind::child, .name = child.instance, .since = child.created_at};
     wait.state = std::string(to_string(child.status)) + ", orchestration '" + child.code.name + "'";
-    wait.served = child.status != Status::parked;
+    wait.served = child.status == Status::running;
     if (!child.parked_because.empty()) {
       wait.state += ": " + child.parked_because;
     } else if (looks_++ < kMaxLooks) {
       const auto found = core_.store().describe(child.instance);
       if (found && found->view.key == child.key) wait.waits = waits_of(*found);
       wait.state += waits_in_words(wait.waits);
-      wait.served = std::ranges::all_of(wait.waits, &RunWait::served);
+      wait.served = wait.served && std::ranges::all_of(wait.waits, &RunWait::served);
     }
     return wait;
   }
@@ -245,12 +245,15 @@ class Describer {
   void add_wait_for_worker(const store::InstanceDetail& found, std::vector<RunWait>& waits) {
     const bool has_code = found.workers > 0;
     const bool parked = found.view.status == Status::parked;
+    const bool suspended = found.view.status == Status::suspended;
     const bool delayed = found.starts_in && *found.starts_in > Duration::zero();
     const bool idle = waits.empty() && found.locked_by.empty();
-    if (has_code && !parked && !idle) return;
+    if (has_code && !parked && !suspended && !idle) return;
     std::string state;
     if (parked) {
       state = parked_in_words(found.view);
+    } else if (suspended) {
+      state = "suspended: what comes for it waits until it is resumed";
     } else if (delayed) {
       state = "starts in " + seconds_text(*found.starts_in);
     } else if (has_code) {
@@ -266,7 +269,8 @@ class Describer {
     waits.push_back({.kind = RunWait::Kind::worker,
                      .name = found.view.code.name,
                      .state = std::move(state),
-                     .served = has_code && !parked});
+                     .served = has_code && !parked && !suspended,
+                     .since = suspended ? std::optional(found.view.updated_at) : std::nullopt});
   }
 
   detail::ClientCore& core_;

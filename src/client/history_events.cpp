@@ -103,6 +103,11 @@ void fill(HistoryEvent& to, CancelSent&& from) {
   to.instance = std::move(from.instance);
   to.reason = std::move(from.reason);
 }
+void fill(HistoryEvent& to, TerminateSent&& from) {
+  to.instance = std::move(from.instance);
+  to.reason = std::move(from.reason);
+}
+void fill(HistoryEvent& to, EndAwaited&& from) { to.instance = std::move(from.instance); }
 void fill(HistoryEvent& to, Patched&& from) { to.name = std::move(from.id); }
 
 bool is_known(std::uint8_t kind) { return kind < std::variant_size_v<Body>; }

@@ -122,6 +122,12 @@ void Notifier::send(std::vector<store::ClientMessage> messages, Sender::Sent don
   state_->wake_asker();
 }
 
+void Notifier::set_suspended(store::Suspension wish, Sender::Sent done) {
+  state_->begin();
+  state_->sender().set_suspended(std::move(wish), std::move(done));
+  state_->wake_asker();
+}
+
 // Without threads nothing has begun, and the next call tries again.
 void Notifier::State::begin() {
   const MutexLock lock(mutex_);

@@ -43,6 +43,7 @@ class Notifier {
   /// See Sender.
   void start(store::StartRequest request, Sender::Started done);
   void send(std::vector<store::ClientMessage> messages, Sender::Sent done);
+  void set_suspended(store::Suspension wish, Sender::Sent done);
 
  private:
   class State;

@@ -117,7 +117,7 @@ store::ClientMessage control_message(ClientCore& core, const std::string& id, In
   const bool cancels = control.kind == bodies::Control::Kind::cancel;
   return {.instance = id,
           .life = life,
-          .message = {.kind = store::MessageKind::control, .body = bodies::to_bytes(control)},
+          .message = {.kind = bodies::kind_of(control.kind), .body = bodies::to_bytes(control)},
           .request = core.new_request(cancels ? "cancel" : "terminate", id, ""),
           .cancels = cancels};
 }

@@ -28,6 +28,7 @@ StoreResult<InstanceKey> outcome_of(std::span<StoreResult<InstanceKey>> answers)
 
 const std::string& CallToSend::instance() const {
   if (const auto* start = std::get_if<StartToSend>(&what)) return start->request.instance;
+  if (const auto* suspension = std::get_if<SuspensionToSend>(&what)) return suspension->wish.instance;
   return std::get<MessagesToSend>(what).messages.front().instance;
 }
 
@@ -39,7 +40,11 @@ void Sender::send(std::vector<store::ClientMessage> messages, Sent done) {
   add(MessagesToSend{std::move(messages), std::move(done)});
 }
 
-void Sender::add(std::variant<StartToSend, MessagesToSend> what) {
+void Sender::set_suspended(store::Suspension wish, Sent done) {
+  add(SuspensionToSend{std::move(wish), std::move(done)});
+}
+
+void Sender::add(WhatToSend what) {
   const BootTime give_up = after(store_->clock().boot_now(), retry_for_);
   const MutexLock lock(mutex_);
   if (closed_) refuse_as_closed();
@@ -82,21 +87,21 @@ void Sender::finish(Callbacks& callbacks) {
   }
 }
 
-// Starts are sent before messages, and an instance gets either in one group: which of them take effect, and
+// Each kind of call is sent by itself, and an instance gets one of them in one group: which take effect, and
 // in which order, must not depend on what the store answers to the first.
 Sender::Calls Sender::take_due(BootTime now) {
   const MutexLock lock(mutex_);
   Calls group;
-  std::set<std::string, std::less<>> started;
-  std::set<std::string, std::less<>> told;
-  std::set<std::string, std::less<>> held;  // something that was begun before has to come first
+  std::map<std::string, std::size_t, std::less<>> kinds;  // of what an instance gets
+  std::set<std::string, std::less<>> held;                // something that was begun before has to come first
   any_new_ = false;
   next_ = BootTime::max();
   for (auto next = queue_.begin(); next != queue_.end();) {
     CallToSend& call = next->second;
     const std::string& instance = call.instance();
-    const bool starts = std::holds_alternative<StartToSend>(call.what);
-    const bool fits = group.size() < kSentAtOnce && !(starts ? told : started).contains(instance);
+    const auto kind = kinds.find(instance);
+    const bool fits =
+        group.size() < kSentAtOnce && (kind == kinds.end() || kind->second == call.what.index());
     if (held.contains(instance)) {
       ++next;
     } else if (call.next > now || !fits) {
@@ -105,7 +110,7 @@ Sender::Calls Sender::take_due(BootTime now) {
       held.insert(instance);
       ++next;
     } else {
-      (starts ? started : told).insert(instance);
+      kinds.emplace(instance, call.what.index());
       group.insert(group.end(), queue_.extract(next++));
     }
   }
@@ -128,6 +133,8 @@ bool Sender::send(Calls group, bool again, Callbacks& callbacks) {
 void Sender::answer(CallToSend call, StoreResult<InstanceKey> answer, Callbacks& callbacks) {
   if (const auto* start = std::get_if<StartToSend>(&call.what)) {
     callbacks.add(start->done(start->request, std::move(answer)));
+  } else if (const auto* suspension = std::get_if<SuspensionToSend>(&call.what)) {
+    callbacks.add(suspension->done(std::move(answer)));
   } else {
     callbacks.add(std::get<MessagesToSend>(call.what).done(std::move(answer)));
   }
@@ -137,9 +144,12 @@ void Sender::answer(CallToSend call, StoreResult<InstanceKey> answer, Callbacks&
 std::vector<StoreResult<InstanceKey>> Sender::ask(Calls& group) {
   std::vector<store::StartRequest> requests;
   std::vector<store::ClientMessage> messages;
+  std::vector<store::Suspension> wishes;
   for (auto& [number, call] : group) {
     if (auto* start = std::get_if<StartToSend>(&call.what)) {
       requests.push_back(std::move(start->request));
+    } else if (const auto* suspension = std::get_if<SuspensionToSend>(&call.what)) {
+      wishes.push_back(suspension->wish);
     } else {
       std::ranges::move(std::get<MessagesToSend>(call.what).messages, std::back_inserter(messages));
     }
@@ -148,15 +158,20 @@ std::vector<StoreResult<InstanceKey>> Sender::ask(Calls& group) {
   if (!requests.empty()) started = store_->start(requests);
   std::vector<StoreResult<InstanceKey>> sent;
   if (!messages.empty()) sent = store_->send(messages);
+  std::vector<StoreResult<InstanceKey>> suspended;
+  if (!wishes.empty()) suspended = store_->set_suspended(wishes);
 
   std::vector<StoreResult<InstanceKey>> answers;
   std::size_t next_start = 0;
   std::size_t next_message = 0;
+  std::size_t next_wish = 0;
   for (auto& [number, call] : group) {
     if (auto* start = std::get_if<StartToSend>(&call.what)) {
       start->request = std::move(requests[next_start]);
       const auto& answer = started[next_start++];
       answers.push_back(answer ? StoreResult<InstanceKey>(answer->key) : Unexpected(answer.error()));
+    } else if (std::holds_alternative<SuspensionToSend>(call.what)) {
+      answers.push_back(std::move(suspended[next_wish++]));
     } else {
       auto& own = std::get<MessagesToSend>(call.what).messages;
       std::ranges::move(std::span(messages).subspan(next_message, own.size()), own.begin());

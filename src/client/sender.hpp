@@ -1,4 +1,4 @@
-// Sender: starts and messages that nobody waits for in a thread, on their way to the store.
+// Sender: starts, messages and suspensions that nobody waits for in a thread, on their way to the store.
 #pragma once
 
 #include "base/mutex.hpp"
@@ -36,8 +36,14 @@ struct MessagesToSend {
   std::vector<store::ClientMessage> messages{};  ///< to one instance
   Done done{};
 };
+struct SuspensionToSend {
+  using Done = MessagesToSend::Done;
+  store::Suspension wish{};
+  Done done{};
+};
+using WhatToSend = std::variant<StartToSend, MessagesToSend, SuspensionToSend>;
 struct CallToSend {
-  std::variant<StartToSend, MessagesToSend> what{};
+  WhatToSend what{};
   BootTime give_up{};
   std::chrono::milliseconds pause{10};  ///< before it is sent again
   BootTime next = BootTime::min();      ///< not before
@@ -61,6 +67,7 @@ class Sender {
   void start(store::StartRequest request, Started done);
   /// Messages to one instance, which stand or fall together: answered when all of them are.
   void send(std::vector<store::ClientMessage> messages, Sent done);
+  void set_suspended(store::Suspension wish, Sent done);
 
   // ---- for the notifier
 
@@ -75,7 +82,7 @@ class Sender {
  private:
   using Calls = std::map<std::uint64_t, CallToSend>;  // by number, in the order in which they were begun
 
-  void add(std::variant<StartToSend, MessagesToSend> what);
+  void add(WhatToSend what);
   Calls take_due(BootTime now);
   /// False when the store did not answer.
   bool send(Calls group, bool again, Callbacks& callbacks);

@@ -36,6 +36,8 @@ constexpr std::array<std::string_view, std::variant_size_v<Body>> kKindNames = {
     "message_sent",
     "cancel_sent",
     "patched",
+    "terminate_sent",
+    "end_awaited",
 };
 
 }  // namespace

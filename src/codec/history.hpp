@@ -23,6 +23,7 @@ using detail::ActivityScheduled;
 using detail::CancelSent;
 using detail::ChildStarted;
 using detail::DetachedStarted;
+using detail::EndAwaited;
 using detail::EventAwaited;
 using detail::MessageAwaited;
 using detail::MessageSent;
@@ -32,6 +33,7 @@ using detail::SessionClosing;
 using detail::SessionEventAwaited;
 using detail::SessionOpened;
 using detail::SideEffectRecorded;
+using detail::TerminateSent;
 using detail::TimerStarted;
 using detail::ValueRead;
 using detail::ValueSet;
@@ -156,7 +158,7 @@ using Body =
                  ExecutionFailed, ExecutionCancelled, ExecutionTerminated, ContinuedAsNew, OperationCancelled,
                  ActivityScheduled, TimerStarted, EventAwaited, MessageAwaited, ChildStarted, DetachedStarted,
                  SessionOpened, SessionClosing, SessionEventAwaited, ValueRead, SideEffectRecorded,
-                 MessageTried, ValueSet, MessageSent, CancelSent, Patched>;
+                 MessageTried, ValueSet, MessageSent, CancelSent, Patched, TerminateSent, EndAwaited>;
 
 struct Event {
   EventId id{};

@@ -140,6 +140,8 @@ std::vector<Event> full_events() {
                                   .keep_for = 1h});
   bodies.emplace_back(CancelSent{.instance = "order-8", .reason = "sold out"});
   bodies.emplace_back(Patched{.id = "check-stock"});
+  bodies.emplace_back(TerminateSent{.instance = "order-8", .reason = "sold out"});
+  bodies.emplace_back(EndAwaited{.instance = "order-8"});
   return number_events({120}, std::move(bodies));
 }
 

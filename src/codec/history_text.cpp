@@ -72,6 +72,8 @@ std::string what(const MessageTried& e) {
 std::string what(const ValueSet& e) { return words(e.key, e.value ? text(*e.value) : "(cleared)"); }
 std::string what(const MessageSent& e) { return words("to " + e.instance, e.name, text(e.value)); }
 std::string what(const CancelSent& e) { return words("to " + e.instance, e.reason); }
+std::string what(const TerminateSent& e) { return words("to " + e.instance, e.reason); }
+std::string what(const EndAwaited& e) { return e.instance; }
 std::string what(const Patched& e) { return e.id; }
 
 }  // namespace

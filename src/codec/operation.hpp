@@ -187,10 +187,26 @@ struct CancelSent {
   friend bool operator==(const CancelSent&, const CancelSent&) = default;
 };
 
+/// A request to terminate another instance.
+struct TerminateSent {
+  std::string instance{};
+  std::string reason{};
+  friend bool operator==(const TerminateSent&, const TerminateSent&) = default;
+};
+
+// ---- and another one with an outcome ------------------------------------------------------------
+
+/// How another instance ends.
+struct EndAwaited {
+  std::string instance{};
+  friend bool operator==(const EndAwaited&, const EndAwaited&) = default;
+};
+
 /// What code can ask for.
-using Operation = std::variant<ActivityScheduled, TimerStarted, EventAwaited, MessageAwaited, ChildStarted,
-                               DetachedStarted, SessionOpened, SessionClosing, SessionEventAwaited, ValueRead,
-                               SideEffectRecorded, MessageTried, ValueSet, MessageSent, CancelSent>;
+using Operation =
+    std::variant<ActivityScheduled, TimerStarted, EventAwaited, MessageAwaited, ChildStarted, DetachedStarted,
+                 SessionOpened, SessionClosing, SessionEventAwaited, ValueRead, SideEffectRecorded,
+                 MessageTried, ValueSet, MessageSent, CancelSent, TerminateSent, EndAwaited>;
 
 template <class T, class... Alternatives>
 constexpr std::uint8_t position_in(const std::variant<Alternatives...>*) {

@@ -38,10 +38,13 @@ std::optional<MessageBody> decode_body(MessageKind kind, std::string_view bytes)
       return read<SessionAnswer>(bytes);
     case MessageKind::news:
       return read<SessionNews>(bytes);
+    case MessageKind::ended:
+      return read<EndAnswer>(bytes);
     case MessageKind::start:
     case MessageKind::outcome:
     case MessageKind::timer:
     case MessageKind::control:
+    case MessageKind::cancel:
     case MessageKind::delivery:
       return std::string(bytes);
   }

@@ -24,6 +24,9 @@ TEST(MessageBody, WhatAStoreSaysComesBackAsItWas) {
   expect_round_trip(MessageKind::session, SessionAnswer{SessionAnswer::Kind::missing});
   expect_round_trip(MessageKind::news,
                     SessionNews{SessionNews::Kind::moved, "a", "b", "drained", Generation{7}});
+  expect_round_trip(MessageKind::ended, EndAnswer{EndAnswer::Kind::ended, Status::failed, "why"});
+  expect_round_trip(MessageKind::ended, EndAnswer{.kind = EndAnswer::Kind::deleted});
+  expect_round_trip(MessageKind::cancel, std::string("\0\xff", 2));
   expect_round_trip(MessageKind::outcome, std::string("\0caller's bytes", 15));
 }
 

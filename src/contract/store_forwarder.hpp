@@ -142,6 +142,9 @@ class StoreForwarder : public Store {
   std::vector<StoreResult<InstanceKey>> send(std::span<const store::ClientMessage> messages) override {
     return how().each("send", messages, [&](auto reached) { return inner_->send(reached); });
   }
+  std::vector<StoreResult<InstanceKey>> set_suspended(std::span<const store::Suspension> wishes) override {
+    return how().each("set suspended", wishes, [&](auto reached) { return inner_->set_suspended(reached); });
+  }
   StoreResult<store::InstanceView> find(std::string_view instance) override {
     return how().one("find", [&] { return inner_->find(instance); });
   }
@@ -161,8 +164,9 @@ class StoreForwarder : public Store {
   StoreResult<std::optional<std::string>> value(std::string_view instance, std::string_view key) override {
     return how().one("value", [&] { return inner_->value(instance, key); });
   }
-  StoreResult<void> delete_instance(std::string_view instance, bool force, InstanceKey life) override {
-    return how().one("delete instance", [&] { return inner_->delete_instance(instance, force, life); });
+  std::vector<StoreResult<void>> delete_instances(std::span<const store::Deletion> deletions) override {
+    return how().each("delete instances", deletions,
+                      [&](auto reached) { return inner_->delete_instances(reached); });
   }
   StoreResult<std::uint64_t> prune_executions(std::string_view instance, std::uint64_t keep) override {
     return how().one("prune executions", [&] { return inner_->prune_executions(instance, keep); });

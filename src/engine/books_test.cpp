@@ -33,7 +33,7 @@ std::optional<Address> address_of(const Operation& operation) {
 bool has_no_outcome_to_come(const Operation& operation) {
   if (const auto* start = std::get_if<detail::DetachedStarted>(&operation)) return start->launched;
   return is_any<detail::SideEffectRecorded, detail::MessageTried, detail::ValueSet, detail::MessageSent,
-                detail::CancelSent>(operation);
+                detail::CancelSent, detail::TerminateSent>(operation);
 }
 
 // What must not be left behind without anybody knowing.
@@ -41,7 +41,8 @@ bool must_be_closed(const Operation& operation) {
   if (const auto* child = std::get_if<detail::ChildStarted>(&operation)) {
     return child->on_parent_close != ParentClosePolicy::abandon;
   }
-  return is_any<detail::ActivityScheduled, detail::TimerStarted>(operation) || address_of(operation);
+  return is_any<detail::ActivityScheduled, detail::TimerStarted, detail::EndAwaited>(operation) ||
+         address_of(operation);
 }
 
 }  // namespace

@@ -33,7 +33,8 @@ bool is_cancellable(std::uint8_t kind) noexcept {
                                               detail::kind_of_operation<detail::EventAwaited>,
                                               detail::kind_of_operation<detail::MessageAwaited>,
                                               detail::kind_of_operation<detail::ChildStarted>,
-                                              detail::kind_of_operation<detail::SessionEventAwaited>};
+                                              detail::kind_of_operation<detail::SessionEventAwaited>,
+                                              detail::kind_of_operation<detail::EndAwaited>};
   return std::find(kCancellable.begin(), kCancellable.end(), kind) != kCancellable.end();
 }
 

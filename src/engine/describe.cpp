@@ -168,6 +168,16 @@ Described describe_sent_cancel(std::string_view instance, std::string_view reaso
   return describe_operation(CancelSent{checked_name("an instance", instance), checked_reason(whose, reason)});
 }
 
+Described describe_sent_terminate(std::string_view instance, std::string_view reason) {
+  const std::string whose = "the request to terminate '" + std::string(instance) + "'";
+  return describe_operation(
+      TerminateSent{checked_name("an instance", instance), checked_reason(whose, reason)});
+}
+
+Described describe_end(std::string_view instance) {
+  return describe_operation(EndAwaited{checked_name("an instance", instance)});
+}
+
 Described describe_event(std::string_view name) {
   return describe_operation(EventAwaited{checked_name("an event", name)});
 }

@@ -30,7 +30,8 @@ bool stays_open(const Operation& operation) {
   return !std::holds_alternative<detail::SideEffectRecorded>(operation) &&
          !std::holds_alternative<detail::MessageTried>(operation) &&
          !std::holds_alternative<detail::MessageSent>(operation) &&
-         !std::holds_alternative<detail::CancelSent>(operation);
+         !std::holds_alternative<detail::CancelSent>(operation) &&
+         !std::holds_alternative<detail::TerminateSent>(operation);
 }
 
 }  // namespace

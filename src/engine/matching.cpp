@@ -41,6 +41,8 @@ bool same(const MessageSent& a, const MessageSent& b) {
   return a.instance == b.instance && a.channel == b.channel && a.name == b.name;
 }
 bool same(const CancelSent& a, const CancelSent& b) { return a.instance == b.instance; }
+bool same(const TerminateSent& a, const TerminateSent& b) { return a.instance == b.instance; }
+bool same(const EndAwaited& a, const EndAwaited& b) { return a == b; }
 
 template <class T>
 concept HasInput = requires(T operation) { operation.input; };
@@ -80,6 +82,8 @@ std::string words(const MessageSent& o) {
          " to instance " + quoted(o.instance);
 }
 std::string words(const CancelSent& o) { return "a request to cancel instance " + quoted(o.instance); }
+std::string words(const TerminateSent& o) { return "a request to terminate instance " + quoted(o.instance); }
+std::string words(const EndAwaited& o) { return "a wait for the end of instance " + quoted(o.instance); }
 
 std::string words(const history::TurnStarted&) { return "the next turn"; }
 std::string words(const history::Started& e) { return "the start of " + quoted(e.name); }
@@ -124,6 +128,8 @@ constexpr std::array<std::string_view, std::variant_size_v<Operation>> kOpenWord
     "the value",
     "what was sent to",
     "a request to cancel",
+    "a request to terminate",
+    "the end of instance",
 };
 
 }  // namespace

@@ -443,6 +443,23 @@ Task<std::string> value_of(Scope s, const Node& node) {
   co_return value ? *value : "no value";
 }
 
+Task<std::string> ended(Scope s, const Node& node) {
+  const OpenWait wait(s);
+  Op<EndedInstance> op = s.ctx->ended("other-" + std::to_string(node.a));
+  std::optional<EndedInstance> how;
+  if (node.b == 1) {
+    auto limited = with_timeout(std::move(op), 1s);
+    how = co_await std::move(limited);
+  } else {
+    EndedInstance ended = co_await std::move(op);
+    how = std::move(ended);
+  }
+  wait.survived();
+  if (!how) co_return "not ended";
+  const std::string why = how->failure ? how->failure->message : how->output_as<std::string>().value_or("");
+  co_return std::string(to_string(how->status)) + " " + why;
+}
+
 Task<std::string> open_session(Scope s, const Node& node) {
   const OpenWait wait(s);
   const std::string id = node.b == 0 ? "" : "session-" + std::to_string(node.a);
@@ -496,6 +513,11 @@ Task<std::string> raise_event(Scope s, const Node& node) {
   s.ctx->raise("other-" + std::to_string(node.b), "e" + std::to_string(node.a), s.frame->last);
   co_return "raised";
 }
+Task<std::string> terminate_other(Scope s, const Node& node) {
+  s.ctx->terminate("other-" + std::to_string(node.a), s.frame->last);
+  co_return "terminated another";
+}
+
 Task<std::string> cancel_other(Scope s, const Node& node) {
   s.ctx->cancel("other-" + std::to_string(node.a), s.frame->last);
   co_return "asked";
@@ -958,6 +980,7 @@ Run code_of(NodeKind kind) {
     case K::drain: return &drain;
     case K::side_effect: return &side_effect;
     case K::value_of: return &value_of;
+    case K::ended: return &ended;
     case K::open_session: return &open_session;
     case K::close_session: return &close_session;
     case K::session_news: return &session_news;
@@ -967,6 +990,7 @@ Run code_of(NodeKind kind) {
     case K::send_message: return &send_message;
     case K::raise_event: return &raise_event;
     case K::cancel_other: return &cancel_other;
+    case K::terminate_other: return &terminate_other;
     case K::launch: return &launch;
     case K::set_status: return &set_status;
     case K::uuid: return &uuid;

@@ -41,6 +41,7 @@ enum class NodeKind : std::uint8_t {
   drain,
   side_effect,
   value_of,
+  ended,  // b: 1 = not for long
   open_session,
   close_session,
   session_news,
@@ -51,6 +52,7 @@ enum class NodeKind : std::uint8_t {
   send_message,
   raise_event,
   cancel_other,
+  terminate_other,
   launch,
   set_status,
   uuid,

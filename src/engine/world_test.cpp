@@ -39,6 +39,11 @@ Payload value_for(EventId id, const detail::Operation& operation, unsigned varia
   if (std::holds_alternative<detail::ValueRead>(operation)) {
     return encode(variant % 2 == 0 ? std::optional<Payload>(encode(text)) : std::nullopt);
   }
+  if (std::holds_alternative<detail::EndAwaited>(operation) && variant != 0) {
+    if (variant % 2 == 0) return encode(EndedInstance{.status = Status::completed, .output = encode(text)});
+    return encode(
+        EndedInstance{.status = Status::failed, .failure = Failure{.type = "boom", .message = text}});
+  }
   switch (variant) {
     case 0:
       return encode(17);  // not what the code expects

@@ -20,6 +20,8 @@ using namespace std::chrono_literals;
 // What the store could not be read for is tried again after this.
 constexpr Duration kUnreadPause = 100ms;
 
+constexpr const char* kNotTerminated = "it can't be terminated: its history can't be read";
+
 template <class T>
 void append(std::vector<T>& list, const std::vector<T>& more) {
   list.insert(list.end(), more.begin(), more.end());
@@ -67,14 +69,38 @@ CommitBuilder::Next CommitBuilder::before_code(PreparedTurn& turn, store::TurnCo
   }
   if (instance.delivery > settings_.options.poison_after)
     return end_as_poison(turn, commit) ? Next::commit : Next::nothing;
+  if (instance.status == store::InstanceStatus::suspended) return end_suspended(turn, commit);
   if (instance.status == store::InstanceStatus::parked && asks_to_terminate(turn.taken.messages)) {
     // Its code could not go on before; it is not needed to end it.
-    if (end_without_code(turn, commit, std::nullopt)) return Next::commit;
-    if (turn.taken.instance != nullptr)
-      settling_.park(turn, "it can't be terminated: its history can't be read");
+    const Ending ending = end_without_code(turn, commit, std::nullopt);
+    if (ending == Ending::done) return Next::commit;
+    if (ending != Ending::unread) settling_.park(turn, kNotTerminated);
     return Next::nothing;
   }
   return Next::code;
+}
+
+// Only somebody who wants it to end can have made it ready, and its code is not needed for that. A request
+// that is none, such as that of a former parent, is put out of the way; all else waits for its resume.
+CommitBuilder::Next CommitBuilder::end_suspended(PreparedTurn& turn, store::TurnCommit& commit) {
+  const Ending ending = end_without_code(turn, commit, std::nullopt);
+  if (ending == Ending::done) return Next::commit;
+  if (ending == Ending::unread) return Next::nothing;
+  if (ending == Ending::unreadable) {
+    settling_.park(turn, kNotTerminated);
+    return Next::nothing;
+  }
+  if (!turn.taken.done.empty()) {
+    // What has ended here has to wait in the store, too.
+    settling_.release(std::move(turn.taken));
+    return Next::nothing;
+  }
+  add_start_answers(commit, *turn.taken.instance, turn.incoming);
+  commit.consumed = turn.incoming.used_up;
+  commit.set_aside = turn.incoming.set_aside;
+  commit.seen = {};
+  turn.forget = true;
+  return Next::commit;
 }
 
 void CommitBuilder::begin(PreparedTurn& turn, store::TurnCommit& commit) {
@@ -86,9 +112,8 @@ void CommitBuilder::begin(PreparedTurn& turn, store::TurnCommit& commit) {
   commit.activity_token = chance_.token<LockToken>();
   commit.execution = instance.execution;
   commit.seen = turn.taken.seen;
-  turn.requested = std::ranges::any_of(turn.taken.messages, [](const store::Message& message) {
-    return message.kind == store::MessageKind::control;
-  });
+  turn.requested = std::ranges::any_of(
+      turn.taken.messages, [](const store::Message& message) { return store::asks_to_stop(message.kind); });
 }
 
 Ran CommitBuilder::run_in_place(TurnBatch& batch, store::TurnCommit& commit) {
@@ -118,7 +143,7 @@ bool CommitBuilder::finish(PreparedTurn& turn, store::TurnCommit& commit, Ran ra
       return false;
     case Ran::diverged:
       // Its code can't go on, but it can be ended.
-      if (turn.requested && end_without_code(turn, commit, std::nullopt)) return true;
+      if (turn.requested && end_without_code(turn, commit, std::nullopt) == Ending::done) return true;
       if (turn.taken.instance != nullptr) park_or_leave(turn);
       return false;
     case Ran::no_start:
@@ -237,18 +262,18 @@ bool CommitBuilder::end_as_poison(PreparedTurn& turn, store::TurnCommit& commit)
   settings_.counters.poisoned.add();
   log(*settings_.logger, LogLevel::error, "an instance crashes every worker that runs it, and is ended",
       {{"instance", instance.id}, {"orchestration", instance.code.name}, {"failure", failure.message}});
-  if (end_without_code(turn, commit, engine::End(history::ExecutionFailed{std::move(failure)}))) return true;
-  if (turn.taken.instance != nullptr)
+  const Ending ending =
+      end_without_code(turn, commit, engine::End(history::ExecutionFailed{std::move(failure)}));
+  if (ending == Ending::done) return true;
+  if (ending != Ending::unread)
     settling_.park(turn,
                    "it crashed every worker that ran it, and can't be ended: its history can't be read");
   return false;
 }
 
-// Ends an instance whose code can't be run: as poison, or because somebody wants it ended. False when there
-// is nothing to commit: nobody wants it, its history can't be read, or, with the turn released and its
-// instance null, the store did not answer.
-bool CommitBuilder::end_without_code(PreparedTurn& turn, store::TurnCommit& commit,
-                                     std::optional<engine::End> end) {
+// Ends an instance whose code can't be run: as poison, or because somebody wants it ended.
+CommitBuilder::Ending CommitBuilder::end_without_code(PreparedTurn& turn, store::TurnCommit& commit,
+                                                      std::optional<engine::End> end) {
   CachedInstance& instance = *turn.taken.instance;
   engine::LastTurn last(std::to_string(settings_.options.build));
   bool readable = true;
@@ -259,18 +284,22 @@ bool CommitBuilder::end_without_code(PreparedTurn& turn, store::TurnCommit& comm
   if (!answered) {
     settling_.release(turn, {.key = instance.key, .token = instance.token, .delay = kUnreadPause});
     turn.taken.instance = nullptr;
-    return false;
+    return Ending::unread;
   }
-  if (!readable) return false;
+  if (!readable) return Ending::unreadable;
   instance.frame.reset();
   FirstTurn first = rebuilder_.first_turn(instance);
   first.fresh = last.next_event().value == 1;
   first.parent = last.parent();
   turn.incoming = read_messages(instance, first, std::move(turn.taken.messages));
-  if (!end && turn.incoming.terminate) end = history::ExecutionTerminated{*turn.incoming.terminate};
-  if (!end || (first.fresh && !turn.incoming.start)) return false;
+  const bool unborn = first.fresh && !turn.incoming.start;
+  if (!end && turn.incoming.terminate) {
+    if (unborn) return answer_before_start(turn, commit) == Ran::no_code ? Ending::done : Ending::unreadable;
+    end = history::ExecutionTerminated{*turn.incoming.terminate};
+  }
+  if (!end || unborn) return Ending::not_asked;
   end_with(turn, commit, std::move(last), first, *std::move(end));
-  return true;
+  return Ending::done;
 }
 
 // Adds the last turn of an instance whose code is not run. It has no frame.
@@ -306,7 +335,7 @@ void CommitBuilder::answer_after_end(PreparedTurn& turn, store::TurnCommit& comm
 Ran CommitBuilder::answer_before_start(PreparedTurn& turn, store::TurnCommit& commit) {
   CachedInstance& instance = *turn.taken.instance;
   if (!turn.incoming.set_aside.empty()) return Ran::no_start;
-  engine::Outcome outcome{.first_event = instance.frame->next_event()};
+  engine::Outcome outcome{.first_event = EventId{1}};
   for (const engine::Message& message : turn.incoming.messages) {
     if (std::holds_alternative<engine::Delivery>(message.body)) continue;
     outcome.consumed.push_back(message.id);

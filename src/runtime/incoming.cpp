@@ -1,6 +1,7 @@
 #include "runtime/incoming.hpp"
 
 #include <holdfast/codec.hpp>
+#include <holdfast/ended_instance.hpp>
 #include <holdfast/session.hpp>
 
 #include <algorithm>
@@ -130,6 +131,55 @@ std::optional<Payload> to_payload(const store::ValueAnswer& answer) {
   return encode(value);
 }
 
+/// What ctx.ended() gives; nothing when how the instance ended can't be read.
+std::optional<Payload> to_payload(const store::EndAnswer& answer) {
+  auto outcome = bodies::read<bodies::Outcome>(answer.output);
+  if (!outcome) return std::nullopt;
+  EndedInstance ended{.status = answer.status};
+  if (answer.status == Status::completed) {
+    ended.output = std::move(outcome->value);
+  } else {
+    ended.failure = std::move(outcome->failure);
+  }
+  return encode(ended);
+}
+
+// Why nobody will ever say how it ended.
+Failure no_end(const store::EndAnswer& answer, const std::string& id) {
+  const std::string who = "instance '" + id + "'";
+  Failure failure{.source = "the end of " + who, .retryable = false};
+  switch (answer.kind) {
+    case store::EndAnswer::Kind::deleted:
+      failure.type = "instance_deleted";
+      failure.message = who + " was deleted before it ended";
+      break;
+    case store::EndAnswer::Kind::too_many:
+      failure.category = Category::limit;
+      failure.type = "too_many_wait";
+      failure.message = std::to_string(store::kMaxEndRequests) + " wait for the end of " + who +
+                        " already: let one instance wait, and tell the others by messages";
+      break;
+    case store::EndAnswer::Kind::itself:
+      failure.type = "own_end";
+      failure.message = who + " can't wait for its own end";
+      break;
+    case store::EndAnswer::Kind::not_found:
+    case store::EndAnswer::Kind::ended:
+      failure.type = "instance_not_found";
+      failure.message = "there is no " + who + ": it was never started, or was deleted";
+      break;
+  }
+  return failure;
+}
+
+std::string label_of(const CachedInstance& instance, EventId operation) {
+  if (!instance.frame) return {};
+  for (const engine::OpenOperation& open : instance.frame->open_operations()) {
+    if (open.id == operation) return open.label;
+  }
+  return {};
+}
+
 history::ExecutionLimits to_history(const Limits& limits) {
   return {.payload_bytes = limits.payload_bytes,
           .history_events = limits.history_events,
@@ -174,6 +224,7 @@ class Reader {
       case store::MessageKind::outcome:
         return take_outcome(message, bytes);
       case store::MessageKind::control:
+      case store::MessageKind::cancel:
         return take_control(message, bytes);
       case store::MessageKind::delivery:
         return take_delivery(message, bytes);
@@ -192,6 +243,14 @@ class Reader {
   }
   bool take(const store::Message& message, const store::SessionAnswer& answer) {
     return add(message, to_completed(instance_, message, answer));
+  }
+  bool take(const store::Message& message, const store::EndAnswer& answer) {
+    if (answer.kind != store::EndAnswer::Kind::ended) {
+      return add(message,
+                 history::Failed{message.source, no_end(answer, label_of(instance_, message.source))});
+    }
+    std::optional<Payload> ended = to_payload(answer);
+    return ended && add(message, history::Completed{message.source, *std::move(ended)});
   }
   bool take(const store::Message& message, const store::SessionNews& news) {
     return add(message, engine::Delivery{message.address, to_payload(news)});
@@ -287,7 +346,7 @@ void add_local(Incoming& incoming, const CachedInstance& instance, const std::ve
 bool asks_to_terminate(std::span<const store::Message> messages) {
   return std::ranges::any_of(messages, [](const store::Message& message) {
     const auto* bytes = std::get_if<std::string>(&message.body);
-    if (message.kind != store::MessageKind::control || bytes == nullptr) return false;
+    if (!store::asks_to_stop(message.kind) || bytes == nullptr) return false;
     const auto control = bodies::read<bodies::Control>(*bytes);
     return control && control->kind == bodies::Control::Kind::terminate;
   });

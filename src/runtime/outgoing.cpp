@@ -56,6 +56,8 @@ class Builder {
       commit_.cancelled_timers.push_back(cancel.source);
     } else if (cancel.kind == kind_of_operation<detail::ChildStarted>) {
       close_child(cancel);
+    } else if (cancel.kind == kind_of_operation<detail::EndAwaited>) {
+      commit_.cancelled_end_requests.push_back({cancel.source, cancel.label});
     }
   }
 
@@ -65,6 +67,8 @@ class Builder {
                              &store::CancelledActivity::event);
     runtime::take_out_unborn(commit_.timers, commit_.cancelled_timers, &store::NewTimer::event,
                              std::identity());
+    runtime::take_out_unborn(commit_.end_requests, commit_.cancelled_end_requests, &store::EndRequest::source,
+                             &store::EndRequest::source);
   }
 
   void add(engine::End&& end) {
@@ -141,11 +145,19 @@ class Builder {
                                 .after_starts = commit_.starts.size()});
   }
   void act(EventId /*id*/, const detail::CancelSent& sent) {
-    const bodies::Control control{.kind = bodies::Control::Kind::cancel, .reason = sent.reason};
+    ask_to_stop(sent.instance, {.kind = bodies::Control::Kind::cancel, .reason = sent.reason});
+  }
+  void act(EventId /*id*/, const detail::TerminateSent& sent) {
+    ask_to_stop(sent.instance, {.kind = bodies::Control::Kind::terminate, .reason = sent.reason});
+  }
+  void act(EventId id, const detail::EndAwaited& awaited) {
+    commit_.end_requests.push_back({id, awaited.instance});
+  }
+  void ask_to_stop(const std::string& instance, const bodies::Control& control) {
     commit_.messages.push_back(
-        {.instance = sent.instance,
-         .message = {.kind = store::MessageKind::control, .body = bodies::to_bytes(control)},
-         .cancels = true,
+        {.instance = instance,
+         .message = {.kind = bodies::kind_of(control.kind), .body = bodies::to_bytes(control)},
+         .cancels = control.kind == bodies::Control::Kind::cancel,
          .after_starts = commit_.starts.size()});
   }
   // These wait for messages, or had their outcome at once: nothing to do for anybody.
@@ -191,7 +203,7 @@ class Builder {
         .parent = self(cancel.source)};
     commit_.messages.push_back(
         {.instance = cancel.label,
-         .message = {.kind = store::MessageKind::control, .body = bodies::to_bytes(control)}});
+         .message = {.kind = bodies::kind_of(control.kind), .body = bodies::to_bytes(control)}});
   }
 
   void finish(history::ExecutionCompleted& end) {

@@ -76,8 +76,7 @@ void Rebuilder::adopt(PreparedTurn& turn, Frame&& frame) {
 }
 
 FirstTurn Rebuilder::first_turn(const CachedInstance& instance) const {
-  return {.version = instance.code.version.empty() ? settings_.registry.newest_version(instance.code.name)
-                                                   : instance.code.version,
+  return {.version = settings_.registry.decided_version(instance.code.name, instance.code.version),
           .history_budget = settings_.options.history_budget,
           .limits = settings_.options.limits};
 }

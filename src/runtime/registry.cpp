@@ -1,5 +1,6 @@
 #include "runtime/registry.hpp"
 
+#include "base/version_ranges.hpp"
 #include "base/versions.hpp"
 
 #include <holdfast/detail/names.hpp>
@@ -64,12 +65,22 @@ Registry::OrchestrationPointer Registry::orchestration(std::string_view name,
 }
 
 std::string Registry::newest_version(std::string_view name) const {
+  return newest_of(name, [](const std::string& version) { return !detail::is_prerelease(version); });
+}
+
+std::string Registry::decided_version(std::string_view name, std::string_view wanted) const {
+  if (wanted.empty()) return newest_version(name);
+  if (!detail::is_range(wanted)) return std::string(wanted);
+  return newest_of(name, [&](const std::string& version) { return detail::in_range(version, wanted); });
+}
+
+template <class Wanted>
+std::string Registry::newest_of(std::string_view name, Wanted wanted) const {
   std::string newest;
   for (auto it = orchestrations_.lower_bound({std::string(name), ""});
        it != orchestrations_.end() && it->first.name == name; ++it) {
     const std::string& version = it->first.version;
-    if (detail::is_prerelease(version)) continue;
-    if (newest.empty() || detail::older_version(newest, version)) newest = version;
+    if (wanted(version) && (newest.empty() || detail::older_version(newest, version))) newest = version;
   }
   return newest;
 }

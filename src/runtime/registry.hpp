@@ -43,6 +43,9 @@ class Registry {
   [[nodiscard]] OrchestrationPointer orchestration(std::string_view name, std::string_view version) const;
   /// The highest version of an orchestration that is no pre-release; empty when there is none.
   [[nodiscard]] std::string newest_version(std::string_view name) const;
+  /// The version that an execution takes which is to run this one: empty for the newest, or a range, or the
+  /// one that it has. Empty when there is none.
+  [[nodiscard]] std::string decided_version(std::string_view name, std::string_view wanted) const;
 
   [[nodiscard]] store::NameSet activity_names() const;
   /// All pairs; and for each name that has a version which is no pre-release the empty one: instances that
@@ -54,6 +57,9 @@ class Registry {
   }
 
  private:
+  template <class Wanted>
+  [[nodiscard]] std::string newest_of(std::string_view name, Wanted wanted) const;
+
   std::map<std::string, ActivityPointer, std::less<>> activities_;
   std::map<store::CodeVersion, OrchestrationPointer> orchestrations_;
   std::map<std::string, std::shared_ptr<const detail::SessionStateCode>, std::less<>> states_;

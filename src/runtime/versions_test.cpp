@@ -122,7 +122,7 @@ TEST_F(Versions, OfOtherLooksAreRefused) {
   };
   Runtime rt(memory({.database = database}), {.logger = null_logger()});
   EXPECT_EQ(refused([&] { rt.orchestration("tells", {.version = "v2"}, tells); }), "invalid_version");
-  EXPECT_EQ(refused([&] { client.start("tells", {.version = "^2.1"}); }), "invalid_version");
+  EXPECT_EQ(refused([&] { client.start("tells", {.version = "^2.x"}); }), "invalid_version");
   EXPECT_EQ(refused([&] { static_cast<void>(client.list({.version = "latest"})); }), "invalid_version");
   rt.orchestration("tells", {.version = "2"}, tells);
   EXPECT_THROW(rt.orchestration("tells", {.version = "2.0"}, tells), std::logic_error);

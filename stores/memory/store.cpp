@@ -253,6 +253,9 @@ std::vector<StoreResult<StartAnswer>> MemoryStore::start(std::span<const StartRe
 std::vector<StoreResult<InstanceKey>> MemoryStore::send(std::span<const ClientMessage> messages) {
   return answer_each<InstanceKey>("memory.send", messages, rules::send);
 }
+std::vector<StoreResult<InstanceKey>> MemoryStore::set_suspended(std::span<const store::Suspension> wishes) {
+  return answer_each<InstanceKey>("memory.set_suspended", wishes, rules::set_suspended);
+}
 StoreResult<InstanceView> MemoryStore::find(std::string_view instance) {
   return answer<InstanceView>("memory.find", [=](Transaction& tx) { return rules::find(tx, instance); });
 }
@@ -288,9 +291,8 @@ StoreResult<std::optional<std::string>> MemoryStore::value(std::string_view inst
   return answer<std::optional<std::string>>("memory.value",
                                             [=](Transaction& tx) { return rules::value(tx, instance, key); });
 }
-StoreResult<void> MemoryStore::delete_instance(std::string_view instance, bool force, InstanceKey life) {
-  return answer<void>("memory.delete_instance",
-                      [=](Transaction& tx) { return rules::delete_instance(tx, instance, force, life); });
+std::vector<StoreResult<void>> MemoryStore::delete_instances(std::span<const store::Deletion> deletions) {
+  return answer_each<void>("memory.delete_instances", deletions, rules::delete_instance);
 }
 namespace {
 

@@ -89,9 +89,14 @@ void WorkingSet::take_instances(const Answer& answer, Versions versions) {
     }
     const bool damaged = !codes.waits.empty() && !store::from_bytes(codes.waits, instance.waits);
     if (damaged) instance.waits.clear();
+    const bool lost_watchers =
+        !codes.end_watchers.empty() && !store::from_bytes(codes.end_watchers, instance.end_watchers);
+    if (lost_watchers) instance.end_watchers.clear();
     space_.keys.emplace(view.instance, key);
-    about.read = read_row(instance, damaged ? codes : codes_of(instance));
+    about.read = read_row(instance, damaged || lost_watchers ? codes : codes_of(instance));
     if (damaged && writes()) rules::waits_are_damaged(tx(), instance, std::move(codes.waits));
+    if (lost_watchers && writes())
+      rules::end_watchers_are_damaged(tx(), instance, std::move(codes.end_watchers));
     if (code == nullptr && writes())
       rules::code_is_missing(tx(), instance, "row " + std::to_string(codes.route) + " of `routes`");
     came_instances_.push_back(key);

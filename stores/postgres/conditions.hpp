@@ -19,6 +19,11 @@ inline std::string suits_build(const std::string& of, const std::string& oldest,
          newest + ")";
 }
 
+/// detail::is_range(), of a version as it is kept.
+inline std::string is_range(const std::string& version) {
+  return "(left(" + version + ", 1) IN ('^', '~', '>', '<', '='))";
+}
+
 // ---- activities ----------------------------------------------------------------------------------
 
 /// Since when it waits, or will: one whose lock is over waits since then, also when nobody has noticed yet.

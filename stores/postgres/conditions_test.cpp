@@ -1,6 +1,7 @@
 // Rules that statements tell the server hold there as they do here.
 #include "conditions.hpp"
 
+#include "base/version_ranges.hpp"
 #include "server_test.hpp"
 #include "stores/rules/nowhere_test.hpp"
 #include "stores/rules/readiness.hpp"
@@ -207,6 +208,14 @@ TEST(PostgresConditions, BuildsAreComparedWithoutASign) {
     }
   }
   EXPECT_EQ(rows.differing(schema, "r", sql::suits_build("r", "r.oldest", "r.newest")), 0);
+}
+
+TEST(PostgresConditions, RangesOfVersionsAreToldFromVersions) {
+  const TestSchema schema;
+  Rows rows("version");
+  for (const std::string version : {"", "1", "2.1-rc.1", "^2.1", "~2", ">=2 <3", ">1", "<3", "<=3"})
+    rows.add({"'" + version + "'"}, text(holdfast::detail::is_range(version)));
+  EXPECT_EQ(rows.differing(schema, "r", sql::is_range("r.version")), 0);
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include "stores/rules/readiness.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <set>
 
 namespace holdfast::postgres_store {
 
@@ -18,10 +20,15 @@ std::int64_t ordered(std::uint64_t build) {
   return static_cast<std::int64_t>(build ^ (std::uint64_t{1} << 63U));
 }
 
+/// With the ranges of versions that it has one of: rows are found by what they ask for.
 Parameters for_code(const WorkingSet& set, const store::Code& code, BootTime now) {
   std::vector<std::string> names;
   std::vector<std::string> versions;
-  for (const store::CodeVersion& orchestration : code.orchestrations) {
+  std::set<store::CodeVersion> orchestrations = code.orchestrations;
+  for (const Route& route : set.ranges()) {
+    if (rules::suits(code, route.code, 0)) orchestrations.insert(route.code);
+  }
+  for (const store::CodeVersion& orchestration : orchestrations) {
     names.push_back(orchestration.name);
     versions.push_back(orchestration.version);
   }
@@ -63,13 +70,15 @@ struct Held {
   std::vector<InstanceKey> with_news{};
 };
 
-/// What the fetch will not have in its hands is due later.
-void ask_next_due(WorkingSet& set, const TurnRequest& request, const Held& held, Duration& next_due) {
+/// What the fetch will not have in its hands is due later. `ranges`: how many routes ask for one.
+void ask_next_due(WorkingSet& set, const TurnRequest& request, const Held& held, Duration& next_due,
+                  std::size_t& ranges) {
   const rules::Transaction& tx = set.tx();
   const auto due_at = [&next_due](Duration due) { next_due = std::min(next_due, due); };
   Parameters others = for_code(set, *request.code, tx.now);
   others.add_all(held.keys).add_all(held.seen);
-  set.ask(sql::kNextTurn, others, [&tx, due_at](const Answer& answer) {
+  set.ask(sql::kNextTurn, others, [&tx, &ranges, due_at](const Answer& answer) {
+    ranges = static_cast<std::size_t>(answer.integer(0, 1));
     if (!answer.is_null(0, 0)) due_at(left(Row(answer, 0).next<BootTime>(), tx.now));
   });
   set.ask(sql::kNextTimer, Parameters(set.ns(), tx.calendar), [&tx, due_at](const Answer& answer) {
@@ -120,7 +129,9 @@ Elsewhere bring_candidates(WorkingSet& set, const TurnRequest& request) {
   set.want_worker(request.worker);
   set.ask(sql::kDueKeys, Parameters(set.ns(), set.tx().calendar, now),
           [&](const Answer& answer) { due = keys_of(answer); });
-  ask_next_due(set, request, held, elsewhere.next_due);
+  const std::size_t known_ranges = set.ranges().size();
+  std::size_t ranges = 0;
+  ask_next_due(set, request, held, elsewhere.next_due, ranges);
   if (!held.keys.empty()) {
     set.ask(sql::kHeldWithNews, Parameters().add_all(held.keys).add_all(held.seen),
             [&](const Answer& answer) { held.with_news = keys_of(answer); });
@@ -130,15 +141,23 @@ Elsewhere bring_candidates(WorkingSet& set, const TurnRequest& request) {
     set.ask(sql::kInstancesLockedBy, Parameters(set.ns(), request.token, now),
             [&](const Answer& answer) { unanswered = keys_of(answer); });
   }
-  Parameters ready = for_code(set, *request.code, now);
-  ready.add(static_cast<std::int64_t>(request.max + 1));
-  set.ask(sql::kReadyKeys, ready, [&](const Answer& answer) { ready_keys = keys_of(answer); });
-  // Messages come before the instances are placed: whether one whose lock is over is ready depends on them.
-  set.ask(sql::kReadyInstances, ready, [&](const Answer& answer) {
-    set.take_instances(answer);
-    bring_messages(set, held, keys_of(answer));
-  });
-  set.bring();
+  const auto ask_ready = [&] {
+    Parameters ready = for_code(set, *request.code, now);
+    ready.add(static_cast<std::int64_t>(request.max + 1));
+    set.ask(sql::kReadyKeys, ready, [&](const Answer& answer) { ready_keys = keys_of(answer); });
+    // Messages come before the instances are placed: whether one whose lock is over is ready depends on them.
+    set.ask(sql::kReadyInstances, ready, [&](const Answer& answer) {
+      set.take_instances(answer);
+      bring_messages(set, held, keys_of(answer));
+    });
+    set.bring();
+  };
+  ask_ready();
+  if (ranges != known_ranges) {  // another process has brought one
+    set.learn_ranges(ranges);
+    ask_next_due(set, request, held, elsewhere.next_due, ranges);
+    ask_ready();
+  }
   set.want_free_instances(unanswered);
   if (set.asked()) set.bring();
   if (rules::refusal(set.tx(), request.worker, rules::Call::takes_work)) return elsewhere;

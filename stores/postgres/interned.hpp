@@ -36,6 +36,7 @@ class Interned {
     const auto found = numbers_.find(thing);
     return found == numbers_.end() ? std::nullopt : std::optional(found->second);
   }
+  [[nodiscard]] const std::map<std::int32_t, Thing>& all() const { return things_; }
   void add(std::int32_t number, Thing thing) {
     numbers_.insert_or_assign(thing, number);
     things_.insert_or_assign(number, std::move(thing));

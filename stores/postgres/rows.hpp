@@ -19,7 +19,8 @@ struct InstanceCodes {
   std::int32_t route = 0;
   /// While its lock is live the end of that, else since when it is ready.
   std::optional<BootTime> due_at{};
-  std::string waits{};  ///< encoded
+  std::string waits{};         ///< encoded
+  std::string end_watchers{};  ///< likewise
 };
 /// What never changes.
 void birth_columns(auto& instance, auto&& field) {
@@ -53,6 +54,7 @@ void state_columns(auto& instance, auto& codes, auto&& field) {
   field("cancel_requested_at", instance.view.cancel_requested_at);
   field("parked_because", rules::Bytes(instance.view.parked_because));
   field("output", rules::Bytes(instance.view.output));
+  field("end_watchers", rules::Bytes(codes.end_watchers));
 }
 
 // ---- messages ------------------------------------------------------------------------------------

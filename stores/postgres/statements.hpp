@@ -322,10 +322,12 @@ inline constexpr Statement kHeldWithNews{
     "SELECT h.key FROM unnest($1::bigint[], $2::bigint[]) AS h (key, seen) WHERE EXISTS (SELECT 1"
     " FROM messages AS m WHERE m.key = h.key AND m.waits IN (0, 1) AND m.id > h.seen) ORDER BY h.key"};
 /// When the lock of an instance ends, other than of held ones with news, or an instance that this worker may
-/// take becomes ready.
+/// take becomes ready; and how many routes ask for a range of versions.
 inline constexpr Statement kNextTurn{
     "postgres.next_turn", [] {
-      return "SELECT min(i.due_at) FROM routes AS r CROSS JOIN LATERAL (SELECT l.due_at FROM instances AS l"
+      return "SELECT min(i.due_at), (SELECT count(*) FROM routes AS q WHERE q.ns = $1 AND " +
+             is_range("q.version") +
+             ") FROM routes AS r CROSS JOIN LATERAL (SELECT l.due_at FROM instances AS l"
              " WHERE l.route = r.id AND l.due_at > $6 AND NOT EXISTS (SELECT 1"
              " FROM unnest($7::bigint[], $8::bigint[]) AS h (key, seen) JOIN messages AS m ON m.key = h.key"
              " AND m.waits IN (0, 1) AND m.id > h.seen WHERE h.key = l.key) AND (l.locked OR (" +

@@ -367,6 +367,17 @@ std::vector<StoreResult<InstanceKey>> PostgresStore::send(std::span<const store:
       want_for_send);
 }
 
+std::vector<StoreResult<InstanceKey>> PostgresStore::set_suspended(
+    std::span<const store::Suspension> wishes) {
+  return write_each<InstanceKey>(
+      Caller::client, wishes, Order::middle,
+      [](WorkingSet& set, const store::Suspension& wish) { return rules::set_suspended(set.tx(), wish); },
+      [](WorkingSet& set, const store::Suspension& wish) {
+        set.need().names.insert(wish.instance);
+        if (!wish.request.empty()) set.need().requests.insert(wish.request);
+      });
+}
+
 StoreResult<store::InstanceView> PostgresStore::find(std::string_view instance) {
   return read<store::InstanceView>([=](WorkingSet& set) { return postgres_store::find(set, instance); });
 }
@@ -397,11 +408,13 @@ StoreResult<std::optional<std::string>> PostgresStore::value(std::string_view in
       [=](WorkingSet& set) { return rules::value(set.tx(), instance, key); });
 }
 
-StoreResult<void> PostgresStore::delete_instance(std::string_view instance, bool force, InstanceKey life) {
-  return write<void>(
-      Caller::client,
-      [=](WorkingSet& set) { return rules::delete_instance(set.tx(), instance, force, life); },
-      [=](WorkingSet& set) { set.need().names.emplace(instance); });
+std::vector<StoreResult<void>> PostgresStore::delete_instances(std::span<const store::Deletion> deletions) {
+  return write_each<void>(
+      Caller::client, deletions, Order::middle,
+      [](WorkingSet& set, const store::Deletion& deletion) {
+        return rules::delete_instance(set.tx(), deletion);
+      },
+      [](WorkingSet& set, const store::Deletion& deletion) { set.need().names.insert(deletion.instance); });
 }
 
 StoreResult<std::uint64_t> PostgresStore::prune_executions(std::string_view instance, std::uint64_t keep) {

@@ -19,6 +19,9 @@ void want_for_commit(WorkingSet& set, const store::CommitRequest& request, const
     }
   }
   for (const store::ValueRequest& read : commit.value_reads) names.push_back(read.instance);
+  for (const auto* requests : {&commit.end_requests, &commit.cancelled_end_requests}) {
+    for (const store::EndRequest& asked : *requests) names.push_back(asked.instance);
+  }
   set.need().instances.insert(keys.begin(), keys.end());
   set.need().names.insert(names.begin(), names.end());
   set.need().reserved.insert(started.begin(), started.end());

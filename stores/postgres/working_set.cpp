@@ -1,5 +1,6 @@
 #include "working_set.hpp"
 
+#include "base/version_ranges.hpp"
 #include "contract/rows.hpp"
 #include "statements.hpp"
 #include "stores/rules/setting_aside.hpp"
@@ -293,21 +294,35 @@ void WorkingSet::want_everything() {
 // ---- names ---------------------------------------------------------------------------------------
 
 const Route* WorkingSet::route(std::int32_t number) {
-  if (link_.names.routes.find(number) == nullptr) {
-    link_.connection.queue(sql::kRoutes, Parameters(ns()));
-    for (const Answer& answer : link_.connection.exchange()) {
-      for (int i = 0; i < answer.rows(); ++i) {
-        Row row(answer, i);
-        const auto id = row.next<std::int32_t>();
-        Route read;
-        read.code.name = row.next<std::string>();
-        read.code.version = row.next<std::string>();
-        read.build = row.next<std::uint64_t>();
-        link_.names.routes.add(id, std::move(read));
-      }
+  if (link_.names.routes.find(number) == nullptr) read_routes();
+  return link_.names.routes.find(number);
+}
+
+void WorkingSet::read_routes() {
+  link_.connection.queue(sql::kRoutes, Parameters(ns()));
+  for (const Answer& answer : link_.connection.exchange()) {
+    for (int i = 0; i < answer.rows(); ++i) {
+      Row row(answer, i);
+      const auto id = row.next<std::int32_t>();
+      Route read;
+      read.code.name = row.next<std::string>();
+      read.code.version = row.next<std::string>();
+      read.build = row.next<std::uint64_t>();
+      link_.names.routes.add(id, std::move(read));
     }
   }
-  return link_.names.routes.find(number);
+}
+
+std::vector<Route> WorkingSet::ranges() const {
+  std::vector<Route> found;
+  for (const auto& [number, route] : link_.names.routes.all()) {
+    if (holdfast::detail::is_range(route.code.version)) found.push_back(route);
+  }
+  return found;
+}
+
+void WorkingSet::learn_ranges(std::size_t count) {
+  if (ranges().size() != count) read_routes();
 }
 
 std::int32_t WorkingSet::route_number(const Route& route) {

@@ -230,6 +230,13 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   /// What the transaction has added to the names is true.
   void keep_names();
 
+  // ---- ranges of versions -----------------------------------------------------------------------
+
+  /// Routes that ask for one, as far as this connection knows.
+  [[nodiscard]] std::vector<Route> ranges() const;
+  /// There are so many: those that it doesn't know are read.
+  void learn_ranges(std::size_t count);
+
   // ---- rules::Source ----------------------------------------------------------------------------
 
   void instance(InstanceKey key) override;
@@ -324,6 +331,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
 
   /// None when its row is missing.
   const Route* route(std::int32_t number);
+  void read_routes();
   std::int32_t route_number(const Route& route);
   const Kind* kind(std::int32_t number);
   std::int32_t kind_number(const Kind& kind);

@@ -78,14 +78,16 @@ void WorkingSet::write_back() {
 
 InstanceCodes WorkingSet::codes_of(const Instance& instance) {
   const auto due_at = instance.lock.live ? std::optional(instance.lock.until) : instance.ready_since;
-  return {.due_at = due_at, .waits = instance.waits.empty() ? "" : store::to_bytes(instance.waits)};
+  return {.due_at = due_at,
+          .waits = instance.waits.empty() ? "" : store::to_bytes(instance.waits),
+          .end_watchers = instance.end_watchers.empty() ? "" : store::to_bytes(instance.end_watchers)};
 }
 
 // Its code is compared by name: the number of one that is new is only asked for when it is written.
 WorkingSet::ReadInstance WorkingSet::read_row(const Instance& instance, const InstanceCodes& codes) {
   ReadInstance row{.route = {instance.view.code, instance.view.build}};
   turn_columns(instance, codes, row.turn);
-  const InstanceCodes nameless;
+  const InstanceCodes nameless{.end_watchers = codes.end_watchers};
   state_columns(instance, nameless, row.state);
   return row;
 }

@@ -77,6 +77,7 @@ StoreResult<SessionView> session(Transaction& tx, std::string_view id, Saved sav
 
 StoreResult<StartAnswer> start(Transaction& tx, const StartRequest& request);
 StoreResult<InstanceKey> send(Transaction& tx, const ClientMessage& item);
+StoreResult<InstanceKey> set_suspended(Transaction& tx, const Suspension& wish);
 StoreResult<InstanceView> find(Transaction& tx, std::string_view instance);
 std::optional<InstanceView> look(Transaction& tx, InstanceKey key);
 /// Its activities, cancel records and children are those in the space.
@@ -86,7 +87,7 @@ StoreResult<InstanceDetail> describe(Transaction& tx, std::string_view instance)
 StoreResult<std::vector<ExecutionView>> executions(Transaction& tx, InstanceKey key);
 StoreResult<std::optional<std::string>> value(Transaction& tx, std::string_view instance,
                                               std::string_view key);
-StoreResult<void> delete_instance(Transaction& tx, std::string_view instance, bool force, InstanceKey life);
+StoreResult<void> delete_instance(Transaction& tx, const Deletion& deletion);
 /// Executions whose history goes: from `first` on, and before `end`.
 struct Pruned {
   Instance* instance = nullptr;

@@ -11,16 +11,6 @@ namespace holdfast::rules {
 
 namespace {
 
-// ---- requests ------------------------------------------------------------------------------------
-
-/// What the request was answered when it took effect, if it did. Asked by those who have locked what it is
-/// about: the same request in another transaction has either taken effect, or has to wait.
-std::optional<InstanceKey> answer_of(const Transaction& tx, RequestId id) {
-  if (id.empty()) return std::nullopt;
-  const Request* const known = find_request(tx, id);
-  return known == nullptr ? std::nullopt : std::optional(known->answer);
-}
-
 // ---- starting ------------------------------------------------------------------------------------
 
 bool may_begin_anew(const InstanceView& former, Reuse reuse) {
@@ -55,17 +45,13 @@ StoreResult<InstanceKey> send_early(Transaction& tx, const ClientMessage& item) 
 }
 
 StoreResult<InstanceKey> send_anew(Transaction& tx, Instance* instance, const ClientMessage& item) {
-  if (item.message.kind != MessageKind::control && item.message.kind != MessageKind::delivery) {
-    return refuse(StoreError::Kind::invalid, "clients send control messages and deliveries only");
+  if (!asks_to_stop(item.message.kind) && item.message.kind != MessageKind::delivery) {
+    return refuse(StoreError::Kind::invalid,
+                  "clients send requests to cancel, control messages and deliveries only");
   }
   if (instance == nullptr)
     return item.life == InstanceKey{} ? send_early(tx, item) : no_instance(item.instance);
-  if (item.life != InstanceKey{} && instance->view.key != item.life) {
-    return refuse(StoreError::Kind::gone, "instance '" + item.instance + "' is gone: another one has its id");
-  }
-  if (has_ended(instance->view.status)) {
-    return refuse(StoreError::Kind::conflict, "instance '" + item.instance + "' has ended");
-  }
+  if (auto refused = refusal(*instance, item.life)) return Unexpected(*std::move(refused));
   if (item.cancels) note_cancel_request(tx, *instance);
   if (item.delay > Duration{}) {
     deliver_at(tx, *instance, after(tx.now, item.delay), item.message);
@@ -156,12 +142,14 @@ StoreResult<std::optional<std::string>> value(Transaction& tx, std::string_view 
   return find_value(tx, *found, std::string(key));
 }
 
-StoreResult<void> delete_instance(Transaction& tx, std::string_view instance, bool force, InstanceKey life) {
-  Instance* const found = find_instance(tx, instance);
-  if (found == nullptr || (life != InstanceKey{} && found->view.key != life)) return no_instance(instance);
-  if (!force && !has_ended(found->view.status)) {
+StoreResult<void> delete_instance(Transaction& tx, const Deletion& deletion) {
+  Instance* const found = find_instance(tx, deletion.instance);
+  const bool is_meant =
+      found != nullptr && (deletion.life == InstanceKey{} || found->view.key == deletion.life);
+  if (!is_meant) return no_instance(deletion.instance);
+  if (!deletion.force && !has_ended(found->view.status)) {
     return refuse(StoreError::Kind::conflict,
-                  "instance '" + std::string(instance) + "' has not ended: end it first, or set force");
+                  "instance '" + deletion.instance + "' has not ended: end it first, or set force");
   }
   remove(tx, *found);
   return {};

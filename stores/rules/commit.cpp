@@ -2,6 +2,7 @@
 #include "activities.hpp"
 #include "calls.hpp"
 #include "contract/code_order.hpp"
+#include "ends.hpp"
 #include "instances.hpp"
 #include "messages.hpp"
 #include "placing.hpp"
@@ -80,6 +81,8 @@ class Turn {
       if (row != nullptr) take_away(tx_, *row, cancelled.reason);
     }
     for (const EventId timer : commit_.cancelled_timers) cancel_timer(tx_, instance_, timer);
+    for (const EndRequest& request : commit_.cancelled_end_requests)
+      forget_end_request(tx_, instance_, request);
   }
 
   void open_sessions() {
@@ -93,13 +96,12 @@ class Turn {
   }
 
   void schedule_activities() {
-    const bool goes_on = std::holds_alternative<std::monostate>(commit_.end);
     committed_.handed_off.reserve(commit_.activities.size());
     for (const NewActivity& wanted : commit_.activities) {
       auto& handed_off = committed_.handed_off.emplace_back();
       Activity* const row = schedule(tx_, instance_, wanted);
       if (row == nullptr) continue;
-      if (wanted.hand_off && goes_on && may_hand_off(*row)) {
+      if (wanted.hand_off && goes_on() && may_hand_off(*row)) {
         handed_off = take(tx_, *row, request_.worker, commit_.activity_token, request_.activity_lease);
       } else {
         place(tx_, *row);
@@ -107,6 +109,8 @@ class Turn {
       }
     }
   }
+
+  [[nodiscard]] bool goes_on() const { return std::holds_alternative<std::monostate>(commit_.end); }
 
   [[nodiscard]] bool may_hand_off(const Activity& row) const {
     return request_.abilities != nullptr && !refusal(tx_, request_.worker, Call::takes_work) &&
@@ -181,6 +185,8 @@ class Turn {
     for (const auto& [source, kind] : session_answers_) {
       deliver_answer(MessageKind::session, source, SessionAnswer{kind});
     }
+    if (!goes_on()) return;
+    for (const EndRequest& request : commit_.end_requests) ask_for_end(tx_, instance_, request);
   }
 
   void note_answer(EventId source, SessionAnswer::Kind kind) {
@@ -206,11 +212,6 @@ class Turn {
     if (commit_.waits) {
       instance_.waits = *commit_.waits;
       std::ranges::sort(instance_.waits);
-    }
-    if (commit_.status && *commit_.status != view.status && !has_ended(view.status)) {
-      view.status = *commit_.status;
-      view.parked_because.clear();
-      touch(tx_, instance_);
     }
   }
 

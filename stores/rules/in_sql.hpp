@@ -15,8 +15,8 @@ namespace holdfast::rules {
 // ---- messages ------------------------------------------------------------------------------------
 
 /// What ends with its execution: outcomes, timers and answers, whichever execution they name.
-inline constexpr std::array kOfExecution{MessageKind::outcome, MessageKind::timer, MessageKind::taken,
-                                         MessageKind::value, MessageKind::session};
+inline constexpr std::array kOfExecution{MessageKind::outcome, MessageKind::timer,   MessageKind::taken,
+                                         MessageKind::value,   MessageKind::session, MessageKind::ended};
 [[nodiscard]] constexpr bool belongs_to_execution(MessageKind kind) noexcept {
   return std::ranges::find(kOfExecution, kind) != kOfExecution.end();
 }

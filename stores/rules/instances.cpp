@@ -1,6 +1,7 @@
 #include "instances.hpp"
 
 #include "activities.hpp"
+#include "ends.hpp"
 #include "in_sql.hpp"
 #include "messages.hpp"
 #include "placing.hpp"
@@ -90,6 +91,7 @@ void end(Transaction& tx, Instance& instance, const InstanceEnd& how) {
   instance.view.output = how.output;
   instance.view.parked_because.clear();
   instance.waits.clear();
+  answer_end_watchers(tx, instance, EndAnswer::Kind::ended);
   touch(tx, instance);
 }
 
@@ -110,6 +112,7 @@ void remove(Transaction& tx, Instance& instance) {
   end_execution(tx, instance, CancelReason::instance_deleted);
   leave_sessions(tx, instance);
   drop_delayed(tx, instance);
+  answer_end_watchers(tx, instance, EndAnswer::Kind::deleted);
   unplace(tx, instance);
   touch(tx, instance);
   remember(tx, instance.request, instance.view.key);
@@ -122,6 +125,21 @@ void remember(Transaction& tx, RequestId request, InstanceKey answer) {
   if (request.empty()) return;
   tx.space.requests.emplace(request, Request{.answer = answer, .at = tx.now});
   tx.sweep_by(after(tx.now, SweepRequest{}.request_retention));
+}
+
+std::optional<InstanceKey> answer_of(const Transaction& tx, RequestId request) {
+  if (request.empty()) return std::nullopt;
+  const Request* const known = find_request(tx, request);
+  return known == nullptr ? std::nullopt : std::optional(known->answer);
+}
+
+std::optional<StoreError> refusal(const Instance& instance, InstanceKey life) {
+  const std::string who = "instance '" + instance.view.instance + "'";
+  if (life != InstanceKey{} && instance.view.key != life) {
+    return StoreError{.kind = StoreError::Kind::gone, .message = who + " is gone: another one has its id"};
+  }
+  if (!has_ended(instance.view.status)) return std::nullopt;
+  return StoreError{.kind = StoreError::Kind::conflict, .message = who + " has ended"};
 }
 
 void touch(Transaction& tx, Instance& instance) {

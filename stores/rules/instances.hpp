@@ -3,6 +3,7 @@
 
 #include "transaction.hpp"
 
+#include <optional>
 #include <string>
 
 namespace holdfast::rules {
@@ -31,6 +32,11 @@ void remove(Transaction& tx, Instance& instance);
 
 /// The request took effect: whoever repeats it is answered the same. Does nothing for no request.
 void remember(Transaction& tx, RequestId request, InstanceKey answer);
+/// What the request was answered when it took effect, if it did. Asked by those who have locked what it is
+/// about: the same request in another transaction has either taken effect, or has to wait.
+std::optional<InstanceKey> answer_of(const Transaction& tx, RequestId request);
+/// Why a client can't tell it anything: this is another life of its id than is meant, or has ended.
+std::optional<StoreError> refusal(const Instance& instance, InstanceKey life);
 
 /// What people see of its status has changed.
 void touch(Transaction& tx, Instance& instance);

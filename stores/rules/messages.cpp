@@ -29,7 +29,7 @@ bool deliver(Transaction& tx, Instance& instance, Message message) {
   // Also when it is locked: whoever keeps the lock between turns may fetch what has come.
   tx.news.work |= kTurns;
   if (instance.lock.live) return true;
-  if (inserted->second.kind == MessageKind::control) end_delay(tx, instance);
+  if (asks_to_stop(inserted->second.kind)) end_delay(tx, instance);
   if (!instance.ready_since) place(tx, instance);
   return true;
 }

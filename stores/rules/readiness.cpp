@@ -1,17 +1,25 @@
 #include "readiness.hpp"
 
+#include "base/version_ranges.hpp"
+
 #include <algorithm>
 
 namespace holdfast::rules {
 
 bool makes_ready(const Instance& instance, const Message& message, MessageId seen) {
   if (has_ended(instance.view.status)) return message.kind == MessageKind::start;
-  if (instance.view.status != InstanceStatus::running) return message.kind == MessageKind::control;
+  if (instance.view.status == InstanceStatus::suspended) return message.kind == MessageKind::control;
+  if (instance.view.status == InstanceStatus::parked) return asks_to_stop(message.kind);
   if (!waits_for_code(message.kind)) return true;
   return message.id > seen && std::ranges::binary_search(instance.waits, message.address);
 }
 
 namespace {
+
+/// For a turn that it takes when it is resumed, if it is suspended.
+bool is_woken(const Instance& instance) {
+  return instance.woken && instance.view.status != InstanceStatus::suspended;
+}
 
 bool any_makes_ready(const Instance& instance, MessageId seen) {
   return std::ranges::any_of(instance.messages,
@@ -21,22 +29,45 @@ bool any_makes_ready(const Instance& instance, MessageId seen) {
 }  // namespace
 
 bool needs_turn(const Transaction& tx, Instance& instance) {
-  if (instance.woken || any_makes_ready(instance, instance.seen)) return true;
+  if (is_woken(instance) || any_makes_ready(instance, instance.seen)) return true;
   tx.rows.unread(instance);
   return any_makes_ready(instance, instance.seen);
 }
 
 bool needs_turn_once_unlocked(const Instance& instance) {
-  return instance.woken || any_makes_ready(instance, instance.lock.live ? MessageId{} : instance.seen);
+  return is_woken(instance) || any_makes_ready(instance, instance.lock.live ? MessageId{} : instance.seen);
 }
 
+namespace {
+
+bool has_build(const Code& code, std::uint64_t build) {
+  return build == 0 || (build >= code.oldest_build && build <= code.newest_build);
+}
+
+bool has_version(const Code& code, const CodeVersion& wanted) {
+  if (!detail::is_range(wanted.version)) return code.orchestrations.contains(wanted);
+  const auto first = code.orchestrations.lower_bound({wanted.name, ""});
+  return std::any_of(first, code.orchestrations.end(), [&](const CodeVersion& own) {
+    return own.name == wanted.name && !own.version.empty() && detail::in_range(own.version, wanted.version);
+  });
+}
+
+}  // namespace
+
 bool suits(const Code& code, const CodeVersion& version, std::uint64_t build) {
-  return code.orchestrations.contains(version) &&
-         (build == 0 || (build >= code.oldest_build && build <= code.newest_build));
+  return has_version(code, version) && has_build(code, build);
 }
 
 bool suits(const Code& code, const Instance& instance) {
   return suits(code, instance.view.code, instance.view.build);
+}
+
+bool SuitingCode::operator()(const Instance& instance) {
+  const CodeVersion& wanted = instance.view.code;
+  if (!detail::is_range(wanted.version)) return suits(code_, instance);
+  const auto [known, is_new] = ranges_.try_emplace(wanted, false);
+  if (is_new) known->second = has_version(code_, wanted);
+  return known->second && has_build(code_, instance.view.build);
 }
 
 }  // namespace holdfast::rules

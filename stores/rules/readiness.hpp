@@ -3,6 +3,9 @@
 
 #include "transaction.hpp"
 
+#include <cstdint>
+#include <map>
+
 namespace holdfast::rules {
 
 /// Whether this message makes its instance ready, which was given deliveries up to `seen` already.
@@ -17,5 +20,16 @@ namespace holdfast::rules {
 [[nodiscard]] bool suits(const Code& code, const Instance& instance);
 /// The same for instances of that version, which were begun by that build (0: any).
 [[nodiscard]] bool suits(const Code& code, const CodeVersion& version, std::uint64_t build);
+
+/// suits() for many instances: a range of versions is matched once, however many ask for it.
+class SuitingCode {
+ public:
+  explicit SuitingCode(const Code& code) : code_(code) {}
+  [[nodiscard]] bool operator()(const Instance& instance);
+
+ private:
+  const Code& code_;
+  std::map<CodeVersion, bool> ranges_{};
+};
 
 }  // namespace holdfast::rules

@@ -55,6 +55,7 @@ struct Instance {
   std::map<ExecutionNumber, std::map<EventId, std::string>> history{};
   std::set<std::string> watched{};  ///< sessions whose news it gets
   std::set<std::string> opened{};   ///< sessions that it opened, also when others have since
+  std::vector<EndWatcher> end_watchers{};
 };
 
 struct DelayedMessage {

@@ -27,7 +27,7 @@ std::string part_of(const Instance& instance, const std::string& part) {
 
 bool has_typed_body(MessageKind kind) {
   return kind == MessageKind::taken || kind == MessageKind::value || kind == MessageKind::session ||
-         kind == MessageKind::news;
+         kind == MessageKind::news || kind == MessageKind::ended;
 }
 
 bool is_at_rest(const Instance& instance) {
@@ -82,6 +82,12 @@ void waits_are_damaged(Transaction& tx, Instance& instance, std::string bytes) {
   instance.seen = {};
   instance.woken = true;
   instance.ready_since = tx.now;
+}
+
+void end_watchers_are_damaged(Transaction& tx, Instance& instance, std::string bytes) {
+  instance.end_watchers.clear();
+  keep(tx, instance.view.key, part_of(instance, "who waits for its end"),
+       "can't be decoded; they are not told of it", std::move(bytes));
 }
 
 void code_is_missing(Transaction& tx, Instance& instance, const std::string& row) {

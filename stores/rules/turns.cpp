@@ -58,9 +58,10 @@ void fetch_held(Transaction& tx, const TurnRequest& request, FetchedTurns& fetch
 
 void fetch_ready(Transaction& tx, const TurnRequest& request, FetchedTurns& fetched) {
   std::vector<Instance*> chosen;
+  SuitingCode suits(*request.code);
   for (const auto& [since, key] : tx.space.ready) {
     if (since > tx.now) break;
-    if (!suits(*request.code, *tx.space.instances.peek(key))) continue;
+    if (!suits(*tx.space.instances.peek(key))) continue;
     if (chosen.size() == request.max) {
       fetched.left_behind = true;
       break;
@@ -74,12 +75,13 @@ void fetch_ready(Transaction& tx, const TurnRequest& request, FetchedTurns& fetc
 
 Duration next_turn_due(const Transaction& tx, const Code& code) {
   Duration due = next_delivery(tx);
+  SuitingCode suits(code);
   if (!tx.space.instance_locks.empty()) {
     due = std::min(due, left(tx.space.instance_locks.begin()->first, tx.now));
   }
   for (auto later = tx.space.ready.lower_bound({tx.now + Duration(1), InstanceKey{}});
        later != tx.space.ready.end(); ++later) {
-    if (!suits(code, *tx.space.instances.peek(later->second))) continue;
+    if (!suits(*tx.space.instances.peek(later->second))) continue;
     return std::min(due, left(later->first, tx.now));
   }
   return due;
@@ -100,10 +102,10 @@ void park(Transaction& tx, Instance& instance, const std::string& why) {
 }
 
 /// It came while the turn was under way, which knew nothing of it.
-bool has_control_after(const Transaction& tx, Instance& instance, MessageId seen) {
+bool is_asked_to_stop_after(const Transaction& tx, Instance& instance, MessageId seen) {
   tx.rows.messages_after(instance, seen);
   return std::any_of(instance.messages.upper_bound(seen), instance.messages.end(),
-                     [](const auto& entry) { return entry.second.kind == MessageKind::control; });
+                     [](const auto& entry) { return asks_to_stop(entry.second.kind); });
 }
 
 void release(Transaction& tx, Instance& instance, const TurnRelease& release) {
@@ -112,7 +114,7 @@ void release(Transaction& tx, Instance& instance, const TurnRelease& release) {
   if (!release.counts && instance.delivery > 0) --instance.delivery;
   if (release.park) park(tx, instance, *release.park);
   instance.seen = {};
-  const bool waits = release.delay > Duration{} && !has_control_after(tx, instance, release.seen);
+  const bool waits = release.delay > Duration{} && !is_asked_to_stop_after(tx, instance, release.seen);
   instance.not_before = waits ? after(tx.now, release.delay) : BootTime{};
   instance.ready_since.reset();
   place(tx, instance);
@@ -163,8 +165,9 @@ StoreResult<void> renew_turn(Transaction& tx, WorkerKey worker, Duration lease, 
 
 std::uint64_t wake_parked(Transaction& tx, const Code& code) {
   std::uint64_t woken = 0;
+  SuitingCode suits(code);
   for (const auto& [key, row] : tx.space.instances) {
-    if (row.view.status != InstanceStatus::parked || !suits(code, row)) continue;
+    if (row.view.status != InstanceStatus::parked || !suits(row)) continue;
     Instance& instance = tx.space.instances.at(key);
     unplace(tx, instance);
     instance.view.status = InstanceStatus::running;

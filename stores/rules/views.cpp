@@ -198,7 +198,8 @@ InstanceRow row(const Transaction& tx, const Instance& instance) {
                   .waits = instance.waits,
                   .timers = timers_of(instance),
                   .values = instance.values,
-                  .watched_sessions = {instance.watched.begin(), instance.watched.end()}};
+                  .watched_sessions = {instance.watched.begin(), instance.watched.end()},
+                  .end_watchers = instance.end_watchers};
   if (!instance.lock.token.empty()) row.locked_by = instance.lock.worker;
   for (const auto& [id, message] : instance.messages) row.messages.push_back(message);
   for (const DelayedKey& key : instance.delayed) {

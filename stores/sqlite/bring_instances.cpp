@@ -91,6 +91,10 @@ void WorkingSet::take_instance(Cursor row) {
     instance.waits.clear();
     if (writes()) rules::waits_are_damaged(tx(), instance, about.row.waits);
   }
+  if (!about.row.end_watchers.empty() && !store::from_bytes(about.row.end_watchers, instance.end_watchers)) {
+    instance.end_watchers.clear();
+    if (writes()) rules::end_watchers_are_damaged(tx(), instance, about.row.end_watchers);
+  }
   if (route == nullptr && writes())
     rules::code_is_missing(tx(), instance, "row " + std::to_string(about.row.route) + " of `routes`");
 

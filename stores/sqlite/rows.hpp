@@ -31,6 +31,7 @@ struct InstanceRow {
   std::optional<CalendarTime> cancel_requested_at{};
   std::string parked_because{};
   std::string output{};
+  std::string end_watchers{};  ///< encoded
   friend bool operator==(const InstanceRow&, const InstanceRow&) = default;
 };
 void instance_columns(auto& row, auto&& field) {
@@ -48,6 +49,7 @@ void instance_columns(auto& row, auto&& field) {
   field("cancel_requested_at", row.cancel_requested_at);
   field("parked_because", Bytes(row.parked_because));
   field("output", Bytes(row.output));
+  field("end_watchers", Bytes(row.end_watchers));
 }
 
 /// What never changes in it.

@@ -393,4 +393,9 @@ CREATE TABLE watches (
 CREATE INDEX watches_by_key ON watches (key);
 )sql";
 
+/// Who waits for the end of an instance, encoded; NULL: nobody.
+inline constexpr std::string_view kEndWatchers = R"sql(
+ALTER TABLE instances ADD COLUMN end_watchers BLOB;
+)sql";
+
 }  // namespace holdfast::sqlite_store

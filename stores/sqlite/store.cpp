@@ -382,6 +382,12 @@ std::vector<StoreResult<InstanceKey>> SqliteStore::send(std::span<const store::C
       [](WorkingSet& set, const store::ClientMessage& message) { return rules::send(set.tx(), message); });
 }
 
+std::vector<StoreResult<InstanceKey>> SqliteStore::set_suspended(std::span<const store::Suspension> wishes) {
+  return write_each<InstanceKey>(wishes, Order::middle, [](WorkingSet& set, const store::Suspension& wish) {
+    return rules::set_suspended(set.tx(), wish);
+  });
+}
+
 StoreResult<store::InstanceView> SqliteStore::find(std::string_view instance) {
   return read<store::InstanceView>([=](WorkingSet& set) { return sqlite_store::find(set, instance); });
 }
@@ -410,9 +416,10 @@ StoreResult<std::optional<std::string>> SqliteStore::value(std::string_view inst
       [=](WorkingSet& set) { return rules::value(set.tx(), instance, key); });
 }
 
-StoreResult<void> SqliteStore::delete_instance(std::string_view instance, bool force, InstanceKey life) {
-  return write<void>(
-      [=](WorkingSet& set) { return rules::delete_instance(set.tx(), instance, force, life); });
+std::vector<StoreResult<void>> SqliteStore::delete_instances(std::span<const store::Deletion> deletions) {
+  return write_each<void>(deletions, Order::middle, [](WorkingSet& set, const store::Deletion& deletion) {
+    return rules::delete_instance(set.tx(), deletion);
+  });
 }
 
 StoreResult<std::uint64_t> SqliteStore::prune_executions(std::string_view instance, std::uint64_t keep) {

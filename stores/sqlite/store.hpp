@@ -79,6 +79,7 @@ class SqliteStore final : public Store {
 
   std::vector<StoreResult<store::StartAnswer>> start(std::span<const store::StartRequest> requests) override;
   std::vector<StoreResult<InstanceKey>> send(std::span<const store::ClientMessage> messages) override;
+  std::vector<StoreResult<InstanceKey>> set_suspended(std::span<const store::Suspension> wishes) override;
   StoreResult<store::InstanceView> find(std::string_view instance) override;
   StoreResult<std::vector<std::optional<store::InstanceView>>> look(
       std::span<const InstanceKey> keys) override;
@@ -86,7 +87,7 @@ class SqliteStore final : public Store {
   StoreResult<store::InstancePage> list(const store::InstanceFilter& filter) override;
   StoreResult<std::vector<store::ExecutionView>> executions(InstanceKey key) override;
   StoreResult<std::optional<std::string>> value(std::string_view instance, std::string_view key) override;
-  StoreResult<void> delete_instance(std::string_view instance, bool force, InstanceKey life) override;
+  std::vector<StoreResult<void>> delete_instances(std::span<const store::Deletion> deletions) override;
   StoreResult<std::uint64_t> prune_executions(std::string_view instance, std::uint64_t keep) override;
   StoreResult<bool> prune_execution(std::string_view instance, ExecutionNumber execution) override;
   StoreResult<std::vector<store::SetAsideRow>> set_aside(std::uint64_t after, std::size_t limit) override;

@@ -11,7 +11,9 @@ namespace holdfast::sqlite_store {
 namespace {
 
 /// Numbers before this one were schemas before the first release.
-constexpr std::array kMigrations{Migration{.number = 5, .name = "the first schema", .sql = kSchema}};
+constexpr std::array kMigrations{
+    Migration{.number = 5, .name = "the first schema", .sql = kSchema},
+    Migration{.number = 6, .name = "who waits for the end of an instance", .sql = kEndWatchers}};
 
 constexpr std::chrono::microseconds kSilence = std::chrono::minutes{1};
 

@@ -105,22 +105,24 @@ void WorkingSet::write_instance(Instance& instance) {
 // What is of no meaning stays as it is.
 InstanceRow WorkingSet::row_of(const Instance& instance, const KnownInstance& about) {
   const store::InstanceView& view = instance.view;
-  InstanceRow row{.route = about.row.route,
-                  .execution = view.execution,
-                  .status = view.status,
-                  .delivery = instance.lock.token.empty() ? instance.delivery : about.row.delivery,
-                  .ready_at = instance.lock.live ? about.row.ready_at : instance.ready_since,
-                  .stamp = instance.stamp == about.last_segment ? TurnStamp{} : instance.stamp,
-                  .waits = instance.waits.empty() ? std::string() : store::to_bytes(instance.waits),
-                  .seen = instance.lock.live       ? about.row.seen
-                          : instance.waits.empty() ? MessageId{}
-                                                   : instance.seen,
-                  .woken = instance.woken,
-                  .not_before = instance.not_before,
-                  .updated_at = view.updated_at,
-                  .cancel_requested_at = view.cancel_requested_at,
-                  .parked_because = view.parked_because,
-                  .output = view.output};
+  InstanceRow row{
+      .route = about.row.route,
+      .execution = view.execution,
+      .status = view.status,
+      .delivery = instance.lock.token.empty() ? instance.delivery : about.row.delivery,
+      .ready_at = instance.lock.live ? about.row.ready_at : instance.ready_since,
+      .stamp = instance.stamp == about.last_segment ? TurnStamp{} : instance.stamp,
+      .waits = instance.waits.empty() ? std::string() : store::to_bytes(instance.waits),
+      .seen = instance.lock.live       ? about.row.seen
+              : instance.waits.empty() ? MessageId{}
+                                       : instance.seen,
+      .woken = instance.woken,
+      .not_before = instance.not_before,
+      .updated_at = view.updated_at,
+      .cancel_requested_at = view.cancel_requested_at,
+      .parked_because = view.parked_because,
+      .output = view.output,
+      .end_watchers = instance.end_watchers.empty() ? "" : store::to_bytes(instance.end_watchers)};
   const bool same_route = about.in_table && [&] {
     const Route* const route = link_.interned.route(about.row.route);
     return route != nullptr && route->build == view.build && route->code == view.code;

@@ -303,13 +303,6 @@ STORE_TEST(Activities, OutcomesOfOneInstanceComeInTheOrderOfTheAnswers) {
             (Texts{"outcome 1/4: third", "outcome 1/2: first", "outcome 1/3: second"}));
 }
 
-STORE_TEST(Activities, ASuspendedInstancesActivitiesGoOn) {
-  const Worker a = join("a");
-  a.commit(a.begin("order-1").schedules("charge").becomes(InstanceStatus::suspended));
-  EXPECT_EQ(answer(a.finish(a.fetch_activity())), "ok");
-  EXPECT_EQ(texts(row("order-1").messages), Texts{"outcome 1/2: result"});
-}
-
 STORE_TEST(Activities, AThousandOutcomesOfOneInstanceArrive) {
   const Worker a = join("a");
   Turn turn = a.begin("order-1");

@@ -552,6 +552,36 @@ STORE_TEST(Failures, OfASend) {
                           .again = "1"});
 }
 
+STORE_TEST(Failures, OfSuspendingAndResuming) {
+  for (const bool resume : {false, true}) {
+    fail_everywhere(*this,
+                    {.prepare = [resume](World& world) -> Call {
+                       const Worker a = world.join("a");
+                       Turn turn = a.begin("order-1");
+                       a.commit(turn.schedules("charge").keeps_lock());
+                       if (resume) world.suspend("order-1");
+                       const Suspension wish{
+                           .instance = "order-1", .resume = resume, .request = world.token<RequestId>()};
+                       return [&world, wish] { return said(only(world.store().set_suspended(one(wish)))); };
+                     },
+                     .again = "1"});
+  }
+}
+
+STORE_TEST(Failures, OfAnEndThatOthersWaitFor) {
+  fail_everywhere(*this, {.prepare = [](World& world) -> Call {
+                            const Worker a = world.join("a");
+                            Turn turn = a.begin("order-1");
+                            a.commit(turn.keeps_lock());
+                            a.commit(a.begin("asker").asks_for_end(EventId{7}, "order-1"));
+                            turn.ends();
+                            return [&world, turn] {
+                              return answer(only(world.store().commit_turns({}, one(turn.commit))));
+                            };
+                          },
+                          .again = "lost"});
+}
+
 STORE_TEST(Failures, OfAnEarlySend) {
   fail_everywhere(*this, {.prepare = [](World& world) -> Call {
                             const ClientMessage message =

@@ -137,9 +137,11 @@ STORE_TEST(Listening, AWatchedInstancesChangesOfStatusAreHeard) {
   ears->watch(turn.key());
   a.commit(turn.shows("half done").keeps_lock());
   EXPECT_TRUE(concerns(hear(*this, *ears, kWatched), turn.key()));
-  a.commit(turn.becomes(InstanceStatus::suspended).keeps_lock());
-  EXPECT_TRUE(concerns(hear(*this, *ears, kWatched), turn.key()));
   must(a.release({.key = turn.key(), .token = turn->token, .park = "why"}));
+  EXPECT_TRUE(concerns(hear(*this, *ears, kWatched), turn.key()));
+  suspend("order-1");
+  EXPECT_TRUE(concerns(hear(*this, *ears, kWatched), turn.key()));
+  resume("order-1");
   EXPECT_TRUE(concerns(hear(*this, *ears, kWatched), turn.key()));
 }
 

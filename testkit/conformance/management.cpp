@@ -197,7 +197,8 @@ STORE_TEST(Views, APageOfNothingHasNoNext) {
 STORE_TEST(Views, ListFiltersByStatus) {
   const Worker a = join("a");
   a.commit(a.begin("running"));
-  a.commit(a.begin("suspended").becomes(InstanceStatus::suspended));
+  a.commit(a.begin("suspended"));
+  suspend("suspended");
   a.commit(a.begin("completed").ends());
   a.commit(a.begin("failed").ends(InstanceStatus::failed));
   EXPECT_EQ(list({.statuses = {InstanceStatus::completed, InstanceStatus::failed}}),

@@ -130,38 +130,7 @@ STORE_TEST(Readiness, WhatATurnLeavesUnconsumedKeepsItReady) {
   EXPECT_EQ(a.fetch_turn().messages(), Texts{"start: order-1 input"});
 }
 
-STORE_TEST(Readiness, ASuspendedInstanceIsReadyByControlOnly) {
-  const Worker a = join("a");
-  a.commit(a.begin("order-1")
-               .schedules("charge")
-               .waits_for({event("decision")})
-               .becomes(InstanceStatus::suspended));
-  EXPECT_EQ(find("order-1").status, InstanceStatus::suspended);
-  raise("order-1", "decision", "yes");
-  must(a.finish(a.fetch_activity()));
-  EXPECT_EQ(names(a.fetch_turns()), Texts{});
-
-  tell("order-1", "resume");
-  Turn turn = a.fetch_turn();
-  EXPECT_EQ(turn->status, InstanceStatus::suspended);
-  EXPECT_EQ(turn.messages(), (Texts{"event decision: yes", "outcome 1/2: result", "control: resume"}));
-  turn.consumes_nothing().consumes(2).becomes(InstanceStatus::running);
-  turn.commit.seen = {};
-  EXPECT_TRUE(a.commit(turn).ready);
-  EXPECT_EQ(find("order-1").status, InstanceStatus::running);
-  EXPECT_EQ(a.fetch_turn().messages(), (Texts{"event decision: yes", "outcome 1/2: result"}));
-}
-
-STORE_TEST(Readiness, SuspendingDuringATurnWithNewsLeavesTheNewsWaiting) {
-  const Worker a = join("a");
-  Turn turn = a.begin("order-1");
-  a.commit(turn.schedules("charge").waits_for({event("decision")}).keeps_lock());
-  raise("order-1", "decision", "yes");
-  a.commit(turn.becomes(InstanceStatus::suspended));
-  EXPECT_EQ(names(a.fetch_turns()), Texts{});
-}
-
-STORE_TEST(Readiness, AParkedInstanceIsReadyByControlOnly) {
+STORE_TEST(Readiness, AParkedInstanceIsReadyOnlyForThoseWhoAskItToStop) {
   const Worker a = join("a");
   const Turn turn = a.begin("order-1");
   must(a.release({.key = turn.key(), .token = turn->token, .park = "event 7 differs"}));
@@ -175,6 +144,14 @@ STORE_TEST(Readiness, AParkedInstanceIsReadyByControlOnly) {
   const Turn woken = a.fetch_turn();
   EXPECT_EQ(woken->status, InstanceStatus::parked);
   EXPECT_EQ(woken.messages(), (Texts{"start: order-1 input", "event decision: yes", "control: terminate"}));
+}
+
+STORE_TEST(Readiness, ARequestToCancelReachesAParkedInstance) {
+  const Worker a = join("a");
+  const Turn turn = a.begin("order-1");
+  must(a.release({.key = turn.key(), .token = turn->token, .park = "event 7 differs"}));
+  send(message_to("order-1", request_to_cancel("no need")));
+  EXPECT_EQ(a.fetch_turn().messages(), (Texts{"start: order-1 input", "cancel: no need"}));
 }
 
 STORE_TEST(Readiness, AnInstanceThatHasEndedIsNotParked) {

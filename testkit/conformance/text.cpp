@@ -20,6 +20,11 @@ std::string text(const ValueAnswer& answer) {
   return !answer.instance_found ? "no instance" : answer.value.value_or("none");
 }
 
+std::string text(const EndAnswer& answer) {
+  if (answer.kind != EndAnswer::Kind::ended) return std::string(detail::enum_name(answer.kind));
+  return std::string(to_string(answer.status)) + ", " + answer.output;
+}
+
 std::string text(const Address& address) {
   return std::string(detail::enum_name(address.kind)) + " " + address.name;
 }
@@ -94,6 +99,11 @@ std::string text(const Message& message) {
              body_text<SessionAnswer>(message, [](const auto& body) { return detail::enum_name(body.kind); });
     case MessageKind::control:
       return "control: " + bytes_text(message);
+    case MessageKind::cancel:
+      return "cancel: " + bytes_text(message);
+    case MessageKind::ended:
+      return "ended " + answer_to(message) + ": " +
+             body_text<EndAnswer>(message, [](const auto& body) { return text(body); });
     case MessageKind::delivery:
       return text(message.address) + ": " + bytes_text(message);
     case MessageKind::news:

@@ -25,8 +25,9 @@ Texts answers(const std::vector<StoreResult<T>>& results) {
 }
 
 /// "start: body", "outcome 1/3: body" (execution/source), "timer 1/4", "taken 1/3: schedule_to_start",
-/// "value 1/3: body" (or none, or no instance), "session 1/3: opened", "control: body", "event decision:
-/// body", "mailbox orders: body", "news gpu: claimed".
+/// "value 1/3: body" (or none, or no instance), "session 1/3: opened", "ended 1/3: completed, body" (or
+/// not_found, ...), "control: body", "cancel: body", "event decision: body", "mailbox orders: body", "news
+/// gpu: claimed".
 std::string text(const store::Message& message);
 Texts texts(const std::vector<store::Message>& messages);
 

@@ -117,17 +117,6 @@ STORE_TEST(Timers, AFetchSaysWhenTheNextIsDue) {
   EXPECT_LE(a.fetch_turns().next_due, 10s);
 }
 
-STORE_TEST(Timers, ThoseOfASuspendedInstanceWaitForItsResume) {
-  const Worker a = join("a");
-  a.commit(a.begin("order-1")
-               .sets_timer(EventId{5}, clock().calendar_now() + 1s)
-               .becomes(InstanceStatus::suspended));
-  pass(1h);
-  EXPECT_EQ(names(a.fetch_turns()), Texts{});
-  tell("order-1", "resume");
-  EXPECT_EQ(names(a.fetch_turns()), Texts{"order-1"});
-}
-
 STORE_TEST(Timers, TheyEndWithTheInstance) {
   const Worker a = join("a");
   a.commit(a.begin("order-1").sets_timer(EventId{5}, clock().calendar_now() + 1s).ends());

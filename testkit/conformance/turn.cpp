@@ -100,6 +100,14 @@ Turn& Turn::reads_value(EventId source, std::string instance, std::string key) {
   commit.value_reads.push_back({source, std::move(instance), std::move(key)});
   return *this;
 }
+Turn& Turn::asks_for_end(EventId source, std::string instance) {
+  commit.end_requests.push_back({source, std::move(instance)});
+  return *this;
+}
+Turn& Turn::forgets_end(EventId source, std::string instance) {
+  commit.cancelled_end_requests.push_back({source, std::move(instance)});
+  return *this;
+}
 Turn& Turn::opens_session(std::string id, SessionPolicy policy, EventId source) {
   commit.open_sessions.push_back({source, std::move(id), std::move(policy)});
   return *this;
@@ -114,10 +122,6 @@ Turn& Turn::watches_session(std::string id) {
 }
 Turn& Turn::shows(std::string custom_status) {
   commit.custom_status = std::move(custom_status);
-  return *this;
-}
-Turn& Turn::becomes(InstanceStatus status) {
-  commit.status = status;
   return *this;
 }
 Turn& Turn::ends(InstanceStatus status, std::string output) {

@@ -52,11 +52,12 @@ class Turn {
   Turn& sets_value(std::string key, std::string value);
   Turn& removes_value(std::string key);
   Turn& reads_value(EventId source, std::string instance, std::string key);
+  Turn& asks_for_end(EventId source, std::string instance);
+  Turn& forgets_end(EventId source, std::string instance);
   Turn& opens_session(std::string id, store::SessionPolicy policy = {}, EventId source = {});
   Turn& closes_session(std::string id, EventId source = {});
   Turn& watches_session(std::string id);
   Turn& shows(std::string custom_status);
-  Turn& becomes(store::InstanceStatus status);
   Turn& ends(store::InstanceStatus status = store::InstanceStatus::completed, std::string output = "done");
   Turn& continues_as_new(std::string body, std::string version = "1");
   Turn& keeps_lock();

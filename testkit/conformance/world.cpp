@@ -23,6 +23,9 @@ NewMessage control(std::string body) { return {.kind = MessageKind::control, .bo
 NewMessage outcome(ExecutionNumber execution, EventId source, std::string body) {
   return {.kind = MessageKind::outcome, .execution = execution, .source = source, .body = std::move(body)};
 }
+NewMessage request_to_cancel(std::string body) {
+  return {.kind = MessageKind::cancel, .body = std::move(body)};
+}
 
 store::NewWorker worker_info(std::string node) {
   store::NewWorker info{.node = std::move(node), .build = 1, .host = "host", .pid = 7, .slots = 4};
@@ -110,6 +113,20 @@ InstanceKey World::post(const std::string& instance, const std::string& mailbox_
 }
 InstanceKey World::tell(const std::string& instance, const std::string& control_body, Where where) const {
   return send(message_to(instance, control(control_body)), where);
+}
+
+StoreResult<InstanceKey> World::try_suspend(const std::string& instance) const {
+  return only(store().set_suspended(one(Suspension{.instance = instance, .request = token<RequestId>()})));
+}
+StoreResult<InstanceKey> World::try_resume(const std::string& instance) const {
+  return only(store().set_suspended(
+      one(Suspension{.instance = instance, .resume = true, .request = token<RequestId>()})));
+}
+InstanceKey World::suspend(const std::string& instance, Where where) const {
+  return must(try_suspend(instance), where);
+}
+InstanceKey World::resume(const std::string& instance, Where where) const {
+  return must(try_resume(instance), where);
 }
 
 InstanceView World::find(const std::string& instance, Where where) const {

@@ -57,6 +57,7 @@ inline Address session_news(std::string id) { return {Address::Kind::session, st
 
 store::NewMessage delivery(Address address, std::string body);
 store::NewMessage control(std::string body);
+store::NewMessage request_to_cancel(std::string body);
 store::NewMessage outcome(ExecutionNumber execution, EventId source, std::string body);
 
 /// A worker that can run everything that tests name unless they say otherwise: orchestrations order and
@@ -116,6 +117,11 @@ class World {
                    Where where = Where::current()) const;
   InstanceKey tell(const std::string& instance, const std::string& control_body,
                    Where where = Where::current()) const;
+
+  StoreResult<InstanceKey> try_suspend(const std::string& instance) const;
+  StoreResult<InstanceKey> try_resume(const std::string& instance) const;
+  InstanceKey suspend(const std::string& instance, Where where = Where::current()) const;
+  InstanceKey resume(const std::string& instance, Where where = Where::current()) const;
 
   store::InstanceView find(const std::string& instance, Where where = Where::current()) const;
   store::InstanceDetail describe(const std::string& instance, Where where = Where::current()) const;

@@ -101,14 +101,49 @@ StoreResult<InstanceKey> Oracle::send(const store::ClientMessage& sent) const {
   return instance->key;
 }
 
+std::vector<StoreResult<InstanceKey>> Oracle::set_suspended(std::span<const store::Suspension> wishes) {
+  std::vector<StoreResult<InstanceKey>> answers;
+  for (const store::Suspension& wish : wishes) answers.push_back(set_suspended(wish));
+  return answers;
+}
+
+// `conflict` when the instance has ended, is suspended already, or is to be resumed and is not suspended.
+StoreResult<InstanceKey> Oracle::set_suspended(const store::Suspension& wish) const {
+  if (const auto key = answered(wish.request)) return *key;
+  Instance* const instance = find_instance(wish.instance);
+  if (instance == nullptr) return error(Kind::not_found);
+  if (wish.life != InstanceKey{} && instance->key != wish.life) return error(Kind::gone);
+  const bool is_suspended = instance->status == Status::suspended;
+  if (has_ended(instance->status) || is_suspended != wish.resume) return error(Kind::conflict);
+  if (wish.resume) {
+    instance->status = Status::running;
+    instance->free_since = now();
+  } else {
+    // Its lock is released, as if by release_turns. One that has lapsed is a hand-out that went wrong.
+    release_lock(*instance, !instance->locked_by || lock_is_over(*instance));
+    instance->status = Status::suspended;
+  }
+  instance->not_before = {};
+  instance->parked_because.clear();
+  instance->updated_at = today();
+  remember(wish.request, instance->key);
+  return instance->key;
+}
+
+std::vector<StoreResult<void>> Oracle::delete_instances(std::span<const store::Deletion> deletions) {
+  std::vector<StoreResult<void>> answers;
+  for (const store::Deletion& deletion : deletions) answers.push_back(remove(deletion));
+  return answers;
+}
+
 // `conflict` when it has not ended and `force` is false; `not_found` when another life than `life` has the
 // id.
-StoreResult<void> Oracle::delete_instance(std::string_view id, bool force, InstanceKey life) {
-  Instance* const instance = find_instance(id);
-  if (instance == nullptr || (life != InstanceKey{} && instance->key != life)) {
+StoreResult<void> Oracle::remove(const store::Deletion& deletion) const {
+  Instance* const instance = find_instance(deletion.instance);
+  if (instance == nullptr || (deletion.life != InstanceKey{} && instance->key != deletion.life)) {
     return error(Kind::not_found);
   }
-  if (!has_ended(instance->status) && !force) return error(Kind::conflict);
+  if (!has_ended(instance->status) && !deletion.force) return error(Kind::conflict);
   remove_instance(*instance);
   return {};
 }

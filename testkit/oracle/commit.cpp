@@ -102,7 +102,8 @@ store::Committed Oracle::commit(const store::CommitRequest& request, const store
   start_and_send(instance, commit, committed);
   for (Message& answer : values_read(commit)) deliver(instance, std::move(answer));
   for (Message& answer : session_answers) deliver(instance, std::move(answer));
-  // custom status; waits; status; the end.
+  if (!ends(commit)) ask_for_ends(instance, commit);
+  // custom status; waits; the end.
   if (commit.custom_status) {
     instance.custom_status = commit.custom_status;
     ++instance.custom_status_version;
@@ -111,11 +112,6 @@ store::Committed Oracle::commit(const store::CommitRequest& request, const store
   if (commit.waits) instance.waits = *commit.waits;
   if (commit.version) instance.code.version = *commit.version;
   if (commit.build) instance.build = *commit.build;
-  if (commit.status && *commit.status != instance.status && !has_ended(instance.status)) {
-    instance.status = *commit.status;
-    instance.parked_because.clear();
-    instance.updated_at = today();
-  }
   end_turn(instance, commit);
   committed.ready = needs_turn(instance, instance.seen);
   return committed;
@@ -151,6 +147,11 @@ void Oracle::cancel_work(Instance& instance, const store::TurnCommit& commit) co
     cancel({commit.key, commit.execution, cancelled.event}, cancelled.reason);
   }
   for (const EventId event : commit.cancelled_timers) cancel_timer(instance, event);
+  for (const store::EndRequest& request : commit.cancelled_end_requests) {
+    Instance* const target = find_instance(request.instance);
+    if (target == nullptr) continue;
+    std::erase(target->end_watchers, store::EndWatcher{instance.key, commit.execution, request.source});
+  }
 }
 
 void Oracle::cancel_timer(Instance& instance, EventId event) {
@@ -317,6 +318,39 @@ Oracle::Answers Oracle::values_read(const store::TurnCommit& commit) const {
   return answers;
 }
 
+// Answered at once when there is no such instance, when it has ended or is the asker itself, and when too
+// many wait for its end.
+void Oracle::ask_for_ends(Instance& instance, const store::TurnCommit& commit) const {
+  for (const store::EndRequest& request : commit.end_requests) {
+    const store::EndWatcher watcher{instance.key, commit.execution, request.source};
+    Instance* const target = find_instance(request.instance);
+    if (target == &instance) {
+      tell_of_end(*target, watcher, store::EndAnswer::Kind::itself);
+      continue;
+    }
+    if (target != nullptr && has_ended(target->status)) {
+      tell_of_end(*target, watcher, store::EndAnswer::Kind::ended);
+      continue;
+    }
+    if (target != nullptr) {
+      // What an earlier execution has asked is forgotten.
+      std::erase_if(target->end_watchers, [&](const store::EndWatcher& other) {
+        return other.key == instance.key && other.execution < commit.execution;
+      });
+      if (target->end_watchers.size() < store::kMaxEndRequests) {
+        target->end_watchers.push_back(watcher);
+        continue;
+      }
+    }
+    deliver(instance,
+            {.kind = MessageKind::ended,
+             .execution = commit.execution,
+             .source = request.source,
+             .body = store::EndAnswer{.kind = target == nullptr ? store::EndAnswer::Kind::not_found
+                                                                : store::EndAnswer::Kind::too_many}});
+  }
+}
+
 void Oracle::end_turn(Instance& instance, const store::TurnCommit& commit) const {
   instance.stamp = commit.stamp;
   instance.delivery = 0;
@@ -337,6 +371,8 @@ void Oracle::end_turn(Instance& instance, const store::TurnCommit& commit) const
     std::erase_if(instance.delayed,
                   [](const Delayed& one) { return one.message.kind != MessageKind::start; });
     close_sessions_of(instance);
+    for (const store::EndWatcher& watcher : std::exchange(instance.end_watchers, {}))
+      tell_of_end(instance, watcher, store::EndAnswer::Kind::ended);
   }
   if (const auto* const next = std::get_if<store::NextExecution>(&commit.end)) {
     end_execution(instance, CancelReason::continued_as_new);
@@ -348,6 +384,7 @@ void Oracle::end_turn(Instance& instance, const store::TurnCommit& commit) const
         case MessageKind::taken:
         case MessageKind::value:
         case MessageKind::session:
+        case MessageKind::ended:
           return true;
         default:
           return false;

@@ -60,13 +60,34 @@ void Oracle::remove_instance(Instance& instance) const {
   instance.messages.clear();
   instance.delayed.clear();
   instance.watches.clear();
+  const bool had_ended = has_ended(instance.status);
   instance.status = Status::terminated;  // it hears of nothing any more
   close_sessions_of(instance);
+  if (!had_ended) {
+    for (const store::EndWatcher& watcher : instance.end_watchers)
+      tell_of_end(instance, watcher, store::EndAnswer::Kind::deleted);
+  }
   if (!instance.request.empty()) {
     rows().requests.push_back({.id = instance.request, .key = instance.key, .at = now()});
   }
   const InstanceKey key = instance.key;
   std::erase_if(rows().instances, [&](const Instance& row) { return row.key == key; });
+}
+
+// How an instance ended, or that it was deleted before.
+void Oracle::tell_of_end(const Instance& instance, const store::EndWatcher& watcher,
+                         store::EndAnswer::Kind kind) const {
+  Instance* const asker = find_instance(watcher.key);
+  if (asker == nullptr) return;
+  store::EndAnswer answer{.kind = kind};
+  if (kind == store::EndAnswer::Kind::ended) {
+    answer.status = instance.status;
+    answer.output = instance.output;
+  }
+  deliver(*asker, {.kind = store::MessageKind::ended,
+                   .execution = watcher.execution,
+                   .source = watcher.source,
+                   .body = std::move(answer)});
 }
 
 }  // namespace holdfast::testing::oracle

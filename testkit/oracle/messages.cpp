@@ -13,18 +13,19 @@ using store::Message;
 using store::MessageKind;
 
 // A running instance is ready while it has a message other than a delivery or news, or one of these for an
-// address that it waits for, and that its frame was not given. A suspended or parked instance becomes ready
-// by control messages only, and one that has ended by start messages only.
+// address that it waits for, and that its frame was not given. A suspended one becomes ready by control
+// messages only, a parked one by these and requests to cancel, and one that has ended by start messages only.
 bool Oracle::makes_ready(const Instance& instance, const Message& message, MessageId seen) {
   if (has_ended(instance.status)) return message.kind == MessageKind::start;
-  if (instance.status != Status::running) return message.kind == MessageKind::control;
+  if (instance.status == Status::suspended) return message.kind == MessageKind::control;
+  if (instance.status == Status::parked) return asks_to_stop(message.kind);
   if (!waits_for_code(message.kind)) return true;
   return message.id > seen &&
          std::find(instance.waits.begin(), instance.waits.end(), message.address) != instance.waits.end();
 }
 
 bool Oracle::needs_turn(const Instance& instance, MessageId seen) {
-  return instance.woken ||
+  return (instance.woken && instance.status != Status::suspended) ||
          std::any_of(instance.messages.begin(), instance.messages.end(),
                      [&](const Message& message) { return makes_ready(instance, message, seen); });
 }
@@ -38,7 +39,7 @@ std::optional<BootTime> Oracle::ready_since(const Instance& instance) const {
   const BootTime free =
       instance.locked_by ? std::max(instance.lease_until, instance.free_since) : instance.free_since;
   if (instance.not_before > now() || !needs_turn(instance, seen)) return std::nullopt;
-  BootTime came = instance.woken ? free : BootTime::max();
+  BootTime came = instance.woken && instance.status != Status::suspended ? free : BootTime::max();
   for (const Message& message : instance.messages) {
     if (makes_ready(instance, message, seen)) came = std::min(came, instance.came.at(message.id));
   }
@@ -57,8 +58,9 @@ bool Oracle::deliver(Instance& instance, Message message) const {
   // One that has ended takes start messages only; all others are dropped when they arrive.
   if (has_ended(instance.status) && message.kind != MessageKind::start) return false;
   message.id = MessageId{++database_->last_message};
-  // A control message ends the delay of a release.
-  if (message.kind == MessageKind::control) instance.not_before = std::min(instance.not_before, now());
+  // Whoever asks it to stop ends the delay of a release.
+  if (asks_to_stop(message.kind) && makes_ready(instance, message, {}))
+    instance.not_before = std::min(instance.not_before, now());
   instance.came[message.id] = now();
   instance.messages.push_back(std::move(message));
   return true;

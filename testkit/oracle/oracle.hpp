@@ -83,7 +83,8 @@ class Oracle final : public Store {
   // clients.cpp
   std::vector<StoreResult<store::StartAnswer>> start(std::span<const store::StartRequest> requests) override;
   std::vector<StoreResult<InstanceKey>> send(std::span<const store::ClientMessage> messages) override;
-  StoreResult<void> delete_instance(std::string_view instance, bool force, InstanceKey life) override;
+  std::vector<StoreResult<InstanceKey>> set_suspended(std::span<const store::Suspension> wishes) override;
+  std::vector<StoreResult<void>> delete_instances(std::span<const store::Deletion> deletions) override;
   StoreResult<std::uint64_t> prune_executions(std::string_view instance, std::uint64_t keep) override;
   StoreResult<bool> prune_execution(std::string_view instance, ExecutionNumber execution) override;
 
@@ -161,6 +162,8 @@ class Oracle final : public Store {
   void end_execution(Instance& instance, CancelReason reason) const;
   void close_sessions_of(const Instance& instance) const;
   void remove_instance(Instance& instance) const;
+  void tell_of_end(const Instance& instance, const store::EndWatcher& watcher,
+                   store::EndAnswer::Kind kind) const;
 
   // ---- clients.cpp
 
@@ -168,6 +171,8 @@ class Oracle final : public Store {
   void remember(RequestId request, InstanceKey key) const;
   [[nodiscard]] StoreResult<store::StartAnswer> start(const store::StartRequest& request) const;
   [[nodiscard]] StoreResult<InstanceKey> send(const store::ClientMessage& sent) const;
+  [[nodiscard]] StoreResult<InstanceKey> set_suspended(const store::Suspension& wish) const;
+  [[nodiscard]] StoreResult<void> remove(const store::Deletion& deletion) const;
 
   // ---- turns.cpp
 
@@ -195,6 +200,7 @@ class Oracle final : public Store {
   bool send_out(Instance& from, const store::Outgoing& message, bool from_ends) const;
   void start_child(const store::NewInstance& child) const;
   [[nodiscard]] Answers values_read(const store::TurnCommit& commit) const;
+  void ask_for_ends(Instance& instance, const store::TurnCommit& commit) const;
   void end_turn(Instance& instance, const store::TurnCommit& commit) const;
 
   // ---- admission.cpp: may this worker take this activity now?

@@ -78,6 +78,7 @@ struct Instance {
   std::map<std::string, std::string> values{};
   std::map<std::uint64_t, std::vector<store::Segment>> history{};  ///< by execution
   std::set<std::string> watches{};                                 ///< ids of sessions
+  std::vector<store::EndWatcher> end_watchers{};  ///< who waits for its end, in the order of asking
 };
 
 struct Activity {

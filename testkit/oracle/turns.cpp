@@ -1,4 +1,5 @@
 // Turns: instances are locked, released and renewed.
+#include "base/version_ranges.hpp"
 #include "testkit/oracle/oracle.hpp"
 
 #include <algorithm>
@@ -82,9 +83,17 @@ void Oracle::hand_out(Instance& instance, const store::TurnRequest& request, Loc
   instance.woken = false;
 }
 
-// An instance of build 0 may be run by any.
+// An instance of build 0 may be run by any. One that asks for a range of versions may be run by who has one
+// of them.
 bool Oracle::has_code(const store::Code& code, const Instance& instance) {
-  if (!code.orchestrations.contains(instance.code)) return false;
+  const bool has_version =
+      std::any_of(code.orchestrations.begin(), code.orchestrations.end(), [&](const store::CodeVersion& own) {
+        if (own.name != instance.code.name) return false;
+        if (own.version == instance.code.version) return true;
+        return holdfast::detail::is_range(instance.code.version) && !own.version.empty() &&
+               holdfast::detail::in_range(own.version, instance.code.version);
+      });
+  if (!has_version) return false;
   return instance.build == 0 || (code.oldest_build <= instance.build && instance.build <= code.newest_build);
 }
 
@@ -126,11 +135,10 @@ std::vector<StoreResult<void>> Oracle::release_turns(std::span<const store::Turn
       instance->updated_at = today();
     }
     release_lock(*instance, release.counts);
-    // Not ready before the delay has passed, or a control message comes: one that came after `seen`, too.
-    const bool has_come =
-        std::any_of(instance->messages.begin(), instance->messages.end(), [&](const Message& message) {
-          return message.kind == MessageKind::control && message.id > release.seen;
-        });
+    // Not ready before the delay has passed, or somebody asks it to stop: also after `seen`.
+    const bool has_come = std::any_of(
+        instance->messages.begin(), instance->messages.end(),
+        [&](const Message& message) { return asks_to_stop(message.kind) && message.id > release.seen; });
     instance->not_before = has_come ? now() : later(release.delay);
     answers.emplace_back();
   }

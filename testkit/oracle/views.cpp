@@ -224,6 +224,7 @@ StoreResult<store::StoreState> Oracle::state() {
     row.values = instance.values;
     row.history = instance.history;
     row.watched_sessions.assign(instance.watches.begin(), instance.watches.end());
+    row.end_watchers = instance.end_watchers;
   }
   for (const Activity& activity : rows().activities) {
     store::ActivityRow& row = state.activities.emplace_back();

@@ -71,6 +71,13 @@ bool fill(StartedOperation&, const detail::MessageTried&) { return false; }
 bool fill(StartedOperation&, const detail::ValueSet&) { return false; }
 bool fill(StartedOperation&, const detail::MessageSent&) { return false; }
 bool fill(StartedOperation&, const detail::CancelSent&) { return false; }
+bool fill(StartedOperation&, const detail::TerminateSent&) { return false; }
+bool fill(StartedOperation& to, const detail::EndAwaited& from) {
+  to.kind = OperationKind::ended;
+  to.name = from.instance;
+  to.instance = from.instance;
+  return true;
+}
 
 std::string_view noun(OperationKind kind) {
   switch (kind) {
@@ -90,6 +97,8 @@ std::string_view noun(OperationKind kind) {
     case OperationKind::session_close:
     case OperationKind::session_event:
       return "session";
+    case OperationKind::ended:
+      return "the end of";
     case OperationKind::value_of:
       break;
   }
@@ -117,6 +126,10 @@ std::optional<SentMessage> to_sent(const engine::Action& action) {
   if (const auto* sent = std::get_if<detail::CancelSent>(&action.operation)) {
     return SentMessage{
         .kind = SentMessage::Kind::cancel, .instance = sent->instance, .value = encode(sent->reason)};
+  }
+  if (const auto* sent = std::get_if<detail::TerminateSent>(&action.operation)) {
+    return SentMessage{
+        .kind = SentMessage::Kind::terminate, .instance = sent->instance, .value = encode(sent->reason)};
   }
   return std::nullopt;
 }

@@ -1,5 +1,6 @@
 #include "testkit/simulator/faulty_store.hpp"
 
+#include <map>
 #include <utility>
 
 namespace holdfast::simulator {
@@ -225,16 +226,25 @@ std::vector<StoreResult<InstanceKey>> FaultyStore::send(std::span<const store::C
         if (guard_.tells()) guard_.tell(*this, "send", "to '" + messages[i].instance + "'");
       });
 }
-StoreResult<void> FaultyStore::delete_instance(std::string_view instance, bool force, InstanceKey life) {
-  InstanceKey key{};
-  return one(
-      "delete instance",
-      [&] {
-        if (const auto found = inner().find(instance)) key = found->key;
-        return inner().delete_instance(instance, force, life);
+std::vector<StoreResult<InstanceKey>> FaultyStore::set_suspended(std::span<const store::Suspension> wishes) {
+  return each(
+      "set suspended", wishes, [&](auto reached) { return inner().set_suspended(reached); },
+      [&](std::size_t i, const StoreResult<InstanceKey>& answer) {
+        if (answer) guard_.witness().set_suspended(wishes[i], *answer);
+      });
+}
+std::vector<StoreResult<void>> FaultyStore::delete_instances(std::span<const store::Deletion> deletions) {
+  std::map<std::string, InstanceKey> keys;
+  return each(
+      "delete instances", deletions,
+      [&](auto reached) {
+        for (const store::Deletion& deletion : reached) {
+          if (const auto found = inner().find(deletion.instance)) keys[deletion.instance] = found->key;
+        }
+        return inner().delete_instances(reached);
       },
-      [&](const StoreResult<void>& answer) {
-        if (answer) guard_.witness().deleted(key);
+      [&](std::size_t i, const StoreResult<void>& answer) {
+        if (answer) guard_.witness().deleted(keys[deletions[i].instance]);
       });
 }
 

@@ -76,7 +76,8 @@ class FaultyStore final : public store::StoreForwarder<FaultyStore> {
                                                  const store::SessionWish& wish) override;
   std::vector<StoreResult<store::StartAnswer>> start(std::span<const store::StartRequest> requests) override;
   std::vector<StoreResult<InstanceKey>> send(std::span<const store::ClientMessage> messages) override;
-  StoreResult<void> delete_instance(std::string_view instance, bool force, InstanceKey life) override;
+  std::vector<StoreResult<InstanceKey>> set_suspended(std::span<const store::Suspension> wishes) override;
+  std::vector<StoreResult<void>> delete_instances(std::span<const store::Deletion> deletions) override;
   StoreResult<store::Swept> sweep(const store::SweepRequest& request) override;
 
  private:

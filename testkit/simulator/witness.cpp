@@ -21,7 +21,7 @@ template <class T>
 inline constexpr bool waits_for_outcome =
     one_of<T, history::ActivityScheduled, history::TimerStarted, history::EventAwaited,
            history::MessageAwaited, history::ChildStarted, history::DetachedStarted, history::SessionOpened,
-           history::SessionClosing, history::SessionEventAwaited, history::ValueRead>;
+           history::SessionClosing, history::SessionEventAwaited, history::ValueRead, history::EndAwaited>;
 
 // No call takes so long, not even one in whose middle others make theirs.
 constexpr Duration kLongLease = 2s;
@@ -135,6 +135,9 @@ void Witness::committed(const store::CommitRequest& request, const store::TurnCo
     broken("a turn of " + name(commit.key) + " was committed with the stale lock " + in_words(commit.token));
   if (instance.stamp != commit.expected)
     broken("a turn of " + name(commit.key) + " was committed over a stamp that it did not know");
+  if (instance.suspended && !commit.segment.empty() &&
+      !std::holds_alternative<store::InstanceEnd>(commit.end))
+    broken(name(commit.key) + " went on while it was suspended");
   instance.stamp = commit.stamp;
   if (!commit.segment.empty()) read_segment(commit.key, instance, commit);
   consume(commit.key, instance, commit);
@@ -407,6 +410,15 @@ void Witness::deleted(InstanceKey key) {
   Instance& instance = this->instance(key);
   instance.lock.reset();
   instance.ended = true;
+  ++changes_;
+}
+
+// Its turn is lost, and its lock is free.
+void Witness::set_suspended(const store::Suspension& wish, InstanceKey key) {
+  if (!suspensions_.insert(wish.request).second) return;  // a repetition
+  Instance& instance = this->instance(key);
+  instance.suspended = !wish.resume;
+  if (instance.suspended) instance.lock.reset();
   ++changes_;
 }
 

@@ -47,6 +47,7 @@ class Witness {
 
   void started(const store::StartRequest& request, const StoreResult<store::StartAnswer>& answer);
   void deleted(InstanceKey key);
+  void set_suspended(const store::Suspension& wish, InstanceKey key);
 
   /// How long the activity is locked for the process that runs this code; none when that is not known.
   [[nodiscard]] std::optional<BootTime> lease_of(const ActivityContext& running) const;
@@ -100,6 +101,7 @@ class Witness {
     std::optional<Waiting> waiting{};
     TurnStamp stamp{};
     bool ended = false;
+    bool suspended = false;
     ExecutionNumber execution{1};
     EventId next_event{1};
     std::set<EventId> open{};  ///< operations of this execution without an outcome
@@ -158,6 +160,7 @@ class Witness {
   BootTime news_since_ = BootTime::max();
   BootTime prompt_answers_since_ = BootTime::max();
   std::uint64_t changes_ = 0;
+  std::set<RequestId> suspensions_{};  ///< those that took effect
   std::uint64_t turns_ = 0;
 };
 

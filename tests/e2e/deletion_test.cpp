@@ -73,7 +73,7 @@ TEST_P(DeletionTest, ADeletionWhoseAnswerIsLostIsNotAnError) {
   FaultScript faults;
   Client client(store(&faults));
   client.start("hello", {.id = "h"}, "Ada");
-  faults.inject(point("memory.delete_instance", "sqlite.commit", "postgres.commit"), 1, Fault::lose_answer);
+  faults.inject(point("memory.delete_instances", "sqlite.commit", "postgres.commit"), 1, Fault::lose_answer);
   client.delete_instance("h", {.force = true});
   EXPECT_EQ(faults.pending(), 0U);
   EXPECT_FALSE(client.find("h"));

@@ -13,6 +13,7 @@
 #include "tests/histories/segments_test.hpp"
 
 #include <holdfast/context.hpp>
+#include <holdfast/ended_instance.hpp>
 #include <holdfast/history_file.hpp>
 #include <holdfast/session.hpp>
 
@@ -54,17 +55,19 @@ Task<std::string> all_operations(Context& ctx, std::string id) {
   const int rendered = co_await session.activity<int>("render", id);
   co_await session.close();
   const std::optional<int> other = co_await ctx.value_of<int>("shop", "stock");
+  const EndedInstance rival = co_await ctx.ended("rival");
   const int effect = co_await ctx.side_effect([] { return 17; });
   ctx.clear_value("id");
   ctx.deprecate_patch("log-twice");
   ctx.send("stock", "changes", {.keep_for = 1h}, -1);
   ctx.raise("shop", "sold", id);
   ctx.cancel("reservation", "sold");
+  ctx.terminate("rival", "sold");
   ctx.launch("log", id);
   co_return receipt + (shipped ? "?" : shipped.error().type) + (approved ? "+" : "-") +
       std::to_string(first) + std::to_string(rest.size()) + child + (detached.empty() ? "?" : "!") +
-      moved.to + std::to_string(rendered) + std::to_string(other.value_or(-1)) + std::to_string(effect) +
-      ctx.uuid().substr(14, 1);
+      moved.to + std::to_string(rendered) + std::to_string(other.value_or(-1)) +
+      std::string(to_string(rival.status)) + std::to_string(effect) + ctx.uuid().substr(14, 1);
 }
 Task<std::string> fails(Context& ctx, std::string id) {
   Future<std::string> open = ctx.activity<std::string>("audit", id).start();
@@ -175,6 +178,8 @@ void play_all_operations(Recording& run) {
   run.completes(5);
   run.completes(std::monostate{});
   run.completes(std::optional<Payload>(encode(9)));
+  run.completes(
+      EndedInstance{.status = Status::failed, .failure = Failure{.type = "broke", .message = "no money"}});
 }
 history::Started with_limits() {
   return {.parent = history::Parent{"shop", {1}, {3}, {9}},

@@ -36,6 +36,8 @@ Described describe_sent_event(std::string_view instance, std::string_view event,
 Described describe_sent_message(std::string_view instance, std::string_view mailbox,
                                 const SendOptions& options, Payload value);
 Described describe_sent_cancel(std::string_view instance, std::string_view reason);
+Described describe_sent_terminate(std::string_view instance, std::string_view reason);
+Described describe_end(std::string_view instance);
 Described describe_event(std::string_view name);
 Described describe_message(std::string_view mailbox);
 /// try_receive(): a message, if there is one.

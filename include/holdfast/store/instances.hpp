@@ -49,6 +49,21 @@ struct ClientMessage {
   bool cancels = false;                          ///< the instance shows "cancel requested" from now on
 };
 
+/// A wish to suspend an instance, or to resume it.
+struct Suspension {
+  std::string instance{};
+  InstanceKey life{};  ///< as in ClientMessage
+  bool resume = false;
+  /// As in ClientMessage.
+  RequestId request{};
+};
+
+struct Deletion {
+  std::string instance{};
+  InstanceKey life{};  ///< `not_found` when another one has the id; 0: whichever has it
+  bool force = false;  ///< also one that has not ended
+};
+
 struct InstanceView {
   InstanceKey key{};
   std::string instance{};

@@ -5,6 +5,7 @@
 #include <holdfast/cancel_reason.hpp>
 #include <holdfast/clock.hpp>
 #include <holdfast/ids.hpp>
+#include <holdfast/status.hpp>
 #include <holdfast/store/sessions.hpp>
 
 #include <cstdint>
@@ -23,10 +24,17 @@ enum class MessageKind : std::uint8_t {
   taken,     ///< an activity was cancelled by another call than its instance's turn; made by the store
   value,     ///< the answer to a read of another instance's value; made by the store
   session,   ///< the answer to opening or closing a session; made by the store
-  control,   ///< cancel, terminate, resume, ...: reaches an instance also while suspended or parked
+  control,   ///< terminate: reaches an instance also while it is suspended or parked
   delivery,  ///< for an address; makes the instance ready only while it waits for that address
   news,      ///< an event of a session; like a delivery; made by the store
+  cancel,    ///< a request to cancel: like a control message, but it waits while the instance is suspended
+  ended,     ///< the answer to an EndRequest; made by the store
 };
+
+/// Whether somebody wants the instance to stop: that ends the delay of a release.
+[[nodiscard]] constexpr bool asks_to_stop(MessageKind kind) noexcept {
+  return kind == MessageKind::control || kind == MessageKind::cancel;
+}
 
 /// Whether a message waits until code receives it, instead of making the instance ready by itself.
 [[nodiscard]] constexpr bool waits_for_code(MessageKind kind) noexcept {
@@ -35,7 +43,7 @@ enum class MessageKind : std::uint8_t {
 
 /// A message as its sender makes it. A store never looks into `body`.
 struct NewMessage {
-  MessageKind kind = MessageKind::outcome;  ///< start, outcome, control or delivery
+  MessageKind kind = MessageKind::outcome;  ///< start, outcome, control, cancel or delivery
   ExecutionNumber execution{};              ///< of an outcome: the execution whose operation has ended
   EventId source{};                         ///< of an outcome: the scheduling event of the operation
   Address address{};                        ///< of a delivery
@@ -94,15 +102,31 @@ struct SessionNews {
   friend bool operator==(const SessionNews&, const SessionNews&) = default;
 };
 
+/// The answer to a question how another instance ended.
+struct EndAnswer {
+  enum class Kind : std::uint8_t {
+    ended,
+    not_found,  ///< nobody has the id
+    deleted,    ///< it was removed before it ended
+    too_many,   ///< kMaxEndRequests wait for its end already
+    itself,     ///< who asks is the instance: it would never hear of it
+  };
+  Kind kind = Kind::ended;
+  Status status = Status::completed;
+  std::string output{};  ///< as its InstanceEnd gave it
+  friend bool operator==(const EndAnswer&, const EndAnswer&) = default;
+};
+
 /// Bytes of a caller, or an answer of the store itself.
-using MessageBody = std::variant<std::string, ActivityTaken, ValueAnswer, SessionAnswer, SessionNews>;
+using MessageBody =
+    std::variant<std::string, ActivityTaken, ValueAnswer, SessionAnswer, SessionNews, EndAnswer>;
 
 /// A message as a turn gets it.
 struct Message {
   MessageId id{};  ///< grows with each message that becomes visible; a delayed message has none until then
   MessageKind kind = MessageKind::outcome;
-  /// Of an outcome: as its sender gave it; of timer, taken, value and session: that of the operation; of a
-  /// start: the execution that it begins, or 0 when the id was taken already.
+  /// Of an outcome: as its sender gave it; of timer, taken, value, session and ended: that of the operation;
+  /// of a start: the execution that it begins, or 0 when the id was taken already.
   ExecutionNumber execution{};
   EventId source{};
   Address address{};

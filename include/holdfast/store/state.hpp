@@ -35,6 +35,7 @@ struct InstanceRow {
   std::map<std::string, std::string> values{};
   std::map<std::uint64_t, std::vector<Segment>> history{};  ///< by execution
   std::vector<std::string> watched_sessions{};              ///< sorted
+  std::vector<EndWatcher> end_watchers{};                   ///< in the order in which they asked
   friend bool operator==(const InstanceRow&, const InstanceRow&) = default;
 };
 

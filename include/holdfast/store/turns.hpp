@@ -25,7 +25,6 @@
 
 namespace holdfast::store {
 
-/// A suspended or parked instance becomes ready by control messages only.
 using InstanceStatus = Status;
 
 // ---- fetching -----------------------------------------------------------------------------------
@@ -130,6 +129,24 @@ struct ValueRequest {
   friend bool operator==(const ValueRequest&, const ValueRequest&) = default;
 };
 
+/// A question how the instance ends that has the id now: answered by an `ended` message, in the commit that
+/// ends it.
+struct EndRequest {
+  EventId source{};
+  std::string instance{};
+  friend bool operator==(const EndRequest&, const EndRequest&) = default;
+};
+/// So many may wait for the end of one instance: the commit that ends it answers them all.
+inline constexpr std::size_t kMaxEndRequests = 1000;
+
+/// Who has asked how an instance ends.
+struct EndWatcher {
+  InstanceKey key{};
+  ExecutionNumber execution{};
+  EventId source{};
+  friend auto operator<=>(const EndWatcher&, const EndWatcher&) = default;
+};
+
 /// Answered by a `session` message, unless `source` is 0.
 struct SessionOpen {
   EventId source{};
@@ -181,14 +198,15 @@ struct TurnCommit {
   std::vector<NewInstance> starts{};
   std::vector<ValueChange> values{};
   std::vector<ValueRequest> value_reads{};
+  std::vector<EndRequest> end_requests{};
+  std::vector<EndRequest> cancelled_end_requests{};  ///< of this execution: not to be answered any more
   std::vector<SessionOpen> open_sessions{};
   std::vector<SessionClose> close_sessions{};
   std::vector<std::string> watch_sessions{};  ///< ids of sessions whose events it gets from now on
 
   std::optional<std::string> custom_status{};
-  std::optional<std::string> version{};    ///< decided by the first turn
-  std::optional<std::uint64_t> build{};    ///< of the code that ran, where it changed
-  std::optional<InstanceStatus> status{};  ///< running or suspended
+  std::optional<std::string> version{};  ///< decided by the first turn
+  std::optional<std::uint64_t> build{};  ///< of the code that ran, where it changed
   std::variant<std::monostate, InstanceEnd, NextExecution> end{};
   bool keep_lock = false;  ///< else, and when the instance ends, the lock is released
   friend bool operator==(const TurnCommit&, const TurnCommit&) = default;

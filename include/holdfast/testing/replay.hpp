@@ -46,6 +46,7 @@ enum class OperationKind : std::uint8_t {
   session_close,
   session_event,
   value_of,
+  ended,  ///< of another instance: ctx.ended(); complete it with an EndedInstance
 };
 
 /// An operation that the code has started.
@@ -54,7 +55,8 @@ struct StartedOperation {
   OperationKind kind = OperationKind::activity;
   /// Of the activity, orchestration, event or mailbox; the id of a session; the key of a value.
   std::string name{};
-  std::string instance{};  ///< the id of a child or detached orchestration; of a value, whose it is
+  std::string instance{};  ///< the id of a child or detached orchestration; of a value, whose it is; of
+                           ///< `ended`, who ends
   std::string session{};   ///< of an activity
   std::string queue{};     ///< of an activity
   Payload input{kJsonEncoding, "null"};
@@ -67,13 +69,13 @@ struct StartedOperation {
   }
 };
 
-/// A message from the code to another instance: ctx.raise(), ctx.send(), ctx.cancel().
+/// A message from the code to another instance: ctx.raise(), ctx.send(), ctx.cancel(), ctx.terminate().
 struct SentMessage {
-  enum class Kind : std::uint8_t { event, mailbox, cancel };
+  enum class Kind : std::uint8_t { event, mailbox, cancel, terminate };
   Kind kind = Kind::event;
   std::string instance{};
   std::string name{};  ///< of the event or the mailbox
-  Payload value{};     ///< of a cancel: the reason
+  Payload value{};     ///< of a cancel or terminate: the reason
 
   /// The value as a T; throws DecodeError.
   template <class T>

@@ -23,11 +23,12 @@ StoreResult<std::vector<store::InstanceView>> list_all(Store& store, store::Inst
   }
 }
 
-/// A request is one wish, as those of clients: to start an instance, or to send something to it.
-enum class Kind : std::uint8_t { start, send };
+/// A request is one wish, as those of clients: to start an instance, to send something to it, or to suspend
+/// or resume it.
+enum class Kind : std::uint8_t { send, start, set_suspended };
 RequestId request_of(Kind kind, Id id, std::uint64_t number) {
   if (number == 0) return {};
-  return {(kind == Kind::start ? 100U : 0U) + static_cast<std::uint64_t>(id), number};
+  return {100 * static_cast<std::uint64_t>(kind) + static_cast<std::uint64_t>(id), number};
 }
 
 constexpr std::array kSids{Sid::s, Sid::t, Sid::u};
@@ -90,10 +91,30 @@ void Comparison::perform(const Send& op) {
   }
 }
 
+void Comparison::perform(const SetSuspended& op) {
+  std::vector<store::Suspension> wishes;
+  for (const SuspensionSpec& spec : op.wishes) {
+    store::Suspension wish{.instance = name(spec.id),
+                           .resume = spec.resume,
+                           .request = request_of(Kind::set_suspended, spec.id, spec.request)};
+    if (spec.life) wish.life = world_.space(op.on).key(spec.id, *spec.life);
+    wishes.push_back(std::move(wish));
+  }
+  const auto answers = ask(op.on, "set_suspended", [&](Store& store) { return store.set_suspended(wishes); });
+  if (!answers) return;
+  for (std::size_t i = 0; i < wishes.size(); ++i) {
+    if (const auto& answer = (*answers)[i]) note_answer(op.on, wishes[i].request, *answer, false);
+  }
+}
+
 void Comparison::perform(const Delete& op) {
-  const InstanceKey life = op.life ? world_.space(op.on).key(op.id, *op.life) : InstanceKey{};
-  ask(op.on, "delete_instance",
-      [&](Store& store) { return store.delete_instance(name(op.id), op.force, life); });
+  std::vector<store::Deletion> deletions;
+  for (const DeletionSpec& spec : op.instances) {
+    store::Deletion deletion{.instance = name(spec.id), .force = spec.force};
+    if (spec.life) deletion.life = world_.space(op.on).key(spec.id, *spec.life);
+    deletions.push_back(std::move(deletion));
+  }
+  ask(op.on, "delete_instances", [&](Store& store) { return store.delete_instances(deletions); });
 }
 
 void Comparison::perform(const Prune& op) {

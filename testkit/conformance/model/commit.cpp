@@ -188,6 +188,20 @@ class Maker {
     for (const ValueReadSpec& spec : spec_->value_reads) {
       turn_.value_reads.push_back({.source = next_event(), .instance = name(spec.id), .key = spec.key});
     }
+    for (const Id id : spec_->end_requests)
+      turn_.end_requests.push_back({.source = next_event(), .instance = name(id)});
+    for (const EndCancelSpec& spec : spec_->cancelled_end_requests)
+      turn_.cancelled_end_requests.push_back({.source = asked(spec), .instance = name(spec.id)});
+  }
+
+  [[nodiscard]] EventId asked(const EndCancelSpec& spec) const {
+    const store::InstanceRow* const target = space_.row(space_.key(spec.id, Life::now));
+    std::size_t mine = 0;
+    for (const store::EndWatcher& watcher :
+         target == nullptr ? std::vector<store::EndWatcher>() : target->end_watchers) {
+      if (watcher.key == turn_.key && mine++ == spec.nth) return watcher.source;
+    }
+    return EventId{99'999};
   }
 
   void add_sessions() {
@@ -205,7 +219,6 @@ class Maker {
     if (spec_->custom_status) turn_.custom_status = body_of(step_, others_++);
     turn_.version = spec_->version;
     turn_.build = spec_->build;
-    turn_.status = spec_->status;
     using store::InstanceStatus;
     switch (spec_->end) {
       case End::none:

@@ -85,6 +85,7 @@ class Comparison {
   void perform(const FailSession& op);
   void perform(const Start& op);
   void perform(const Send& op);
+  void perform(const SetSuspended& op);
   void perform(const Delete& op);
   void perform(const Prune& op);
   void perform(const LookAround& op);

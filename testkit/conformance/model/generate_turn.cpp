@@ -106,20 +106,21 @@ class TurnMaker {
 
   void send() {
     if (dice_.chance(50)) {
-      turn_.messages.push_back(
-          {.to = choose_.any_instance(),
-           .life = choose_.life(),
-           .by_key = dice_.chance(50),
-           .kind = dice_.weighted<MessageKind>(
-               {{4, MessageKind::outcome}, {2, MessageKind::control}, {3, MessageKind::delivery}}),
-           .at = any_address(),
-           .keep_early = dice_.pick<Duration>({0s, 5s, 24h}),
-           .cancels = dice_.chance(20),
-           .before_starts = dice_.chance(50)});
+      turn_.messages.push_back({.to = choose_.any_instance(),
+                                .life = choose_.life(),
+                                .by_key = dice_.chance(50),
+                                .kind = dice_.weighted<MessageKind>({{4, MessageKind::outcome},
+                                                                     {1, MessageKind::control},
+                                                                     {1, MessageKind::cancel},
+                                                                     {3, MessageKind::delivery}}),
+                                .at = any_address(),
+                                .keep_early = dice_.pick<Duration>({0s, 5s, 24h}),
+                                .cancels = dice_.chance(20),
+                                .before_starts = dice_.chance(50)});
     }
     if (dice_.chance(35)) {
       turn_.starts.push_back({.id = choose_.any_instance(),
-                              .code = {dice_.pick({"flow", "loop"}), dice_.pick({"", "1", "2"})},
+                              .code = {dice_.pick({"flow", "loop"}), dice_.pick({"", "1", "2", "^1"})},
                               .detached = dice_.chance(30)});
     }
     if (dice_.chance(35)) {
@@ -128,6 +129,9 @@ class TurnMaker {
     if (dice_.chance(25)) {
       turn_.value_reads.push_back({.id = choose_.any_instance(), .key = dice_.pick({"k", "l"})});
     }
+    while (dice_.chance(25)) turn_.end_requests.push_back(choose_.any_instance());
+    if (dice_.chance(15))
+      turn_.cancelled_end_requests.push_back({.id = choose_.any_instance(), .nth = dice_.below(2)});
   }
 
   At any_address() { return dice_.pick({At::event_x, At::event_y, At::mailbox_x}); }
@@ -146,22 +150,20 @@ class TurnMaker {
 
   void set_status() {
     turn_.custom_status = dice_.chance(12);
-    if (row_ != nullptr && row_->view.code.version.empty() && dice_.chance(50)) {
+    const bool decided =
+        row_ != nullptr && (row_->view.code.version == "1" || row_->view.code.version == "2");
+    if (row_ != nullptr && !decided && dice_.chance(50)) {
       turn_.version = dice_.pick({"1", "2"});
     }
     if (dice_.chance(12)) turn_.build = dice_.pick({1ULL, 2ULL, 3ULL});
-    if (row_ != nullptr && row_->view.status == store::InstanceStatus::suspended) {
-      if (dice_.chance(70)) turn_.status = store::InstanceStatus::running;
-    } else if (dice_.chance(4)) {
-      turn_.status = store::InstanceStatus::suspended;
-    }
     turn_.end = dice_.weighted<End>({{86, End::none},
                                      {4, End::completed},
                                      {2, End::failed},
                                      {1, End::cancelled},
                                      {1, End::terminated},
                                      {6, End::next_execution}});
-    if (turn_.end == End::next_execution && dice_.chance(30)) turn_.next_version = "2";
+    if (turn_.end == End::next_execution && dice_.chance(30))
+      turn_.next_version = dice_.pick({"2", "^1", "^3"});
     turn_.keep_lock = dice_.chance(55);
   }
 

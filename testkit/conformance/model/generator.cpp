@@ -57,6 +57,9 @@ class Generator {
     const bool parked = std::any_of(state.instances.begin(), state.instances.end(), [](const auto& row) {
       return row.view.status == store::InstanceStatus::parked;
     });
+    const bool suspended = std::any_of(state.instances.begin(), state.instances.end(), [](const auto& row) {
+      return row.view.status == store::InstanceStatus::suspended;
+    });
     const bool running = std::any_of(state.activities.begin(), state.activities.end(),
                                      [](const auto& row) { return row.view.running; });
     const bool queued = std::any_of(state.activities.begin(), state.activities.end(),
@@ -89,7 +92,8 @@ class Generator {
             {some(choose_.sessions, 1), &Generator::discard_session_state},
             {some(choose_.sessions, 1), &Generator::acknowledge_ends},
             {some(choose_.sessions, 1) + some(owned, 1), &Generator::fail_session},
-            {2, &Generator::delete_instance},
+            {2 + some(suspended, 6), &Generator::set_suspended},
+            {2, &Generator::delete_instances},
             {1, &Generator::prune},
             {3, &Generator::look_around},
             {4 + some(lapsed, 10), &Generator::sweep},
@@ -294,7 +298,7 @@ class Generator {
     Start op{.on = on_};
     for (std::size_t n = 1 + dice_.below(2); n > 0; --n) {
       StartSpec spec{.id = choose_.any_instance()};
-      spec.code = {dice_.pick({"flow", "flow", "loop"}), dice_.pick({"", "", "1", "2"})};
+      spec.code = {dice_.pick({"flow", "flow", "loop"}), dice_.pick({"", "", "1", "2", "^1", ">=2"})};
       spec.request = dice_.chance(50) ? 0 : dice_.below(6);
       spec.fingerprint = 1 + dice_.below(2);
       spec.reuse = dice_.pick({Reuse::never, Reuse::after_failure, Reuse::after_end});
@@ -310,20 +314,35 @@ class Generator {
     for (std::size_t n = 1 + dice_.below(3); n > 0; --n) {
       SendSpec spec{.to = choose_.any_instance()};
       if (dice_.chance(10)) spec.life = dice_.pick({Life::now, Life::before});
-      spec.kind = dice_.chance(65) ? MessageKind::delivery : MessageKind::control;
+      spec.kind = dice_.weighted<MessageKind>(
+          {{65, MessageKind::delivery}, {20, MessageKind::control}, {15, MessageKind::cancel}});
       spec.at = dice_.pick({At::event_x, At::event_y, At::mailbox_x});
       spec.request = dice_.chance(60) ? 0 : dice_.below(6);
       if (dice_.chance(20)) spec.delay = choose_.short_time();
       if (dice_.chance(30)) spec.keep_early = dice_.pick<Duration>({0s, 4s, 30s});
-      spec.cancels = spec.kind == MessageKind::control && dice_.chance(50);
+      spec.cancels = asks_to_stop(spec.kind) && dice_.chance(50);
       op.messages.push_back(spec);
     }
     return op;
   }
 
-  Operation delete_instance() {
-    Delete op{.on = on_, .id = choose_.any_instance(), .force = dice_.chance(50)};
-    if (dice_.chance(20)) op.life = dice_.pick({Life::now, Life::before});
+  Operation set_suspended() {
+    SetSuspended op{.on = on_};
+    for (std::size_t n = 1 + dice_.below(2); n > 0; --n) {
+      SuspensionSpec spec{.id = choose_.any_instance(), .resume = dice_.chance(55)};
+      if (dice_.chance(15)) spec.life = dice_.pick({Life::now, Life::before});
+      spec.request = dice_.chance(60) ? 0 : dice_.below(6);
+      op.wishes.push_back(spec);
+    }
+    return op;
+  }
+  Operation delete_instances() {
+    Delete op{.on = on_};
+    for (std::size_t n = 1 + dice_.below(2); n > 0; --n) {
+      DeletionSpec spec{.id = choose_.any_instance(), .force = dice_.chance(50)};
+      if (dice_.chance(20)) spec.life = dice_.pick({Life::now, Life::before});
+      op.instances.push_back(spec);
+    }
     return op;
   }
   Operation prune() {

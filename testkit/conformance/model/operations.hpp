@@ -147,6 +147,12 @@ struct ValueReadSpec {
   std::string key{"k"};
   friend bool operator==(const ValueReadSpec&, const ValueReadSpec&) = default;
 };
+/// The n-th question of this instance that the other one has to answer when it ends.
+struct EndCancelSpec {
+  Id id = Id::a;
+  std::size_t nth = 0;
+  friend bool operator==(const EndCancelSpec&, const EndCancelSpec&) = default;
+};
 struct SessionOpenSpec {
   Sid id = Sid::s;
   store::SessionPolicy policy{};
@@ -185,13 +191,14 @@ struct TurnSpec {
   std::vector<ChildSpec> starts{};
   std::vector<ValueSpec> values{};
   std::vector<ValueReadSpec> value_reads{};
+  std::vector<Id> end_requests{};
+  std::vector<EndCancelSpec> cancelled_end_requests{};
   std::vector<SessionOpenSpec> open_sessions{};
   std::vector<SessionCloseSpec> close_sessions{};
   std::vector<Sid> watch_sessions{};
   bool custom_status = false;
   std::optional<std::string> version{};
   std::optional<std::uint64_t> build{};
-  std::optional<store::InstanceStatus> status{};
   End end = End::none;
   std::string next_version{};
   bool keep_lock = false;
@@ -419,12 +426,29 @@ struct Send {
   std::vector<SendSpec> messages{};
   friend bool operator==(const Send&, const Send&) = default;
 };
-struct Delete {
-  static constexpr std::string_view kName = "delete_instance";
+struct SuspensionSpec {
+  Id id = Id::a;
+  std::optional<Life> life{};  ///< none: whichever there is
+  bool resume = false;
+  std::uint64_t request = 0;  ///< 0 is the empty one
+  friend bool operator==(const SuspensionSpec&, const SuspensionSpec&) = default;
+};
+struct SetSuspended {
+  static constexpr std::string_view kName = "set_suspended";
   On on = On::left;
+  std::vector<SuspensionSpec> wishes{};
+  friend bool operator==(const SetSuspended&, const SetSuspended&) = default;
+};
+struct DeletionSpec {
   Id id = Id::a;
   std::optional<Life> life{};  ///< none: whichever there is
   bool force = false;
+  friend bool operator==(const DeletionSpec&, const DeletionSpec&) = default;
+};
+struct Delete {
+  static constexpr std::string_view kName = "delete_instances";
+  On on = On::left;
+  std::vector<DeletionSpec> instances{};
   friend bool operator==(const Delete&, const Delete&) = default;
 };
 struct Prune {
@@ -488,8 +512,8 @@ using Operation =
     std::variant<Join, Refresh, Leave, FetchTurns, CommitTurns, ReleaseTurns, RenewTurns, ReadHistory,
                  WakeParked, FetchActivities, FinishActivities, RenewActivities, AcknowledgeCancels,
                  AcquireSession, RenewSessions, ReleaseSessions, CloseSession, AskForSession,
-                 DiscardSessionState, AcknowledgeEnds, FailSession, Start, Send, Delete, Prune, LookAround,
-                 Doze, Sweep, Advance, StepCalendar, Reopen>;
+                 DiscardSessionState, AcknowledgeEnds, FailSession, Start, Send, SetSuspended, Delete, Prune,
+                 LookAround, Doze, Sweep, Advance, StepCalendar, Reopen>;
 
 /// The number stays with the step when others are removed: tokens, stamps, bodies and event numbers are made
 /// of it.

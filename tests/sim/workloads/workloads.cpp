@@ -107,7 +107,10 @@ void everything(Simulation& sim) {
                                   shared_memories,
                                   asked_for_sessions,
                                   patched_code,
-                                  mistaken_deploys};
+                                  mistaken_deploys,
+                                  suspended_ones,
+                                  cancelled_while_suspended,
+                                  watched_ends};
   // Few kinds at once keep a failure readable; over many seeds they all meet.
   const std::size_t kinds = 1 + sim.draw(8);
   std::set<std::size_t> chosen;

@@ -147,6 +147,10 @@ void values(const Shared& shared);
 void new_lives(const Shared& shared);
 void versions(const Shared& shared);
 void broken_deployments(const Shared& shared);
+// What others do to them.
+void suspended_ones(const Shared& shared);
+void cancelled_while_suspended(const Shared& shared);
+void watched_ends(const Shared& shared);
 // Code that a later build has changed.
 void patched_code(const Shared& shared);
 void mistaken_deploys(const Shared& shared);
