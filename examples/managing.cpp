@@ -83,6 +83,11 @@ int main() {
   // [/snippet]
   std::cout << again.id() << " is " << again.wait<int>(30s) << " wide\n";
 
+  // [snippet filter_text]
+  const RunPage page = client.list(parse_filter("status in (failed, terminated) and created > -2d"));
+  // [/snippet]
+  std::cout << page.runs.size() << " failed in two days\n";
+
   // [snippet start_version]
   std::cout << client.start("bill").wait<std::string>(30s) << "\n";  // an id is made, and the newest is taken
   std::cout << client.start("bill", {.id = "bill-7", .version = "1.9"}).wait<std::string>(30s) << "\n";

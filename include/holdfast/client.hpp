@@ -12,6 +12,7 @@
 #include <holdfast/random.hpp>
 #include <holdfast/run.hpp>
 #include <holdfast/run_tree.hpp>
+#include <holdfast/schedule.hpp>
 #include <holdfast/session_info.hpp>
 #include <holdfast/status.hpp>
 #include <holdfast/worker_info.hpp>
@@ -118,6 +119,16 @@ struct ListFilter {
   InstanceKey after{};      ///< RunPage::next of the page before
   std::size_t limit = 100;  ///< of a page, above zero
 };
+
+/// A filter as text, for command lines and pages:
+///
+///     status in (running, parked) and orchestration = bill and created > -2d order by created desc
+///
+/// Fields: status, orchestration, version, parent (=), id (starts with), created (>, >=, <, <=: a time, a
+/// date, now, or how long before `now`). Texts with blanks stand in quotes. Throws Error (invalid_filter),
+/// which names the column.
+ListFilter parse_filter(std::string_view text, CalendarTime now);
+ListFilter parse_filter(std::string_view text);
 
 /// A page with fewer than `limit` instances is the last one.
 struct RunPage {
@@ -389,6 +400,30 @@ class Client {
   /// All registered workers in the order of their starts, including those that died lately.
   [[nodiscard]] std::vector<WorkerInfo> workers() const;
 
+  // ---- schedules
+
+  /// Starts an orchestration again and again. The same call again with the same id gives the same schedule;
+  /// an id that is taken throws ClientError (conflict). Throws Error (invalid_schedule) for options that make
+  /// no sense. A worker has to run: each one keeps schedules beside its other work.
+  template <class... In>
+  Schedule create_schedule(std::string_view id, std::string_view orchestration,
+                           const ScheduleOptions& options, const In&... in) {
+    return create_schedule_with(id, orchestration, options, encode_args(in...));
+  }
+  /// The same by a typed name: inputs are checked at compile time.
+  template <class R, class... P, class... In>
+    requires(detail::fits<detail::Types<const In&...>, detail::Types<P...>>)
+  Schedule create_schedule(std::string_view id, const Orchestration<R(P...)>& orchestration,
+                           const ScheduleOptions& options, const In&... in) {
+    return create_schedule_with(id, orchestration.name, options, encode_args(static_cast<const P&>(in)...));
+  }
+  /// Throws ClientError: not_found; conflict when `id` is no schedule.
+  [[nodiscard]] Schedule schedule(std::string_view id) const;
+  /// All of them, the newest first, those that have ended included.
+  [[nodiscard]] std::vector<Schedule> schedules() const;
+  /// Removes a schedule. What it has started goes on.
+  void delete_schedule(std::string_view id) const;
+
   // ---- sessions
   // All of these throw Error (invalid_name) for an invalid session id.
 
@@ -437,6 +472,8 @@ class Client {
  private:
   Run start_with(std::string_view orchestration, StartOptions options, Payload input);
   ClientCall<Run> start_with_async(std::string_view orchestration, StartOptions options, Payload input);
+  Schedule create_schedule_with(std::string_view id, std::string_view orchestration,
+                                const ScheduleOptions& options, Payload input);
   Run run_of(std::string_view orchestration, std::string_view id) const;
   [[nodiscard]] std::optional<Payload> read_saved_state(std::string_view id, std::string_view name) const;
   void send_to(std::string_view id, Address address, MessageOptions options, Payload value) const;

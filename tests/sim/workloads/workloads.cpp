@@ -110,7 +110,8 @@ void everything(Simulation& sim) {
                                   mistaken_deploys,
                                   suspended_ones,
                                   cancelled_while_suspended,
-                                  watched_ends};
+                                  watched_ends,
+                                  schedules_of_work};
   // Few kinds at once keep a failure readable; over many seeds they all meet.
   const std::size_t kinds = 1 + sim.draw(8);
   std::set<std::size_t> chosen;

@@ -1,0 +1,77 @@
+// When a schedule has to do something, and for which times.
+#include "base/siphash.hpp"
+#include "schedules/invalid.hpp"
+#include "schedules/state.hpp"
+#include "schedules/times.hpp"
+
+#include <holdfast/codec.hpp>
+
+#include <algorithm>
+
+namespace holdfast::schedules {
+
+namespace {
+
+constexpr std::size_t kTimesAtOnce = 100;
+
+// Another part of the jitter for each time and each schedule, and the same one each time.
+Duration delay_of(const std::string& schedule, Duration jitter, CalendarTime time) {
+  if (jitter <= Duration(0)) return {};
+  const std::string text = schedule + "@" + std::to_string(time.time_since_epoch().count());
+  const auto draw = static_cast<std::uint64_t>(detail::sip_hash(0, 0, text).low >> 1U);
+  return Duration(static_cast<Duration::rep>(draw % static_cast<std::uint64_t>(jitter.count())));
+}
+
+}  // namespace
+
+void check_options(const ScheduleOptions& options) {
+  static_cast<void>(Times(options.spec));
+  if (options.catch_up < Duration(0)) refuse("`catch_up` of a schedule is below zero");
+  if (options.jitter < Duration(0) || options.jitter > std::chrono::days(1))
+    refuse("`jitter` of a schedule is below zero or above a day");
+}
+
+Due due_times(const std::string& schedule, const ScheduleOptions& options, CalendarTime after,
+              CalendarTime now) {
+  const Times times(options.spec);
+  const CalendarTime oldest =
+      options.catch_up < now.time_since_epoch() ? now - options.catch_up : CalendarTime();
+  Due due{.until = after};
+  while (due.times.size() < kTimesAtOnce) {
+    const std::optional<CalendarTime> time = times.next(due.until);
+    if (!time) return due;
+    const CalendarTime begins = *time + delay_of(schedule, options.jitter, *time);
+    if (begins > now) {
+      due.next = begins;
+      return due;
+    }
+    due.until = *time;
+    if (*time >= oldest) {
+      due.times.push_back(*time);
+    } else if (++due.missed == kMostMissed) {
+      due.until = oldest - Duration(1);
+    }
+  }
+  due.more = true;
+  return due;
+}
+
+Past times_between(const ScheduleSpec& spec, CalendarTime from, CalendarTime until) {
+  const Times times(spec);
+  Past past;
+  for (auto time = times.next(from - Duration(1)); time && *time < until; time = times.next(*time)) {
+    past.more = past.times.size() == kMaxBackfill;
+    if (past.more) break;
+    past.times.push_back(*time);
+  }
+  return past;
+}
+
+std::string run_id(const std::string& schedule, const Waiting& run) {
+  if (run.trigger > 0) return schedule + "-trigger-" + std::to_string(run.trigger);
+  // As JSON has it, without the quotes.
+  const std::string time = encode(run.time).bytes;
+  return schedule + "-" + time.substr(1, time.size() - 2);
+}
+
+}  // namespace holdfast::schedules

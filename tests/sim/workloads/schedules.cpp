@@ -1,0 +1,88 @@
+// Schedules, whose commands, runs and clocks meet all faults.
+#include "schedules/keeper.hpp"
+#include "tests/sim/workloads/workloads.hpp"
+
+#include <holdfast/schedule.hpp>
+
+#include <array>
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace holdfast::sim {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+Task<std::string> scheduled(Context& ctx, Duration length) {
+  const std::string done = co_await ctx.activity<std::string>("step", ctx.instance_id());
+  co_await ctx.sleep(length);
+  co_return done;
+}
+
+// All times of a schedule that runs every `every` are there, as far as it remembers them; each ran once.
+void check_runs(const Shared& shared, const std::string& id, const ScheduleOptions& options,
+                bool left_alone) {
+  const RunInfo schedule = shared.sim.info(id);
+  const auto progress = schedule.status_as<schedules::Progress>().value();
+  shared.expect(id + " started so many", progress.counts.started, options.max_runs);
+  shared.expect(id + " missed so many", progress.counts.missed, std::uint64_t{0});
+  shared.expect(id + " could not start so many", progress.counts.failed, std::uint64_t{0});
+  for (const schedules::Started& run : progress.recent) {
+    const RunInfo info = shared.sim.info(run.id);
+    if (info.status == Status::completed && !shared.ledger->has_label(run.id))
+      shared.sim.fail(run.id + " completed without its step");
+    if (run.existed) shared.sim.fail(run.id + " was there before its schedule started it");
+  }
+  if (!left_alone || options.overlap != Overlap::allow) return;
+  for (std::size_t i = 1; i < progress.recent.size(); ++i) {
+    const Duration between = progress.recent[i - 1].time - progress.recent[i].time;
+    shared.expect(id + " ran after so many seconds", between, options.spec.intervals.front().every);
+  }
+}
+
+}  // namespace
+
+void schedules_of_work(const Shared& shared) {
+  shared.share("scheduled", scheduled);
+  shared.share(std::string(schedules::kOrchestration), schedules::keep_schedule);
+  constexpr std::array kOverlaps{Overlap::skip,   Overlap::one_after, Overlap::all_after,
+                                 Overlap::cancel, Overlap::terminate, Overlap::allow};
+  for (int i = shared.number(1, 3); i > 0; --i) {
+    const std::string id = "schedule-" + std::to_string(i);
+    const ScheduleOptions options{
+        .spec = {.intervals = {{.every = std::chrono::seconds(shared.number(1, 5))}}},
+        .overlap = kOverlaps[shared.sim.draw(kOverlaps.size())],
+        .catch_up = never,
+        .jitter = shared.sim.draw(2) == 0 ? Duration(0) : Duration(800ms),
+        .max_runs = static_cast<std::uint64_t>(shared.number(1, 9))};
+    const Duration length = shared.number(0, 3'000) * 1ms;
+    const Duration begin = shared.some_time();
+    shared.sim.at(begin, "make " + id, [id, options, length](Client& client) {
+      client.create_schedule(id, "scheduled", options, length);
+    });
+    const bool left_alone = shared.sim.draw(2) == 0;
+    for (int k = left_alone ? 0 : shared.number(1, 4); k > 0; --k) {
+      const auto kind = shared.sim.draw(3);
+      shared.sim.at(begin + shared.some_time(), "command for " + id, [id, kind](Client& client) {
+        const std::optional<Run> run = client.find(id);
+        if (!run) return;  // it is made later
+        const Schedule schedule(*run);
+        try {
+          if (kind == 0) {
+            schedule.trigger();
+          } else {
+            schedule.pause("for a moment");
+            schedule.resume("on");
+          }
+        } catch (const ClientError& e) {
+          if (e.kind() != ClientError::Kind::conflict) throw;  // it has just ended
+        }
+      });
+    }
+    shared.sim.at_end([shared, id, options, left_alone] { check_runs(shared, id, options, left_alone); });
+  }
+}
+
+}  // namespace holdfast::sim
