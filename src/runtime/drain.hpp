@@ -48,7 +48,12 @@ class Drain {
     }
     return look.ends_soon && now < until_ ? Order::wait : leave(false);
   }
-  /// When it has an order at the latest.
+  /// Whether next() would give an order, or go on to wait for something else.
+  [[nodiscard]] bool goes_on(BootTime now, Look look) const {
+    Drain then = *this;
+    return then.next(now, look) != Order::wait || then.phase_ != phase_;
+  }
+  /// When it goes on at the latest.
   [[nodiscard]] BootTime due() const noexcept { return until_; }
   /// From then on a store that does not answer is asked nothing more. For the beginning.
   [[nodiscard]] BootTime store_until() const { return after(until_, grace_); }

@@ -61,5 +61,18 @@ TEST(Drain, ADeadlineThatIsNeverWaitsForEver) {
   EXPECT_EQ(drain.next(kNow + 1000h, kBusy), Order::wait);
 }
 
+// Who looks without changing it, to see whether there is something to do, must see that as well.
+TEST(Drain, GoesOnWhenTheGraceIsOverAlsoWhereItWaitsForSomethingElseThen) {
+  Drain drain(kNow, 5s);
+  EXPECT_TRUE(drain.goes_on(kNow, kEndsSoon));
+  EXPECT_EQ(drain.next(kNow, kEndsSoon), Order::stop_activities);
+  EXPECT_FALSE(drain.goes_on(kNow + 4s, kEndsSoon));
+  EXPECT_TRUE(drain.goes_on(kNow + 5s, kEndsSoon));
+  EXPECT_EQ(drain.next(kNow + 5s, kEndsSoon), Order::wait);
+  EXPECT_FALSE(drain.goes_on(kNow + 6s, kEndsSoon));
+  EXPECT_TRUE(drain.goes_on(kNow + 7s, kEndsSoon));
+  EXPECT_EQ(drain.next(kNow + 7s, kEndsSoon), Order::leave);
+}
+
 }  // namespace
 }  // namespace holdfast::runtime::drain_test

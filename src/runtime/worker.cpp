@@ -182,8 +182,8 @@ bool Worker::go_on_leaving(Drain& drain) {
   return false;
 }
 
-bool Worker::would_go_on_leaving(Drain drain) const {
-  return drain.next(settings_.now(), {quiet(), ends_soon()}) != Drain::Order::wait;
+bool Worker::would_go_on_leaving(const Drain& drain) const {
+  return drain.goes_on(settings_.now(), {quiet(), ends_soon()});
 }
 
 bool Worker::leave() {

@@ -73,8 +73,8 @@ class Worker {
   [[nodiscard]] bool ends_soon() const { return desk_.ends_soon(!settings_.store->is_shut()); }
   /// Does what the drain says now. True when it is time to end all threads, and leave().
   bool go_on_leaving(Drain& drain);
-  /// Whether the drain would say something.
-  [[nodiscard]] bool would_go_on_leaving(Drain drain) const;
+  /// Whether that would do something, or the drain goes on to wait for something else.
+  [[nodiscard]] bool would_go_on_leaving(const Drain& drain) const;
   [[nodiscard]] std::size_t slots_in_use() const { return desk_.slots_in_use(); }
   [[nodiscard]] std::vector<std::string> running_activities() const { return desk_.running(); }
   /// From that time on a store that does not answer is asked nothing more: see StoreGate.
