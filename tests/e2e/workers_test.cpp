@@ -31,8 +31,9 @@ TEST_P(WorkersTest, ShowWhatTheyCanDo) {
   EXPECT_EQ(a.status, WorkerStatus::alive);
   EXPECT_EQ(to_string(a.status), "alive");
   EXPECT_EQ(a.activities, std::vector<std::string>{"render"});
-  ASSERT_EQ(a.orchestrations.size(), 1U);
-  EXPECT_EQ(a.orchestrations[0].name, "waits");
+  ASSERT_EQ(a.orchestrations.size(), 2U);
+  EXPECT_EQ(a.orchestrations[0].name, "holdfast.schedule");  // which every worker with an orchestration has
+  EXPECT_EQ(a.orchestrations[1].name, "waits");
   EXPECT_EQ(a.capabilities, std::vector<std::string>{"gpu:l4"});
   EXPECT_EQ(a.slots, 3U);
   EXPECT_EQ(a.sessions, 0U);
