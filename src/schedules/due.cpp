@@ -18,7 +18,7 @@ constexpr std::size_t kTimesAtOnce = 100;
 Duration delay_of(const std::string& schedule, Duration jitter, CalendarTime time) {
   if (jitter <= Duration(0)) return {};
   const std::string text = schedule + "@" + std::to_string(time.time_since_epoch().count());
-  const auto draw = static_cast<std::uint64_t>(detail::sip_hash(0, 0, text).low >> 1U);
+  const std::uint64_t draw = detail::sip_hash(0, 0, text).low >> 1U;
   return Duration(static_cast<Duration::rep>(draw % static_cast<std::uint64_t>(jitter.count())));
 }
 
