@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -148,6 +150,17 @@ TEST(KeptSchedule, MakesUpForWhatWasMissedNotTooLongAgo) {
   EXPECT_EQ(schedule.progress().counts.missed, 7U);
 }
 
+TEST(KeptSchedule, WhatIsTakenALittleLateIsNotMissed) {
+  Hourly schedule({.overlap = Overlap::allow, .catch_up = Duration(0)});
+  schedule.harness().advance(1h + 5s);
+  schedule.settle();
+  EXPECT_EQ(schedule.started, Texts{at(1)});
+  schedule.harness().advance(1h);
+  schedule.settle();
+  EXPECT_EQ(schedule.started, (Texts{at(1), at(2)}));
+  EXPECT_EQ(schedule.progress().counts.missed, 0U);
+}
+
 TEST(KeptSchedule, MakesUpForALongTimeInSlices) {
   Hourly schedule({.spec = {.intervals = {{.every = 60s}}}, .catch_up = never}, 10'000, /*behind=*/24h);
   EXPECT_EQ(schedule.started, Texts{"2029-12-31T00:01:00Z"});
@@ -198,6 +211,24 @@ TEST(KeptSchedule, BackfillsOneAfterTheOther) {
   schedule.end_run();
   EXPECT_EQ(schedule.started,
             (Texts{"2029-12-24T00:00:00Z", "2029-12-24T01:00:00Z", "2029-12-24T02:00:00Z"}));
+}
+
+TEST(KeptSchedule, BackfillsFromTheBeginningOfTime) {
+  Hourly schedule({.paused = true});
+  schedule.command({.kind = Command::Kind::backfill,
+                    .overlap = Overlap::all_after,
+                    .from = CalendarTime::min(),
+                    .until = CalendarTime(90min)});
+  schedule.end_run();
+  EXPECT_EQ(schedule.started, (Texts{"1970-01-01T00:00:00Z", "1970-01-01T01:00:00Z"}));
+}
+
+TEST(KeptSchedule, TheIdsOfItsRunsAreNames) {
+  const std::string id = checked_id(std::string(kMaxIdBytes, 'x'));
+  const CalendarTime latest{std::chrono::sys_days(std::chrono::year(9999) / 12 / 31) - Duration(1)};
+  for (const Waiting& run :
+       {Waiting{.time = latest}, Waiting{.trigger = std::numeric_limits<std::uint64_t>::max()}})
+    EXPECT_LE(run_id(id, run).size(), 255U) << run_id(id, run);
 }
 
 TEST(KeptSchedule, TakesOtherOptionsForTheTimesFromThenOn) {

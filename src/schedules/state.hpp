@@ -81,7 +81,13 @@ struct Command {
   std::optional<ScheduleOptions> options{};  ///< of an update
 };
 
-/// Throws Error (invalid_schedule) for options that make no sense.
+/// So that the ids of runs, which begin with it, are names: "-9999-12-31T23:59:59.999999Z".
+inline constexpr std::size_t kMaxIdBytes = 255 - 31;
+
+// All throw Error: invalid_name for an id that is no name, invalid_version, invalid_schedule for the rest.
+std::string checked_id(std::string_view id);
+Overlap checked_overlap(Overlap overlap);
+std::string checked_note(std::string_view note);
 void check_options(const ScheduleOptions& options);
 
 /// Which times have come, and when the next one does.
