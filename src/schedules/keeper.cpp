@@ -130,7 +130,7 @@ class Keeper {
     const Started started{.id = id, .time = run.time, .existed = existed, .ended = std::nullopt};
     progress_.recent.insert(progress_.recent.begin(), started);
     if (progress_.recent.size() > kRecent) progress_.recent.pop_back();
-    if (follow == Follow::until_its_end) {
+    if (follow == Follow::until_its_end && !existed) {  // whose instance that is, is not known
       progress_.running = started;
       wait_for(id);
     }

@@ -241,12 +241,16 @@ TEST(KeptSchedule, TakesOtherOptionsForTheTimesFromThenOn) {
   EXPECT_EQ(schedule.started, (Texts{at(1), "2030-01-01T01:30:00Z"}));
 }
 
-TEST(KeptSchedule, ARunThatIsThereAlreadyCountsAsStarted) {
-  Hourly schedule;
+TEST(KeptSchedule, ARunThatIsThereAlreadyCountsAsStartedAndIsLeftAlone) {
+  Hourly schedule({.overlap = Overlap::terminate});
   schedule.harness().advance(1h);
   schedule.harness().fail(schedule.open(OperationKind::detached)->id, Failure{.type = "id_taken"});
   EXPECT_EQ(schedule.progress().counts.started, 1U);
-  EXPECT_TRUE(schedule.progress().running->existed);
+  EXPECT_TRUE(schedule.progress().recent.front().existed);
+  EXPECT_FALSE(schedule.progress().running);
+  schedule.pass(1);
+  EXPECT_EQ(schedule.started, Texts{at(2)});
+  EXPECT_TRUE(schedule.harness().sent().empty());
 }
 
 TEST(KeptSchedule, ARunThatCannotBeStartedIsCountedAndSaid) {
