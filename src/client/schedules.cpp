@@ -35,6 +35,7 @@ void send(const Run& run, const schedules::Command& command) { run.send(schedule
 Schedule Client::create_schedule_with(std::string_view id, std::string_view orchestration,
                                       const ScheduleOptions& options, Payload input) {
   schedules::check_options(options);
+  schedules::check_input(input);
   const std::string checked_id = schedules::checked_id(id);
   const schedules::State state{.orchestration = detail::checked_name("an orchestration", orchestration),
                                .input = {std::string(input.encoding.id()), std::move(input.bytes)},

@@ -29,6 +29,12 @@ Duration delay_of(const std::string& schedule, Duration jitter, CalendarTime tim
   return Duration(static_cast<Duration::rep>(draw % static_cast<std::uint64_t>(jitter.count())));
 }
 
+void check_size(std::string_view what, std::size_t size, std::size_t limit) {
+  if (size <= limit) return;
+  refuse(std::string(what) + " of a schedule may have " + std::to_string(limit) + " bytes; this would be " +
+         std::to_string(size));
+}
+
 }  // namespace
 
 std::string checked_id(std::string_view id) {
@@ -45,6 +51,7 @@ Overlap checked_overlap(Overlap overlap) {
 }
 
 std::string checked_note(std::string_view note) {
+  check_size("the note", note.size(), kMaxNoteBytes);
   if (!detail::is_utf8(note)) refuse("the note of a schedule is not valid UTF-8");
   return std::string(note);
 }
@@ -54,10 +61,13 @@ void check_options(const ScheduleOptions& options) {
   static_cast<void>(checked_overlap(options.overlap));
   static_cast<void>(checked_note(options.note));
   static_cast<void>(detail::wanted_version(options.version));
+  check_size("the options", encode(options).bytes.size(), kMaxOptionsBytes);
   if (options.catch_up < Duration(0)) refuse("`catch_up` of a schedule is below zero");
   if (options.jitter < Duration(0) || options.jitter > std::chrono::days(1))
     refuse("`jitter` of a schedule is below zero or above a day");
 }
+
+void check_input(const Payload& input) { check_size("the inputs", input.bytes.size(), kMaxInputBytes); }
 
 Due due_times(const std::string& schedule, const ScheduleOptions& options, CalendarTime after,
               CalendarTime now) {

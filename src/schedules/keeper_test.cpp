@@ -200,6 +200,21 @@ TEST(KeptSchedule, WhatIsTriggeredMayObeyTheRule) {
   EXPECT_EQ(schedule.started, (Texts{at(1), "trigger-2"}));
 }
 
+TEST(KeptSchedule, WhatIsTriggeredBeginsAlsoWhenAFormerScheduleOfTheIdHasTriggeredRuns) {
+  Hourly schedule({.overlap = Overlap::allow});
+  schedule.harness().send(kCommands, Command{.kind = Command::Kind::trigger, .overlap = Overlap::allow});
+  for (const char* taken : {"hourly-trigger-1", "hourly-trigger-2", "hourly-trigger-4"}) {
+    const auto start = schedule.open(OperationKind::detached);
+    ASSERT_TRUE(start);
+    EXPECT_EQ(start->instance, taken);
+    schedule.harness().fail(start->id, Failure{.type = "id_taken"});
+  }
+  schedule.settle();
+  schedule.command({.kind = Command::Kind::trigger});
+  EXPECT_EQ(schedule.started, (Texts{"trigger-8", "trigger-9"}));
+  EXPECT_EQ(schedule.progress().counts.started, 2U);
+}
+
 TEST(KeptSchedule, BackfillsOneAfterTheOther) {
   Hourly schedule({.paused = true});
   const CalendarTime day{std::chrono::sys_days(std::chrono::year(2029) / 12 / 24)};
