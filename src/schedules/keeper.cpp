@@ -162,29 +162,38 @@ class Keeper {
     co_return answer->status;
   }
 
-  // Of one whose id was taken, it is not known whose it is: it is left alone.
   void note_beginning(const Result<std::string>& answer) {
     beginning_.reset();
     Started& running = *progress_.running;
     if (answer) {
       running.begun = true;
       if (running.end_by) end_running(*running.end_by);
-      return;
+    } else if (answer.error().type == "id_taken") {
+      leave_alone();
+    } else {
+      --progress_.counts.started;
+      note_failed(running.id, answer.error());
+      std::erase_if(progress_.recent, [&](const Started& run) { return run.id == running.id; });
+      follow_no_longer();
     }
-    const std::string id = running.id;
-    const bool existed = answer.error().type == "id_taken";
-    if (!existed) --progress_.counts.started;
-    if (!existed) note_failed(id, answer.error());
-    std::erase_if(progress_.recent, [&](const Started& run) { return !existed && run.id == id; });
-    for (Started& run : progress_.recent) run.existed = run.existed || run.id == id;
+  }
+
+  // What ends before it has begun had ended before, and its id was taken; or it was deleted.
+  void note_end(std::optional<Status> how) {
+    if (beginning_ && how) return leave_alone();
+    recent_of_running().ended = how;
     follow_no_longer();
   }
 
-  void note_end(std::optional<Status> how) {
-    for (Started& run : progress_.recent) {
-      if (run.id == progress_.running->id) run.ended = how;
-    }
+  // Its id was taken: nobody knows whose it is.
+  void leave_alone() {
+    recent_of_running().existed = true;
     follow_no_longer();
+  }
+
+  Started& recent_of_running() {
+    const auto found = std::ranges::find(progress_.recent, progress_.running->id, &Started::id);
+    return found != progress_.recent.end() ? *found : *progress_.running;
   }
 
   void follow_no_longer() {

@@ -291,6 +291,16 @@ TEST(KeptSchedule, ARunThatIsThereAlreadyCountsAsStartedAndIsLeftAlone) {
   EXPECT_TRUE(schedule.harness().sent().empty());
 }
 
+TEST(KeptSchedule, SoDoesOneThatHasEndedLongAgo) {
+  Hourly schedule;
+  schedule.harness().advance(1h);
+  schedule.harness().complete(schedule.open(OperationKind::ended)->id,
+                              EndedInstance{.status = Status::completed});
+  EXPECT_TRUE(schedule.progress().recent.front().existed);
+  EXPECT_FALSE(schedule.progress().recent.front().ended);
+  EXPECT_FALSE(schedule.progress().running);
+}
+
 TEST(KeptSchedule, ARunThatCannotBeStartedIsCountedAndSaid) {
   Hourly schedule;
   schedule.harness().advance(1h);
