@@ -71,7 +71,8 @@ class Schedule {
   [[nodiscard]] const Run& run() const noexcept { return run_; }
 
   [[nodiscard]] ScheduleInfo describe() const;
-  /// From now on its times start nothing, until resume(). What runs goes on; what waits, waits.
+  /// From now on its times start nothing, until resume(). What runs goes on, and what
+  /// waits for its end still follows.
   void pause(std::string_view note) const;
   void resume(std::string_view note) const;
   /// Starts one run now, also while it is paused.

@@ -43,7 +43,8 @@ struct CalendarSpec {
 /// * * *`) follows the time that passes, and so do intervals.
 struct ScheduleSpec {
   /// Minute, hour, day of month, month, day of week; with six fields the first one is the second. Or @yearly,
-  /// @monthly, @weekly, @daily, @hourly. When both days are given, either of them is enough, as in cron.
+  /// @monthly, @weekly, @daily, @hourly. When both days are given, either of them is enough, as in cron; one
+  /// that begins with `*` counts as not given.
   std::vector<std::string> cron{};
   std::vector<CalendarSpec> calendars{};
   std::vector<IntervalSpec> intervals{};

@@ -37,6 +37,20 @@ void note(BulkResult& result, Views views, const client::Slices::Answers& answer
   }
 }
 
+/// Passes over what has changed since the page was read, such as children that have ended with their parents:
+/// the call can't be for them any more.
+void note_if_still_possible(BulkResult& result, Views views, const client::Slices::Answers& answers) {
+  using Kind = StoreError::Kind;
+  static const std::set<Kind> kChanged{Kind::conflict, Kind::gone, Kind::not_found};
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    if (answers[i]) {
+      note(result, views[i], std::nullopt);
+    } else if (!kChanged.contains(answers[i].error().kind)) {
+      note(result, views[i], answers[i].error().message);
+    }
+  }
+}
+
 /// Page after page, of instances that are older than `before` when that is set. The filter's statuses are
 /// among those that the call can be for.
 void for_all(detail::ClientCore& core, const ListFilter& filter, const std::set<Status>& possible,
@@ -78,7 +92,7 @@ BulkResult tell_all(detail::ClientCore& core, const ListFilter& filter, const Me
     const auto ask = [&](std::size_t first, std::size_t count) {
       return without_keys(core.store().send(std::span(messages).subspan(first, count)));
     };
-    note(result, views, slices.ask(views.size(), ask, never_in_doubt));
+    note_if_still_possible(result, views, slices.ask(views.size(), ask, never_in_doubt));
   });
   return result;
 }
@@ -93,7 +107,7 @@ BulkResult set_all_suspended(detail::ClientCore& core, const ListFilter& filter,
     const auto ask = [&](std::size_t first, std::size_t count) {
       return without_keys(core.store().set_suspended(std::span(wishes).subspan(first, count)));
     };
-    note(result, views, slices.ask(views.size(), ask, never_in_doubt));
+    note_if_still_possible(result, views, slices.ask(views.size(), ask, never_in_doubt));
   });
   return result;
 }

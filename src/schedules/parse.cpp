@@ -106,6 +106,8 @@ Range range_of(std::string_view item, const Place& place) {
       if (&place.field == &kWeekday && range.last == 0 && range.first > 0) range.last = 7;
     } else if (!has_step) {
       range.last = range.first;
+    } else if (&place.field == &kWeekday) {
+      range.last = std::max(range.first, 6);  // Sunday is its first day
     }
     if (range.last < range.first) place.refuse(values, "which ends before it begins");
   }

@@ -79,6 +79,12 @@ TEST(Cron, TakesEitherDayWhenBothAreGiven) {
   EXPECT_EQ(first("0 0 */2 * mon", 2), (Texts{"2027-01-11 00:00:00", "2027-01-25 00:00:00"}));  // both
 }
 
+TEST(Cron, StepsOfDaysOfTheWeekEndWithSaturday) {
+  EXPECT_EQ(first("0 0 * * 1/3", 3),
+            (Texts{"2027-01-04 00:00:00", "2027-01-07 00:00:00", "2027-01-11 00:00:00"}));
+  EXPECT_EQ(first("0 0 * * 7/3", 2), (Texts{"2027-01-03 00:00:00", "2027-01-10 00:00:00"}));
+}
+
 TEST(Cron, KnowsLastDaysAndLeapDays) {
   EXPECT_EQ(first("0 0 L * *"), (Texts{"2027-01-31 00:00:00", "2027-02-28 00:00:00", "2027-03-31 00:00:00"}));
   EXPECT_EQ(first("0 0 30,last 2,4 *", 4), (Texts{"2027-02-28 00:00:00", "2027-04-30 00:00:00",

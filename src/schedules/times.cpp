@@ -14,7 +14,7 @@ namespace {
 constexpr int kMaxExcluded = 200'000;
 
 // Where the calendar of the library ends, for practical purposes.
-constexpr CalendarTime kEnd = std::chrono::sys_days(std::chrono::year(Years::kLast) / 12 / 31);
+constexpr CalendarTime kEnd = std::chrono::sys_days(std::chrono::year(Years::kLast + 1) / 1 / 1);
 // Calendars name no year before 1970, and intervals are counted from there.
 constexpr CalendarTime kBeginning{};
 

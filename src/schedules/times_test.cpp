@@ -85,13 +85,16 @@ TEST(ScheduleTimes, IntervalsCountFromTheEpochWhateverTheZone) {
             (std::vector{CalendarTime(3s), CalendarTime(4500ms)}));
 }
 
-TEST(ScheduleTimes, BeginIn1970HoweverEarlyTheyAreAskedFor) {
+TEST(ScheduleTimes, BeginIn1970AndEndWithTheYear9999) {
   for (const CalendarTime early : {CalendarTime::min(), CalendarTime(Duration(-1)), utc(1969, 1, 1)}) {
     EXPECT_EQ(next_times({.intervals = {{.every = 6h, .offset = 1h}}}, early, 1),
               std::vector{utc(1970, 1, 1, 1h)});
     EXPECT_EQ(next_times({.intervals = {{.every = 6h}}}, early, 1), std::vector{utc(1970, 1, 1)});
     EXPECT_EQ(next_times({.cron = {"@daily"}, .from = early}, early, 1), std::vector{utc(1970, 1, 1)});
   }
+  EXPECT_EQ(
+      next_times({.calendars = {{.year = "9999", .month = "12", .day_of_month = "31"}}}, utc(2027, 1, 1), 2),
+      std::vector{utc(9999, 12, 31)});
   EXPECT_TRUE(next_times({.cron = {"@daily"}}, CalendarTime::max(), 1).empty());
   EXPECT_TRUE(next_times({.intervals = {{.every = 6h}}}, CalendarTime::max(), 1).empty());
 }

@@ -98,20 +98,33 @@ TEST_P(BulkTest, DeleteParentsWithTheChildrenThatTheyWaitedFor) {
   EXPECT_TRUE(client.list().runs.empty());
 }
 
-/// Whenever a page is read, somebody starts a tree.
+/// Something happens whenever a page has been read.
 class BusyStore final : public support::ForwardingStore {
  public:
-  BusyStore(std::shared_ptr<Store> to, std::function<void()> start)
-      : ForwardingStore(std::move(to)), start_(std::move(start)) {}
+  BusyStore(std::shared_ptr<Store> to, std::function<void()> then)
+      : ForwardingStore(std::move(to)), then_(std::move(then)) {}
   StoreResult<store::InstancePage> list(const store::InstanceFilter& filter) override {
     auto page = ForwardingStore::list(filter);
-    start_();
+    then_();
     return page;
   }
 
  private:
-  std::function<void()> start_;
+  std::function<void()> then_;
 };
+
+TEST_P(BulkTest, WhatHasEndedSinceItWasListedIsPassedOver) {
+  const auto rt = worker();
+  Client starter = rt->client();
+  start(starter, "a", 3);
+  const Client client(std::make_shared<BusyStore>(store(), [&] {
+    starter.raise("a1", "end", 1);
+    starter.run("a1").wait<int>(kSoon);
+  }));
+  const BulkResult result = client.terminate_all({}, "enough");
+  EXPECT_EQ(result.done, 2U);
+  EXPECT_EQ(result.refused, 0U);
+}
 
 TEST_P(BulkTest, DeletingLeavesAloneWhatIsStartedMeanwhile) {
   const auto rt = worker();
