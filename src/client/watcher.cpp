@@ -46,7 +46,7 @@ Watcher::Watcher(std::shared_ptr<Store> store, std::function<void()> poke_looks,
       pause_(kShortestLookPause) {}
 
 Seen Watcher::wait(InstanceKey key, Duration timeout, const Enough& enough) {
-  const auto waiter = std::make_shared<Waiter>(key, enough);
+  const auto waiter = std::allocate_shared<Waiter>(detail::BlockAllocator<Waiter>(), key, enough);
   add(waiter);
   look_at_new(*waiter);  // it may have happened before anybody listened
   const auto is_done = [&]() HOLDFAST_REQUIRES(waiter->mutex) { return waiter->seen.has_value(); };
@@ -63,7 +63,7 @@ Seen Watcher::wait(InstanceKey key, Duration timeout, const Enough& enough) {
 
 std::weak_ptr<Watcher::Waiter> Watcher::wait_async(InstanceKey key, Duration timeout, Enough enough,
                                                    Done done) {
-  const auto waiter = std::make_shared<Waiter>(key, std::move(enough));
+  const auto waiter = std::allocate_shared<Waiter>(detail::BlockAllocator<Waiter>(), key, std::move(enough));
   waiter->done = std::move(done);
   waiter->until = after(store_->clock().boot_now(), timeout);
   add(waiter);
@@ -194,7 +194,7 @@ void Watcher::look(const store::Wake& wake, BootTime now) { look_at(keys_to_look
 
 std::vector<InstanceKey> Watcher::keys_to_look_at(const store::Wake& wake, BootTime now) {
   const MutexLock lock(mutex_);
-  std::set<InstanceKey> keys;
+  BlockSet<InstanceKey> keys;
   if (wake.any_instance) {
     for (const auto& [key, list] : waiters_) keys.insert(keys.end(), key);
   }

@@ -32,17 +32,12 @@ std::string WorkingSet::name_of(InstanceKey key) {
   return row.next() ? std::string(row->text(0)) : std::string();
 }
 
-void WorkingSet::take_instance(Cursor row) {
-  if (!row.next()) return;
+// The row without what belongs to the instance in other tables.
+void WorkingSet::read_instance(Cursor& row, Instance& instance, KnownInstance& about) {
   RowReader reader(row);
-  const auto key = reader.next<InstanceKey>();
-  if (space_.instances.is_gone(key)) return;  // it was removed a moment ago
-
-  Instance instance;
   store::InstanceView& view = instance.view;
-  KnownInstance about;
   about.in_table = true;
-  view.key = key;
+  view.key = reader.next<InstanceKey>();
   std::optional<InstanceKey> parent;
   birth_columns(instance, parent, reader);
   view.parent = parent.value_or(InstanceKey{});
@@ -56,11 +51,6 @@ void WorkingSet::take_instance(Cursor row) {
   held_columns(held, reader);
   if (!held.token.empty()) about.held = held;
 
-  const Route* const route = link_.interned.route(about.row.route);
-  if (route != nullptr) {
-    view.code = route->code;
-    view.build = route->build;
-  }
   view.execution = about.row.execution;
   view.status = about.row.status;
   view.updated_at = about.row.updated_at;
@@ -87,6 +77,21 @@ void WorkingSet::take_instance(Cursor row) {
                                              .execution = ExecutionNumber{1},
                                              .body = std::move(start_body)});
   }
+}
+
+void WorkingSet::take_instance(Cursor row) {
+  if (!row.next()) return;
+  const auto key = row->number<InstanceKey>(0);
+  if (space_.instances.is_gone(key)) return;  // it was removed a moment ago
+
+  Instance instance;
+  KnownInstance about;
+  read_instance(row, instance, about);
+  const Route* const route = link_.interned.route(about.row.route);
+  if (route != nullptr) {
+    instance.view.code = route->code;
+    instance.view.build = route->build;
+  }
   if (!about.row.waits.empty() && !store::from_bytes(about.row.waits, instance.waits)) {
     instance.waits.clear();
     if (writes()) rules::waits_are_damaged(tx(), instance, about.row.waits);
@@ -99,8 +104,24 @@ void WorkingSet::take_instance(Cursor row) {
     rules::code_is_missing(tx(), instance, "row " + std::to_string(about.row.route) + " of `routes`");
 
   known_.insert_or_assign(key.value, std::move(about));
-  space_.keys.insert_or_assign(view.instance, key);
+  space_.keys.insert_or_assign(instance.view.instance, key);
   settle_and_place(tx(), space_.instances.bring(key, std::move(instance)));
+}
+
+std::optional<store::InstanceView> WorkingSet::look_at(InstanceKey key) {
+  Instance instance;
+  {
+    Cursor row = link_.rows(sql().instance, key, ns());
+    if (!row.next()) return std::nullopt;
+    KnownInstance about;
+    read_instance(row, instance, about);
+    if (const Route* const route = link_.interned.route(about.row.route)) {
+      instance.view.code = route->code;
+      instance.view.build = route->build;
+    }
+  }
+  bring_custom_status(instance);
+  return std::move(instance.view);
 }
 
 void WorkingSet::bring_custom_status(Instance& instance) {
