@@ -232,14 +232,15 @@ void Watcher::look_at(std::span<const InstanceKey> keys) {
       const MutexLock lock(mutex_);
       waited = last_;
     }
-    const auto views = store_->look(part);
+    auto views = store_->look(part);
     if (!views) return look_again(keys);
     keys = keys.subspan(part.size());
     Ends ends;
     {
       const MutexLock lock(mutex_);
       pause_ = kShortestLookPause;
-      for (std::size_t i = 0; i < part.size(); ++i) take_satisfied(part[i], (*views)[i], waited, ends);
+      for (std::size_t i = 0; i < part.size(); ++i)
+        take_satisfied(part[i], std::move((*views)[i]), waited, ends);
     }
     carry_out(std::move(ends));
   }
@@ -257,8 +258,8 @@ void Watcher::look_again(std::span<const InstanceKey> keys) {
 }
 
 // They are no longer listed.
-void Watcher::take_satisfied(InstanceKey key, const std::optional<store::InstanceView>& view,
-                             std::uint64_t waited, Ends& ends) {
+void Watcher::take_satisfied(InstanceKey key, std::optional<store::InstanceView>&& view, std::uint64_t waited,
+                             Ends& ends) {
   const auto found = waiters_.find(key);
   if (found == waiters_.end()) return;
   std::vector<std::shared_ptr<Waiter>> satisfied;
@@ -274,7 +275,10 @@ void Watcher::take_satisfied(InstanceKey key, const std::optional<store::Instanc
   }
   for (const auto& waiter : satisfied) {
     unlist(*waiter);
-    end(waiter, view ? Seen(*view) : Seen(Unexpected(NotSeen::gone)), ends);
+    const bool is_last = &waiter == &satisfied.back();
+    Seen seen = Unexpected(NotSeen::gone);
+    if (view) seen = is_last ? Seen(*std::move(view)) : Seen(*view);
+    end(waiter, std::move(seen), ends);
   }
 }
 

@@ -99,7 +99,7 @@ class Watcher {
   void look_at_new(Waiter& own);
   void look_at(std::span<const InstanceKey> keys);
   /// Of those who waited already when the look began: what it saw may be older than what later ones know.
-  void take_satisfied(InstanceKey key, const std::optional<store::InstanceView>& view, std::uint64_t waited,
+  void take_satisfied(InstanceKey key, std::optional<store::InstanceView>&& view, std::uint64_t waited,
                       Ends& ends) HOLDFAST_REQUIRES(mutex_);
   void look_again(std::span<const InstanceKey> keys);
   [[nodiscard]] std::vector<InstanceKey> keys_to_look_at(const store::Wake& wake, BootTime now);

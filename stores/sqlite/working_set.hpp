@@ -123,6 +123,8 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   // bring_instances.cpp
   void take_instance(Cursor row);
   void read_instance(Cursor& row, rules::Instance& instance, KnownInstance& about);
+  /// What the row of an instance says of its view.
+  void show(const InstanceRow& row, store::InstanceView& view);
   void read_messages(rules::Instance& instance, Cursor row);
   void consume(rules::Instance& instance, MessageId id);
   void settle_start(rules::Instance& instance, const store::TurnCommit& commit);
