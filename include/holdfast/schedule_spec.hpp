@@ -69,7 +69,8 @@ std::string_view to_string(Overlap overlap) noexcept;
 struct ScheduleOptions {
   ScheduleSpec spec{};
   Overlap overlap = Overlap::skip;
-  /// Times that were missed, since no worker was there, are made up for when they are not older than this.
+  /// Times that were missed, since no worker was there, are made up for when they are not older than this. At
+  /// least 10 s: what a worker takes a little late is not missed.
   Duration catch_up = std::chrono::hours(24);
   /// Each run begins up to this much after its time: a different part of it for each time and each schedule,
   /// the same whenever it is asked for. No run overtakes the one before.

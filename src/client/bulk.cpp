@@ -37,9 +37,10 @@ void note(BulkResult& result, Views views, const client::Slices::Answers& answer
   }
 }
 
-/// Page after page. The filter's statuses are among those that the call can be for.
+/// Page after page, of instances that are older than `before` when that is set. The filter's statuses are
+/// among those that the call can be for.
 void for_all(detail::ClientCore& core, const ListFilter& filter, const std::set<Status>& possible,
-             const std::function<void(Views)>& act) {
+             const std::function<void(Views)>& act, InstanceKey before = {}) {
   auto wanted = core.wanted(filter);
   if (!wanted) return;
   std::set<Status> statuses = possible;
@@ -47,6 +48,7 @@ void for_all(detail::ClientCore& core, const ListFilter& filter, const std::set<
     std::erase_if(statuses, [&](Status status) { return !wanted->statuses.contains(status); });
   if (statuses.empty()) return;
   wanted->statuses = std::move(statuses);
+  if (before != InstanceKey{}) wanted->after = before;
   for (bool more = true; more;) {
     const store::InstancePage page = core.call([&] { return core.store().list(*wanted); });
     act(page.instances);
@@ -161,15 +163,21 @@ BulkResult Client::resume_all(const ListFilter& filter) const {
 }
 
 // Children are newer than those who wait for them, and so come first: as long as parents go, children that
-// nobody waits for any more may be left.
+// nobody waits for any more may be left. What is started meanwhile is newer than the first one of the first
+// page, and is left alone: it might be started for ever.
 BulkResult Client::delete_all(const ListFilter& filter, DeleteOptions options) const {
   std::set<Status> possible = kEnded;
   if (options.force) possible.insert(kOpen.begin(), kOpen.end());
   std::uint64_t done = 0;
+  InstanceKey before{};
   for (;;) {
     BulkResult result;
     BulkDeletion deletion(*core_, options);
-    for_all(*core_, filter, possible, [&](Views views) { deletion.remove(views, result); });
+    const auto remove = [&](Views views) {
+      if (before == InstanceKey{} && !views.empty()) before = {views.front().key.value + 1};
+      deletion.remove(views, result);
+    };
+    for_all(*core_, filter, possible, remove, before);
     const bool went_on = result.done > 0;
     result.done += done;
     done = result.done;

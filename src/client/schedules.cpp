@@ -35,11 +35,13 @@ void send(const Run& run, const schedules::Command& command) { run.send(schedule
 Schedule Client::create_schedule_with(std::string_view id, std::string_view orchestration,
                                       const ScheduleOptions& options, Payload input) {
   schedules::check_options(options);
+  schedules::check_input(input);
+  const std::string checked_id = schedules::checked_id(id);
   const schedules::State state{.orchestration = detail::checked_name("an orchestration", orchestration),
                                .input = {std::string(input.encoding.id()), std::move(input.bytes)},
                                .progress = {.options = options}};
   try {
-    return Schedule(start(schedules::kOrchestration, {.id = id}, state));
+    return Schedule(start(schedules::kOrchestration, {.id = checked_id}, state));
   } catch (const ClientError& e) {
     const std::optional<Run> there = find(id);
     if (e.kind() != ClientError::Kind::conflict || !there ||
@@ -47,7 +49,7 @@ Schedule Client::create_schedule_with(std::string_view id, std::string_view orch
       throw;
     throw ClientError(
         ClientError::Kind::conflict,
-        "schedule '" + std::string(id) +
+        "schedule '" + checked_id +
             "' exists, and was made with other options or inputs; change it with Schedule::update(), "
             "or delete it first");
   }
@@ -96,27 +98,31 @@ ScheduleInfo Schedule::describe() const {
 }
 
 void Schedule::pause(std::string_view note) const {
-  send(run_, {.kind = schedules::Command::Kind::pause, .note = std::string(note)});
+  send(run_, {.kind = schedules::Command::Kind::pause, .note = schedules::checked_note(note)});
 }
 
 void Schedule::resume(std::string_view note) const {
-  send(run_, {.kind = schedules::Command::Kind::resume, .note = std::string(note)});
+  send(run_, {.kind = schedules::Command::Kind::resume, .note = schedules::checked_note(note)});
 }
 
 void Schedule::trigger(TriggerOptions options) const {
-  send(run_, {.kind = schedules::Command::Kind::trigger, .overlap = options.overlap});
+  send(run_,
+       {.kind = schedules::Command::Kind::trigger, .overlap = schedules::checked_overlap(options.overlap)});
 }
 
 void Schedule::backfill(CalendarTime from, CalendarTime until, BackfillOptions options) const {
+  if (from >= until)
+    throw ClientError(ClientError::Kind::invalid,
+                      "a backfill takes the times from `from` on and before `until`, "
+                      "which is not after it");
+  const Overlap overlap = schedules::checked_overlap(options.overlap);
   const auto progress = run_.custom_status<schedules::Progress>();
   if (progress && schedules::times_between(progress->options.spec, from, until).more) {
     throw ClientError(ClientError::Kind::invalid, "a backfill takes at most " +
                                                       std::to_string(schedules::kMaxBackfill) +
                                                       " times, and these are more: ask for a part of them");
   }
-  send(
-      run_,
-      {.kind = schedules::Command::Kind::backfill, .overlap = options.overlap, .from = from, .until = until});
+  send(run_, {.kind = schedules::Command::Kind::backfill, .overlap = overlap, .from = from, .until = until});
 }
 
 void Schedule::update(const ScheduleOptions& options) const {

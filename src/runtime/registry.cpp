@@ -2,6 +2,7 @@
 
 #include "base/version_ranges.hpp"
 #include "base/versions.hpp"
+#include "schedules/keeper.hpp"
 
 #include <holdfast/detail/names.hpp>
 
@@ -39,6 +40,10 @@ void Registry::add_orchestration(std::string_view name, std::string_view version
     throw std::logic_error("orchestration '" + std::string(name) + "' version " + std::string(version) +
                            same + " is registered twice");
   }
+}
+
+void Registry::add_own_orchestrations() {
+  add_orchestration(schedules::kOrchestration, "1", detail::make_orchestration(schedules::keep_schedule));
 }
 
 void Registry::add_session_state(std::shared_ptr<const detail::SessionStateCode> code) {

@@ -32,6 +32,9 @@ class Registry {
   void add_activity(std::string_view name, ActivityPointer code);
   void add_orchestration(std::string_view name, std::string_view version, OrchestrationPointer code);
 
+  /// What every worker has that runs orchestrations: those of Holdfast itself.
+  void add_own_orchestrations();
+
   void add_session_state(std::shared_ptr<const detail::SessionStateCode> code);
   SessionHooks& hooks() noexcept { return hooks_; }
   [[nodiscard]] const SessionHooks& hooks() const noexcept { return hooks_; }

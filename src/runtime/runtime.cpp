@@ -4,7 +4,6 @@
 #include "runtime/stop_signal.hpp"
 #include "runtime/thread_pool.hpp"
 #include "runtime/worker.hpp"
-#include "schedules/keeper.hpp"
 
 #include <holdfast/detail/describe.hpp>
 #include <holdfast/detail/enum_names.hpp>
@@ -137,10 +136,7 @@ void Runtime::start() {
   Impl& impl = *impl_;
   if (impl.phase() != Impl::Phase::made) throw std::logic_error("holdfast: a Runtime is started once");
   runtime::check_options(impl.options);
-  if (!impl.registry.orchestration_code().empty()) {
-    impl.registry.add_orchestration(schedules::kOrchestration, "1",
-                                    detail::make_orchestration(schedules::keep_schedule));
-  }
+  if (!impl.registry.orchestration_code().empty()) impl.registry.add_own_orchestrations();
   impl.driver = std::make_shared<runtime::Driver>(impl.store->clock(), impl.options.turn_threads,
                                                   impl.options.max_abandoned);
   impl.pool =

@@ -114,12 +114,16 @@ class Keeper {
 
   Task<void> start(Waiting run, Follow follow) {
     if (reached_max_runs()) co_return;
-    const std::string id = run_id(ctx_.instance_id(), run);
-    const Payload input{Encoding(state_.input.encoding), state_.input.bytes};
-    const DetachedOptions options{.id = id, .version = progress_.options.version};
-    Op<std::string> op = ctx_.start_detached(state_.orchestration, options, input);
-    const Result<std::string> answer = co_await std::move(op).result();
-    const bool existed = !answer && answer.error().type == "id_taken";
+    std::string id = run_id(ctx_.instance_id(), run);
+    Result<std::string> answer = co_await begin(id);
+    // A schedule that had this id before has triggered runs, too: those numbers are passed over in steps that
+    // double.
+    while (run.trigger > 0 && is_taken(answer)) {
+      run.trigger = progress_.counts.triggered *= 2;
+      id = run_id(ctx_.instance_id(), run);
+      answer = co_await begin(id);
+    }
+    const bool existed = is_taken(answer);
     if (!answer && !existed) {
       ++progress_.counts.failed;
       ctx_.log(LogLevel::error, "a schedule could not start its run",
@@ -130,10 +134,21 @@ class Keeper {
     const Started started{.id = id, .time = run.time, .existed = existed, .ended = std::nullopt};
     progress_.recent.insert(progress_.recent.begin(), started);
     if (progress_.recent.size() > kRecent) progress_.recent.pop_back();
-    if (follow == Follow::until_its_end) {
+    if (follow == Follow::until_its_end && !existed) {  // whose instance that is, is not known
       progress_.running = started;
       wait_for(id);
     }
+  }
+
+  Task<Result<std::string>> begin(std::string id) {
+    const Payload input{Encoding(state_.input.encoding), state_.input.bytes};
+    const DetachedOptions options{.id = id, .version = progress_.options.version};
+    Op<std::string> op = ctx_.start_detached(state_.orchestration, options, input);
+    Result<std::string> answer = co_await std::move(op).result();
+    co_return answer;
+  }
+  static bool is_taken(const Result<std::string>& answer) {
+    return !answer && answer.error().type == "id_taken";
   }
 
   void wait_for(const std::string& id) { end_.emplace(ctx_.start(end_of(ctx_, id))); }

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -148,6 +150,17 @@ TEST(KeptSchedule, MakesUpForWhatWasMissedNotTooLongAgo) {
   EXPECT_EQ(schedule.progress().counts.missed, 7U);
 }
 
+TEST(KeptSchedule, WhatIsTakenALittleLateIsNotMissed) {
+  Hourly schedule({.overlap = Overlap::allow, .catch_up = Duration(0)});
+  schedule.harness().advance(1h + 5s);
+  schedule.settle();
+  EXPECT_EQ(schedule.started, Texts{at(1)});
+  schedule.harness().advance(1h);
+  schedule.settle();
+  EXPECT_EQ(schedule.started, (Texts{at(1), at(2)}));
+  EXPECT_EQ(schedule.progress().counts.missed, 0U);
+}
+
 TEST(KeptSchedule, MakesUpForALongTimeInSlices) {
   Hourly schedule({.spec = {.intervals = {{.every = 60s}}}, .catch_up = never}, 10'000, /*behind=*/24h);
   EXPECT_EQ(schedule.started, Texts{"2029-12-31T00:01:00Z"});
@@ -187,6 +200,21 @@ TEST(KeptSchedule, WhatIsTriggeredMayObeyTheRule) {
   EXPECT_EQ(schedule.started, (Texts{at(1), "trigger-2"}));
 }
 
+TEST(KeptSchedule, WhatIsTriggeredBeginsAlsoWhenAFormerScheduleOfTheIdHasTriggeredRuns) {
+  Hourly schedule({.overlap = Overlap::allow});
+  schedule.harness().send(kCommands, Command{.kind = Command::Kind::trigger, .overlap = Overlap::allow});
+  for (const char* taken : {"hourly-trigger-1", "hourly-trigger-2", "hourly-trigger-4"}) {
+    const auto start = schedule.open(OperationKind::detached);
+    ASSERT_TRUE(start);
+    EXPECT_EQ(start->instance, taken);
+    schedule.harness().fail(start->id, Failure{.type = "id_taken"});
+  }
+  schedule.settle();
+  schedule.command({.kind = Command::Kind::trigger});
+  EXPECT_EQ(schedule.started, (Texts{"trigger-8", "trigger-9"}));
+  EXPECT_EQ(schedule.progress().counts.started, 2U);
+}
+
 TEST(KeptSchedule, BackfillsOneAfterTheOther) {
   Hourly schedule({.paused = true});
   const CalendarTime day{std::chrono::sys_days(std::chrono::year(2029) / 12 / 24)};
@@ -200,6 +228,24 @@ TEST(KeptSchedule, BackfillsOneAfterTheOther) {
             (Texts{"2029-12-24T00:00:00Z", "2029-12-24T01:00:00Z", "2029-12-24T02:00:00Z"}));
 }
 
+TEST(KeptSchedule, BackfillsFromTheBeginningOfTime) {
+  Hourly schedule({.paused = true});
+  schedule.command({.kind = Command::Kind::backfill,
+                    .overlap = Overlap::all_after,
+                    .from = CalendarTime::min(),
+                    .until = CalendarTime(90min)});
+  schedule.end_run();
+  EXPECT_EQ(schedule.started, (Texts{"1970-01-01T00:00:00Z", "1970-01-01T01:00:00Z"}));
+}
+
+TEST(KeptSchedule, TheIdsOfItsRunsAreNames) {
+  const std::string id = checked_id(std::string(kMaxIdBytes, 'x'));
+  const CalendarTime latest{std::chrono::sys_days(std::chrono::year(9999) / 12 / 31) - Duration(1)};
+  for (const Waiting& run :
+       {Waiting{.time = latest}, Waiting{.trigger = std::numeric_limits<std::uint64_t>::max()}})
+    EXPECT_LE(run_id(id, run).size(), 255U) << run_id(id, run);
+}
+
 TEST(KeptSchedule, TakesOtherOptionsForTheTimesFromThenOn) {
   Hourly schedule({.overlap = Overlap::allow});
   schedule.pass(1);
@@ -210,12 +256,16 @@ TEST(KeptSchedule, TakesOtherOptionsForTheTimesFromThenOn) {
   EXPECT_EQ(schedule.started, (Texts{at(1), "2030-01-01T01:30:00Z"}));
 }
 
-TEST(KeptSchedule, ARunThatIsThereAlreadyCountsAsStarted) {
-  Hourly schedule;
+TEST(KeptSchedule, ARunThatIsThereAlreadyCountsAsStartedAndIsLeftAlone) {
+  Hourly schedule({.overlap = Overlap::terminate});
   schedule.harness().advance(1h);
   schedule.harness().fail(schedule.open(OperationKind::detached)->id, Failure{.type = "id_taken"});
   EXPECT_EQ(schedule.progress().counts.started, 1U);
-  EXPECT_TRUE(schedule.progress().running->existed);
+  EXPECT_TRUE(schedule.progress().recent.front().existed);
+  EXPECT_FALSE(schedule.progress().running);
+  schedule.pass(1);
+  EXPECT_EQ(schedule.started, Texts{at(2)});
+  EXPECT_TRUE(schedule.harness().sent().empty());
 }
 
 TEST(KeptSchedule, ARunThatCannotBeStartedIsCountedAndSaid) {

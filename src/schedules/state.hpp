@@ -4,6 +4,7 @@
 #include <holdfast/clock.hpp>
 #include <holdfast/messages.hpp>
 #include <holdfast/options.hpp>
+#include <holdfast/payload.hpp>
 #include <holdfast/schedule_spec.hpp>
 #include <holdfast/status.hpp>
 
@@ -50,7 +51,7 @@ struct Counts {
   std::uint64_t skipped = 0;
   std::uint64_t missed = 0;
   std::uint64_t failed = 0;
-  std::uint64_t triggered = 0;
+  std::uint64_t triggered = 0;  ///< the highest number that was tried
 };
 
 /// What clients see, as its custom status.
@@ -81,8 +82,20 @@ struct Command {
   std::optional<ScheduleOptions> options{};  ///< of an update
 };
 
-/// Throws Error (invalid_schedule) for options that make no sense.
+/// What a schedule may take, so that its next execution, which gets all of it, is not too large.
+inline constexpr std::size_t kMaxInputBytes = 1024UL * 1024;
+inline constexpr std::size_t kMaxOptionsBytes = 64UL * 1024;
+inline constexpr std::size_t kMaxNoteBytes = 4UL * 1024;
+
+/// So that the ids of runs, which begin with it, are names: "-9999-12-31T23:59:59.999999Z".
+inline constexpr std::size_t kMaxIdBytes = 255 - 31;
+
+// All throw Error: invalid_name for an id that is no name, invalid_version, invalid_schedule for the rest.
+std::string checked_id(std::string_view id);
+Overlap checked_overlap(Overlap overlap);
+std::string checked_note(std::string_view note);
 void check_options(const ScheduleOptions& options);
+void check_input(const Payload& input);
 
 /// Which times have come, and when the next one does.
 struct Due {

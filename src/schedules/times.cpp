@@ -3,7 +3,6 @@
 #include "schedules/invalid.hpp"
 
 #include <algorithm>
-#include <cstdint>
 
 namespace holdfast::schedules {
 
@@ -16,6 +15,7 @@ constexpr int kMaxExcluded = 200'000;
 
 // Where the calendar of the library ends, for practical purposes.
 constexpr CalendarTime kEnd = std::chrono::sys_days(std::chrono::year(Years::kLast) / 12 / 31);
+// Calendars name no year before 1970, and intervals are counted from there.
 constexpr CalendarTime kBeginning{};
 
 template <class Time>
@@ -33,9 +33,8 @@ void check(const IntervalSpec& interval) {
 
 CalendarTime next_of_interval(const IntervalSpec& interval, CalendarTime after) {
   const Duration since = after.time_since_epoch() - interval.offset;
-  std::int64_t count = since / interval.every;
-  if (since < Duration(0) && since % interval.every != Duration(0)) --count;  // towards the past
-  return CalendarTime(interval.offset + (count + 1) * interval.every);
+  if (since < Duration(0)) return CalendarTime(interval.offset);
+  return CalendarTime(interval.offset + (since / interval.every + 1) * interval.every);
 }
 
 }  // namespace
@@ -52,12 +51,14 @@ Times::Times(const ScheduleSpec& spec)
     refuse("a schedule needs a cron text, a calendar or an interval; this one has none");
   if (from_ && until_ && *from_ >= *until_)
     refuse("a schedule ends before it begins: `until` is not after `from`");
-  if (!next(kBeginning))
+  if (!next(CalendarTime::min()))
     refuse("a schedule names no time at all: everything is excluded, or lies outside of `from` and `until`");
 }
 
+// No time lies before the beginning, and so neither does any moment that is computed with.
 std::optional<CalendarTime> Times::next(CalendarTime after) const {
-  if (from_) after = std::max(after, *from_ - Duration(1));
+  after = std::max(
+      {after, kBeginning - Duration(1), std::max(from_.value_or(kBeginning), kBeginning) - Duration(1)});
   for (int excluded = 0; excluded < kMaxExcluded; ++excluded) {
     const std::optional<CalendarTime> time = next_named(after);
     if (!time || *time >= until_.value_or(kEnd)) return std::nullopt;

@@ -85,6 +85,17 @@ TEST(ScheduleTimes, IntervalsCountFromTheEpochWhateverTheZone) {
             (std::vector{CalendarTime(3s), CalendarTime(4500ms)}));
 }
 
+TEST(ScheduleTimes, BeginIn1970HoweverEarlyTheyAreAskedFor) {
+  for (const CalendarTime early : {CalendarTime::min(), CalendarTime(Duration(-1)), utc(1969, 1, 1)}) {
+    EXPECT_EQ(next_times({.intervals = {{.every = 6h, .offset = 1h}}}, early, 1),
+              std::vector{utc(1970, 1, 1, 1h)});
+    EXPECT_EQ(next_times({.intervals = {{.every = 6h}}}, early, 1), std::vector{utc(1970, 1, 1)});
+    EXPECT_EQ(next_times({.cron = {"@daily"}, .from = early}, early, 1), std::vector{utc(1970, 1, 1)});
+  }
+  EXPECT_TRUE(next_times({.cron = {"@daily"}}, CalendarTime::max(), 1).empty());
+  EXPECT_TRUE(next_times({.intervals = {{.every = 6h}}}, CalendarTime::max(), 1).empty());
+}
+
 TEST(ScheduleTimes, SeveralSpecsAreOneScheduleAndATimeOfTwoCountsOnce) {
   const ScheduleSpec spec{.cron = {"0 12 * * *", "0 18 * * fri"},
                           .calendars = {{.day_of_month = "last", .hour = "12"}},

@@ -82,7 +82,9 @@ ReplayReport& ReplayReport::operator+=(const ReplayReport& other) {
 
 class ReplayChecker::Impl {
  public:
-  explicit Impl(ReplayCheckerOptions options) : options_(std::move(options)) {}
+  explicit Impl(ReplayCheckerOptions options) : options_(std::move(options)) {
+    registry.add_own_orchestrations();
+  }
 
   runtime::Registry registry;
 

@@ -5,6 +5,7 @@
 #include <holdfast/context.hpp>
 #include <holdfast/memory.hpp>
 #include <holdfast/runtime.hpp>
+#include <holdfast/schedule.hpp>
 #include <holdfast/testing/replay_checker.hpp>
 
 #include <gtest/gtest.h>
@@ -112,6 +113,14 @@ TEST_F(Checker, CodeThatIsNotHereIsAFindingUnlessItIsIgnored) {
   EXPECT_TRUE(part.check_running(rt.client()).ok());
   EXPECT_TRUE(checker.check_running(rt.client(), {.orchestration = "nothing"}).ok());
   EXPECT_EQ(checker.check_running(rt.client(), {.orchestration = "other"}).no_code, 1U);
+}
+
+TEST_F(Checker, SchedulesFitByThemselves) {
+  const Schedule schedule = rt.client().create_schedule("s", "waits", {.spec = {.cron = {"@yearly"}}}, 1);
+  EXPECT_TRUE(eventually([&] { return schedule.describe().next.size() == 5; }));
+  const ReplayReport report = ReplayChecker().check_running(rt.client());
+  EXPECT_TRUE(report.ok()) << report.text();
+  EXPECT_EQ(report.fitting, 1U);
 }
 
 TEST_F(Checker, OnlyWhatRunsIsCheckedUnlessTheFilterSaysSo) {

@@ -1,8 +1,12 @@
 // Calls about all instances that match a filter.
 #include "control_test.hpp"
+#include "testkit/support/forwarding_store.hpp"
 
-#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace holdfast::control::bulk_test {
@@ -92,6 +96,40 @@ TEST_P(BulkTest, DeleteParentsWithTheChildrenThatTheyWaitedFor) {
   EXPECT_EQ(all.done, 20U);
   EXPECT_EQ(all.refused, 0U);
   EXPECT_TRUE(client.list().runs.empty());
+}
+
+/// Whenever a page is read, somebody starts a tree.
+class BusyStore final : public support::ForwardingStore {
+ public:
+  BusyStore(std::shared_ptr<Store> to, std::function<void()> start)
+      : ForwardingStore(std::move(to)), start_(std::move(start)) {}
+  StoreResult<store::InstancePage> list(const store::InstanceFilter& filter) override {
+    auto page = ForwardingStore::list(filter);
+    start_();
+    return page;
+  }
+
+ private:
+  std::function<void()> start_;
+};
+
+TEST_P(BulkTest, DeletingLeavesAloneWhatIsStartedMeanwhile) {
+  const auto rt = worker();
+  Client starter = rt->client();
+  const auto trees = [&] { return starter.list({.orchestration = "parent", .limit = 1000}).runs.size(); };
+  const auto all = [&] { return starter.list({.limit = 1000}).runs.size(); };
+  for (int i = 0; i < 10; ++i) starter.start("parent", {.id = "p" + std::to_string(i)});
+  EXPECT_TRUE(eventually([&] { return all() == 20; }));
+  std::size_t started = 0;
+  const Client client(std::make_shared<BusyStore>(store(), [&] {
+    if (started == 50) return;
+    const std::size_t before = all();
+    starter.start("parent", {.id = "later" + std::to_string(started++)});
+    EXPECT_TRUE(eventually([&] { return all() == before + 2; }));
+  }));
+  EXPECT_EQ(client.delete_all({}, {.force = true, .cascade = true}).refused, 0U);
+  EXPECT_EQ(trees(), started);
+  EXPECT_EQ(all(), 2 * started);
 }
 
 TEST_P(BulkTest, WhatTheStoreCouldNotAnswerIsAskedForAgain) {

@@ -3,7 +3,9 @@
 
 #include <holdfast/schedule.hpp>
 
+#include <functional>
 #include <set>
+#include <string>
 
 namespace holdfast::e2e::schedules_test {
 namespace {
@@ -77,19 +79,39 @@ TEST_P(SchedulesTest, AreMadeOnceAndFoundById) {
   c.create_schedule("s", "echo", {.spec = kOften}, "x");  // its id is free again
 }
 
+std::string refusal(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& e) {
+    return e.failure().type;
+  }
+  return "taken";
+}
+
 TEST_P(SchedulesTest, WhatIsNoneIsRefusedAtOnce) {
   Client c = client();
   for (const ScheduleOptions& options :
        {ScheduleOptions{}, ScheduleOptions{.spec = {.cron = {"61 * * * *"}}},
         ScheduleOptions{.spec = {.cron = {"@daily"}, .time_zone = "Mars/Base"}},
-        ScheduleOptions{.spec = kRarely, .catch_up = -1s}, ScheduleOptions{.spec = kRarely, .jitter = 25h}}) {
-    try {
-      c.create_schedule("s", "echo", options);
-      ADD_FAILURE() << "was taken";
-    } catch (const Error& e) {
-      EXPECT_EQ(e.failure().type, "invalid_schedule");
-    }
-  }
+        ScheduleOptions{.spec = kRarely, .catch_up = -1s}, ScheduleOptions{.spec = kRarely, .jitter = 25h},
+        ScheduleOptions{.spec = kRarely, .overlap = static_cast<Overlap>(77)},
+        ScheduleOptions{.spec = kRarely, .note = "\xff"}})
+    EXPECT_EQ(refusal([&] { c.create_schedule("s", "echo", options); }), "invalid_schedule");
+  EXPECT_EQ(refusal([&] { c.create_schedule("s", "echo", {.spec = kRarely, .version = "v2"}); }),
+            "invalid_version");
+  const std::string longest(224, 'x');
+  EXPECT_EQ(refusal([&] { c.create_schedule(longest + "x", "echo", {.spec = kRarely}); }),
+            "invalid_schedule");
+  EXPECT_FALSE(c.find(longest + "x"));
+  EXPECT_EQ(
+      refusal([&] { c.create_schedule("s", "echo", {.spec = kRarely, .note = std::string(5'000, 'n')}); }),
+      "invalid_schedule");
+  EXPECT_EQ(refusal([&] { c.create_schedule("s", "echo", {.spec = kRarely}, std::string(2'000'000, 'i')); }),
+            "invalid_schedule");
+  const Schedule schedule = c.create_schedule(longest, "echo", {.spec = kRarely}, 1);
+  EXPECT_EQ(refusal([&] { schedule.pause("\xff"); }), "invalid_schedule");
+  EXPECT_EQ(refusal([&] { schedule.trigger({.overlap = static_cast<Overlap>(77)}); }), "invalid_schedule");
+  EXPECT_EQ(refusal([&] { schedule.backfill(CalendarTime(2h), CalendarTime(1h)); }), "invalid");
   EXPECT_FALSE(c.find("s"));
 }
 
@@ -131,6 +153,18 @@ TEST_P(SchedulesTest, ArePausedTriggeredBackfilledAndChanged) {
   schedule.backfill(day(2), day(3));
   EXPECT_TRUE(eventually([&] { return schedule.describe().recent.front().existed; }));
   EXPECT_THROW(schedule.backfill(day(1), day(1) + 24h * 1'001), ClientError);
+}
+
+TEST_P(SchedulesTest, OneThatIsMadeAnewTriggersRunsOfItsOwn) {
+  const auto rt = worker();
+  for (const std::uint64_t expected : {1U, 2U, 4U}) {
+    const Schedule schedule = client().create_schedule("s", "told", {.spec = kRarely});
+    schedule.trigger();
+    EXPECT_TRUE(eventually([&] { return schedule.describe().counts.started == 1; }));
+    EXPECT_EQ(schedule.describe().recent.front().id, "s-trigger-" + std::to_string(expected));
+    EXPECT_FALSE(schedule.describe().recent.front().existed);
+    client().delete_schedule("s");
+  }
 }
 
 TEST_P(SchedulesTest, ARunThatOverlapsIsEndedForTheNextOne) {
