@@ -78,7 +78,7 @@ int main() {
   std::cout << info.id << " starts " << info.orchestration << (info.options.paused ? ", but is paused: " : "")
             << info.options.note << "\n";
   for (const ScheduleRun& run : info.recent) {
-    std::cout << "  " << run.id << "  " << client.run(run.id).wait<std::string>() << "\n";
+    std::cout << "  " << client.run(run.id).wait<std::string>() << "\n";
   }
   // [/snippet]
 

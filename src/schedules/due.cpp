@@ -106,10 +106,9 @@ Past times_between(const ScheduleSpec& spec, CalendarTime from, CalendarTime unt
 }
 
 std::string run_id(const std::string& schedule, const Waiting& run) {
-  if (run.trigger > 0) return schedule + "-trigger-" + std::to_string(run.trigger);
   // As JSON has it, without the quotes.
   const std::string time = encode(run.time).bytes;
-  return schedule + "-" + time.substr(1, time.size() - 2);
+  return schedule + (run.trigger ? "-trigger-" : "-") + time.substr(1, time.size() - 2);
 }
 
 }  // namespace holdfast::schedules

@@ -17,20 +17,20 @@ class Keeper {
   Keeper(Context& ctx, State state)
       : ctx_(ctx), commands_(ctx.mailbox<Command>(kCommands)), state_(std::move(state)) {
     if (!progress_.handled_until) progress_.handled_until = ctx.now();
-    if (progress_.running) wait_for(progress_.running->id);
+    if (progress_.running) wait_for_end(progress_.running->id);
   }
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;
 
   Task<void> keep() {
     while (true) {
+      if (ctx_.should_continue_as_new()) co_await ctx_.continue_as_new(state_);
       const std::vector<Command> commands = co_await commands_.drain();
       for (const Command& command : commands) co_await carry_out(command);
       co_await take_due();
-      co_await start_waiting();
+      start_waiting();
       ctx_.set_status(progress_);
       if (is_over()) co_return;
-      if (ctx_.should_continue_as_new()) co_await ctx_.continue_as_new(state_);
       co_await wait_for_news();
     }
   }
@@ -50,7 +50,7 @@ class Keeper {
       const Due due = co_await ctx_.side_effect(look);
       progress_.counts.missed += due.missed;
       progress_.handled_until = due.until;
-      for (const CalendarTime time : due.times) co_await arrive({.time = time}, progress_.options.overlap);
+      for (const CalendarTime time : due.times) arrive({.time = time}, progress_.options.overlap);
       next_ = due.next;
       over_ = !due.more && !due.next;
       if (!due.more) co_return;
@@ -60,16 +60,12 @@ class Keeper {
   }
 
   // A time has come.
-  Task<void> arrive(Waiting run, Overlap overlap) {
-    if (overlap == Overlap::allow) {
-      co_await start(run, Follow::no);
-      co_return;
-    }
+  void arrive(Waiting run, Overlap overlap) {
+    if (overlap == Overlap::allow) return start_beside(run);
     std::vector<Waiting>& waiting = progress_.waiting;
     if (!progress_.running && waiting.empty()) {
       waiting.push_back(run);
-      co_await start_waiting();
-      co_return;
+      return start_waiting();
     }
     switch (overlap) {
       case Overlap::one_after:
@@ -78,13 +74,13 @@ class Keeper {
       case Overlap::all_after:
         if (!run.backfill && waiting.size() >= kMaxWaiting) break;
         waiting.push_back(run);
-        co_return;
+        return;
       case Overlap::cancel:
       case Overlap::terminate:
         progress_.counts.skipped += waiting.size();
         waiting.assign(1, run);
         if (progress_.running) end_running(overlap);
-        co_return;
+        return;
       case Overlap::skip:
       case Overlap::allow:
         break;
@@ -92,8 +88,11 @@ class Keeper {
     ++progress_.counts.skipped;
   }
 
-  void end_running(Overlap overlap) {
-    if (overlap == Overlap::cancel) {
+  // What has not begun may turn out to be an instance of somebody else.
+  void end_running(Overlap how) {
+    if (!progress_.running->begun) {
+      progress_.running->end_by = how;
+    } else if (how == Overlap::cancel) {
       ctx_.cancel(progress_.running->id, "its next run is due");
     } else {
       ctx_.terminate(progress_.running->id, "its next run is due");
@@ -102,56 +101,59 @@ class Keeper {
 
   // ---- runs
 
-  enum class Follow : bool { no, until_its_end };
+  // A schedule waits for no answer before it goes on: the code of a run may not be there yet.
 
-  Task<void> start_waiting() {
+  void start_waiting() {
     while (!progress_.running && !progress_.waiting.empty() && !reached_max_runs()) {
       const Waiting run = progress_.waiting.front();
       progress_.waiting.erase(progress_.waiting.begin());
-      co_await start(run, Follow::until_its_end);
+      start_and_follow(run);
     }
   }
 
-  Task<void> start(Waiting run, Follow follow) {
-    if (reached_max_runs()) co_return;
-    std::string id = run_id(ctx_.instance_id(), run);
-    Result<std::string> answer = co_await begin(id);
-    // A schedule that had this id before has triggered runs, too: those numbers are passed over in steps that
-    // double.
-    while (run.trigger > 0 && is_taken(answer)) {
-      run.trigger = progress_.counts.triggered *= 2;
-      id = run_id(ctx_.instance_id(), run);
-      answer = co_await begin(id);
+  void start_and_follow(const Waiting& run) {
+    const Started started{.id = run_id(ctx_.instance_id(), run), .time = run.time};
+    beginning_.emplace(ctx_.start(beginning_of(ctx_, started.id, state_, progress_.options.version)));
+    wait_for_end(started.id);
+    note_started(started);
+    progress_.running = started;
+  }
+
+  // Nobody waits for it. Where its id is taken, the log of the worker says so.
+  void start_beside(const Waiting& run) {
+    if (reached_max_runs()) return;
+    const Started started{.id = run_id(ctx_.instance_id(), run), .time = run.time};
+    try {
+      ctx_.launch(state_.orchestration, {.id = started.id, .version = progress_.options.version},
+                  input_of(state_));
+    } catch (const Error& error) {
+      return note_failed(started.id, error.failure());
     }
-    const bool existed = is_taken(answer);
-    if (!answer && !existed) {
-      ++progress_.counts.failed;
-      ctx_.log(LogLevel::error, "a schedule could not start its run",
-               {{"run", id}, {"error", answer.error().message}});
-      co_return;
-    }
+    note_started(started);
+  }
+
+  void note_started(const Started& started) {
     ++progress_.counts.started;
-    const Started started{.id = id, .time = run.time, .existed = existed, .ended = std::nullopt};
     progress_.recent.insert(progress_.recent.begin(), started);
     if (progress_.recent.size() > kRecent) progress_.recent.pop_back();
-    if (follow == Follow::until_its_end && !existed) {  // whose instance that is, is not known
-      progress_.running = started;
-      wait_for(id);
-    }
+  }
+  void note_failed(const std::string& id, const Failure& failure) {
+    ++progress_.counts.failed;
+    ctx_.log(LogLevel::error, "a schedule could not start its run",
+             {{"run", id}, {"error", failure.message}});
   }
 
-  Task<Result<std::string>> begin(std::string id) {
-    const Payload input{Encoding(state_.input.encoding), state_.input.bytes};
-    const DetachedOptions options{.id = id, .version = progress_.options.version};
-    Op<std::string> op = ctx_.start_detached(state_.orchestration, options, input);
+  static Payload input_of(const State& state) { return {Encoding(state.input.encoding), state.input.bytes}; }
+  // Gives its id.
+  static Task<Result<std::string>> beginning_of(Context& ctx, std::string id, const State& state,
+                                                std::string version) {
+    const DetachedOptions options{.id = id, .version = version};
+    const Payload input = input_of(state);
+    Op<std::string> op = ctx.start_detached(state.orchestration, options, input);
     Result<std::string> answer = co_await std::move(op).result();
     co_return answer;
   }
-  static bool is_taken(const Result<std::string>& answer) {
-    return !answer && answer.error().type == "id_taken";
-  }
-
-  void wait_for(const std::string& id) { end_.emplace(ctx_.start(end_of(ctx_, id))); }
+  void wait_for_end(const std::string& id) { end_.emplace(ctx_.start(end_of(ctx_, id))); }
   // Nothing of one that nobody knows any more.
   static Task<std::optional<Status>> end_of(Context& ctx, std::string id) {
     Op<EndedInstance> end = ctx.ended(id);
@@ -160,11 +162,43 @@ class Keeper {
     co_return answer->status;
   }
 
-  void note_end(std::optional<Status> how) {
-    for (Started& run : progress_.recent) {
-      if (run.id == progress_.running->id) run.ended = how;
+  void note_beginning(const Result<std::string>& answer) {
+    beginning_.reset();
+    Started& running = *progress_.running;
+    if (answer) {
+      running.begun = true;
+      if (running.end_by) end_running(*running.end_by);
+    } else if (answer.error().type == "id_taken") {
+      leave_alone();
+    } else {
+      --progress_.counts.started;
+      note_failed(running.id, answer.error());
+      std::erase_if(progress_.recent, [&](const Started& run) { return run.id == running.id; });
+      follow_no_longer();
     }
+  }
+
+  // What ends before it has begun had ended before, and its id was taken; or it was deleted.
+  void note_end(std::optional<Status> how) {
+    if (beginning_ && how) return leave_alone();
+    recent_of_running().ended = how;
+    follow_no_longer();
+  }
+
+  // Its id was taken: nobody knows whose it is.
+  void leave_alone() {
+    recent_of_running().existed = true;
+    follow_no_longer();
+  }
+
+  Started& recent_of_running() {
+    const auto found = std::ranges::find(progress_.recent, progress_.running->id, &Started::id);
+    return found != progress_.recent.end() ? *found : *progress_.running;
+  }
+
+  void follow_no_longer() {
     progress_.running.reset();
+    beginning_.reset();
     end_.reset();
   }
 
@@ -172,16 +206,14 @@ class Keeper {
 
   Task<void> carry_out(const Command& command) {
     switch (command.kind) {
-      case Command::Kind::pause:
-        co_await take_due();  // what has come until now still counts
-        [[fallthrough]];
+      case Command::Kind::pause:  // nothing is made up for
       case Command::Kind::resume:
         progress_.options.paused = command.kind == Command::Kind::pause;
         progress_.options.note = command.note;
         progress_.handled_until = std::max(*progress_.handled_until, ctx_.now());
         break;
       case Command::Kind::trigger:
-        co_await arrive({.time = ctx_.now(), .trigger = ++progress_.counts.triggered}, command.overlap);
+        arrive({.time = next_trigger(), .trigger = true}, command.overlap);
         break;
       case Command::Kind::backfill:
         co_await backfill(command);
@@ -194,6 +226,14 @@ class Keeper {
     }
   }
 
+  // No two have the same time: it is in the id of the run, and no schedule that had this id before has used
+  // it.
+  CalendarTime next_trigger() {
+    const CalendarTime time = std::max(ctx_.now(), progress_.last_trigger + Duration(1));
+    progress_.last_trigger = time;
+    return time;
+  }
+
   // The client has refused a longer one, unless it did not know yet what times there are.
   Task<void> backfill(const Command& command) {
     const auto look = [spec = progress_.options.spec, from = command.from, until = command.until] {
@@ -203,8 +243,7 @@ class Keeper {
     if (past.more)
       ctx_.log(LogLevel::error, "a backfill is too long; its first times are taken",
                {{"times", past.times.size()}});
-    for (const CalendarTime time : past.times)
-      co_await arrive({.time = time, .backfill = true}, command.overlap);
+    for (const CalendarTime time : past.times) arrive({.time = time, .backfill = true}, command.overlap);
   }
 
   // ---- waiting
@@ -229,26 +268,41 @@ class Keeper {
   }
 
   Task<void> wait_for_news() {
-    if (!end_) {
-      const std::optional<Command> command = co_await next_time_or_command();
-      if (command) co_await carry_out(*command);
-      co_return;
+    if (beginning_) {
+      auto news = co_await race(next_time_or_command(), *end_, *beginning_);
+      if (news.index() == 2) {
+        note_beginning(std::get<2>(news));
+      } else if (news.index() == 1) {
+        note_end(std::get<1>(news));
+      } else {
+        std::optional<Command> command = std::get<0>(std::move(news));
+        co_await take(std::move(command));
+      }
+    } else if (end_) {
+      auto news = co_await race(next_time_or_command(), *end_);
+      if (news.index() == 1) {
+        note_end(std::get<1>(news));
+      } else {
+        std::optional<Command> command = std::get<0>(std::move(news));
+        co_await take(std::move(command));
+      }
+    } else {
+      std::optional<Command> command = co_await next_time_or_command();
+      co_await take(std::move(command));
     }
-    auto news = co_await race(next_time_or_command(), *end_);
-    if (news.index() == 1) {
-      note_end(std::get<1>(news));
-    } else if (const std::optional<Command>& command = std::get<0>(news)) {
-      co_await carry_out(*command);
-    }
+  }
+  Task<void> take(std::optional<Command> command) {
+    if (command) co_await carry_out(*command);
   }
 
   Context& ctx_;
   Receiver<Command> commands_;
   State state_;
   Progress& progress_ = state_.progress;
-  std::optional<CalendarTime> next_{};                  // when the next time begins
-  bool over_ = false;                                   // no time is left
-  std::optional<Future<std::optional<Status>>> end_{};  // of the run that goes on
+  std::optional<CalendarTime> next_{};                      // when the next time begins
+  bool over_ = false;                                       // no time is left
+  std::optional<Future<Result<std::string>>> beginning_{};  // of the run that was started last
+  std::optional<Future<std::optional<Status>>> end_{};      // of the run that goes on
 };
 
 }  // namespace

@@ -6,8 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cstdint>
-#include <limits>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -55,10 +54,10 @@ class Hourly {
         harness_.next_execution();
         ++executions;
       }
+      for (; launched_ < harness_.launched().size(); ++launched_) note(harness_.launched()[launched_]);
       const std::optional<StartedOperation> start = open(OperationKind::detached);
       if (!start) return;
-      started.push_back(start->instance.substr(std::string("hourly-").size()));
-      EXPECT_EQ(start->input.bytes, "[1,2]");
+      note(*start);
       harness_.complete(start->id, start->instance);
     }
   }
@@ -85,7 +84,13 @@ class Hourly {
   int executions = 1;
 
  private:
+  void note(const StartedOperation& start) {
+    started.push_back(start.instance.substr(std::string("hourly-").size()));
+    EXPECT_EQ(start.input.bytes, "[1,2]");
+  }
+
   ReplayHarness harness_;
+  std::size_t launched_ = 0;
 };
 
 std::string at(int hour) {
@@ -187,7 +192,8 @@ TEST(KeptSchedule, StartsNothingWhileItIsPausedAndMakesUpForNothing) {
   schedule.command({.kind = Command::Kind::trigger});
   schedule.command({.kind = Command::Kind::resume, .note = "open"});
   schedule.pass(1);
-  EXPECT_EQ(schedule.started, (Texts{at(1), "trigger-1", "trigger-2", at(5)}));
+  EXPECT_EQ(schedule.started,
+            (Texts{at(1), "trigger-2030-01-01T04:00:00Z", "trigger-2030-01-01T04:00:00.000001Z", at(5)}));
 }
 
 TEST(KeptSchedule, WhatIsTriggeredMayObeyTheRule) {
@@ -197,22 +203,40 @@ TEST(KeptSchedule, WhatIsTriggeredMayObeyTheRule) {
   EXPECT_EQ(schedule.progress().counts.skipped, 1U);
   schedule.command({.kind = Command::Kind::trigger, .overlap = Overlap::all_after});
   schedule.end_run();
-  EXPECT_EQ(schedule.started, (Texts{at(1), "trigger-2"}));
+  EXPECT_EQ(schedule.started, (Texts{at(1), "trigger-2030-01-01T01:00:00.000001Z"}));
 }
 
-TEST(KeptSchedule, WhatIsTriggeredBeginsAlsoWhenAFormerScheduleOfTheIdHasTriggeredRuns) {
-  Hourly schedule({.overlap = Overlap::allow});
+// Whoever has the code of a run, and when: other times and requests don't wait for that.
+TEST(KeptSchedule, GoesOnWhileARunHasNotBegun) {
+  Hourly schedule({.overlap = Overlap::one_after});
+  schedule.harness().advance(1h);
+  schedule.harness().advance(1h);
+  EXPECT_EQ(schedule.progress().counts.started, 1U);
+  EXPECT_EQ(schedule.progress().waiting.size(), 1U);
   schedule.harness().send(kCommands, Command{.kind = Command::Kind::trigger, .overlap = Overlap::allow});
-  for (const char* taken : {"hourly-trigger-1", "hourly-trigger-2", "hourly-trigger-4"}) {
-    const auto start = schedule.open(OperationKind::detached);
-    ASSERT_TRUE(start);
-    EXPECT_EQ(start->instance, taken);
-    schedule.harness().fail(start->id, Failure{.type = "id_taken"});
-  }
+  ASSERT_EQ(schedule.harness().launched().size(), 1U);
+  EXPECT_EQ(schedule.harness().launched()[0].instance, "hourly-trigger-2030-01-01T02:00:00Z");
+  schedule.harness().send(kCommands, Command{.kind = Command::Kind::pause});
+  EXPECT_TRUE(schedule.progress().options.paused);
+}
+
+TEST(KeptSchedule, ARunIsEndedOnlyWhenItIsKnownToHaveBegun) {
+  Hourly schedule({.overlap = Overlap::terminate});
+  schedule.harness().advance(1h);
+  schedule.harness().advance(1h);
+  EXPECT_TRUE(schedule.harness().sent().empty());
   schedule.settle();
-  schedule.command({.kind = Command::Kind::trigger});
-  EXPECT_EQ(schedule.started, (Texts{"trigger-8", "trigger-9"}));
-  EXPECT_EQ(schedule.progress().counts.started, 2U);
+  ASSERT_EQ(schedule.harness().sent().size(), 1U);
+  EXPECT_EQ(schedule.harness().sent()[0].instance, "hourly-" + at(1));
+}
+
+TEST(KeptSchedule, ARunThatIsDeletedBeforeItBeginsIsWaitedForNoLonger) {
+  Hourly schedule;
+  schedule.harness().advance(1h);
+  schedule.harness().fail(schedule.open(OperationKind::ended)->id, Failure{.type = "instance_deleted"});
+  EXPECT_FALSE(schedule.progress().running);
+  schedule.pass(1);
+  EXPECT_EQ(schedule.started, Texts{at(2)});
 }
 
 TEST(KeptSchedule, BackfillsOneAfterTheOther) {
@@ -241,8 +265,7 @@ TEST(KeptSchedule, BackfillsFromTheBeginningOfTime) {
 TEST(KeptSchedule, TheIdsOfItsRunsAreNames) {
   const std::string id = checked_id(std::string(kMaxIdBytes, 'x'));
   const CalendarTime latest{std::chrono::sys_days(std::chrono::year(9999) / 12 / 31) - Duration(1)};
-  for (const Waiting& run :
-       {Waiting{.time = latest}, Waiting{.trigger = std::numeric_limits<std::uint64_t>::max()}})
+  for (const Waiting& run : {Waiting{.time = latest}, Waiting{.time = latest, .trigger = true}})
     EXPECT_LE(run_id(id, run).size(), 255U) << run_id(id, run);
 }
 
@@ -266,6 +289,16 @@ TEST(KeptSchedule, ARunThatIsThereAlreadyCountsAsStartedAndIsLeftAlone) {
   schedule.pass(1);
   EXPECT_EQ(schedule.started, Texts{at(2)});
   EXPECT_TRUE(schedule.harness().sent().empty());
+}
+
+TEST(KeptSchedule, SoDoesOneThatHasEndedLongAgo) {
+  Hourly schedule;
+  schedule.harness().advance(1h);
+  schedule.harness().complete(schedule.open(OperationKind::ended)->id,
+                              EndedInstance{.status = Status::completed});
+  EXPECT_TRUE(schedule.progress().recent.front().existed);
+  EXPECT_FALSE(schedule.progress().recent.front().ended);
+  EXPECT_FALSE(schedule.progress().running);
 }
 
 TEST(KeptSchedule, ARunThatCannotBeStartedIsCountedAndSaid) {

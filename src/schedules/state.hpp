@@ -37,13 +37,15 @@ struct Started {
   CalendarTime time{};
   bool existed = false;
   std::optional<Status> ended{};
+  bool begun = false;               ///< it is known to be this schedule's
+  std::optional<Overlap> end_by{};  ///< as soon as it has begun
 };
 
 /// A run that is to be started when the one before has ended.
 struct Waiting {
   CalendarTime time{};
-  std::uint64_t trigger = 0;  ///< its number, of one that was triggered; 0: it belongs to its time
-  bool backfill = false;      ///< does not count towards kMaxWaiting
+  bool trigger = false;   ///< somebody asked for it at its time
+  bool backfill = false;  ///< does not count towards kMaxWaiting
 };
 
 struct Counts {
@@ -51,7 +53,6 @@ struct Counts {
   std::uint64_t skipped = 0;
   std::uint64_t missed = 0;
   std::uint64_t failed = 0;
-  std::uint64_t triggered = 0;  ///< the highest number that was tried
 };
 
 /// What clients see, as its custom status.
@@ -61,6 +62,7 @@ struct Progress {
   std::optional<Started> running{};
   std::vector<Waiting> waiting{};
   std::vector<Started> recent{};
+  CalendarTime last_trigger{};
   Counts counts{};
 };
 
@@ -87,8 +89,8 @@ inline constexpr std::size_t kMaxInputBytes = 1024UL * 1024;
 inline constexpr std::size_t kMaxOptionsBytes = 64UL * 1024;
 inline constexpr std::size_t kMaxNoteBytes = 4UL * 1024;
 
-/// So that the ids of runs, which begin with it, are names: "-9999-12-31T23:59:59.999999Z".
-inline constexpr std::size_t kMaxIdBytes = 255 - 31;
+/// So that the ids of runs, which begin with it, are names: "-trigger-9999-12-31T23:59:59.999999Z".
+inline constexpr std::size_t kMaxIdBytes = 255 - 37;
 
 // All throw Error: invalid_name for an id that is no name, invalid_version, invalid_schedule for the rest.
 std::string checked_id(std::string_view id);
@@ -116,7 +118,7 @@ struct Past {
 };
 Past times_between(const ScheduleSpec& spec, CalendarTime from, CalendarTime until);
 
-/// "nightly-2027-03-28T00:30:00Z", or "nightly-trigger-3"
+/// "nightly-2027-03-28T00:30:00Z", or "nightly-trigger-2027-03-28T09:14:03.123456Z"
 std::string run_id(const std::string& schedule, const Waiting& run);
 
 }  // namespace holdfast::schedules
