@@ -93,7 +93,7 @@ class ActivityContext {
 
   /// Fires when the result is no longer wanted, the attempt has timed out, or this worker can't go on with
   /// it: it drains, or its lock could not be kept.
-  [[nodiscard]] std::stop_token stop_token() const noexcept;
+  [[nodiscard]] std::stop_token stop_token() const;
   /// For coroutines: `co_await ctx.cancelled()` goes on when the stop token fires. Needs holdfast/asio.hpp.
   template <class Where = detail::InCoroutine>
   [[nodiscard]] auto cancelled() const {

@@ -8,6 +8,7 @@
 //   }
 #pragma once
 
+#include <holdfast/detail/blocks.hpp>
 #include <holdfast/detail/core.hpp>
 #include <holdfast/result.hpp>
 
@@ -58,7 +59,8 @@ struct FinalAwaiter {
   static void finished(PromiseBase& promise) noexcept;
 };
 
-struct TaskPromiseBase : PromiseBase {
+/// With this base frames live in blocks.
+struct TaskPromiseBase : PromiseBase, InBlocks {
   std::suspend_always initial_suspend() const noexcept { return {}; }
   FinalAwaiter final_suspend() const noexcept { return {}; }
   void unhandled_exception() noexcept { error = std::current_exception(); }

@@ -26,10 +26,10 @@ std::string text_of(double number) {
 /// Looks at the options of one thing.
 class Check {
  public:
-  explicit Check(std::string_view whose) : whose_(whose) {}
+  explicit Check(const Whose& whose) : whose_(whose) {}
 
-  void require(bool fine, const std::string& what) const {
-    if (!fine) throw std::invalid_argument("holdfast: " + std::string(whose_) + ": " + what);
+  void require(bool fine, std::string_view what) const {
+    if (!fine) throw std::invalid_argument("holdfast: " + whose_.text() + ": " + std::string(what));
   }
   /// What is not set is fine.
   template <class T, class Holds>
@@ -41,8 +41,9 @@ class Check {
   /// An enumerator, and not a number that was cast to one: it goes into history.
   template <class E>
   void known(std::string_view name, E value) const {
-    require(!enum_name(value).empty(), std::string(name) + " is " + std::to_string(static_cast<int>(value)) +
-                                           ", which is none of the values of its type");
+    if (!enum_name(value).empty()) return;
+    require(false, std::string(name) + " is " + std::to_string(static_cast<int>(value)) +
+                       ", which is none of the values of its type");
   }
   void above_zero(std::string_view name, const std::optional<Duration>& value) const {
     require(name, value, [](Duration d) { return d > Duration::zero(); }, "above zero");
@@ -52,12 +53,12 @@ class Check {
   }
 
  private:
-  std::string_view whose_;
+  const Whose& whose_;
 };
 
 }  // namespace
 
-void check_options(std::string_view whose, const RetryPolicy& policy) {
+void check_options(const Whose& whose, const RetryPolicy& policy) {
   const Check check(whose);
   check.require(
       "retry.max_attempts", policy.max_attempts, [](int n) { return n >= 1; }, "1, for no retry, or more");
@@ -72,7 +73,7 @@ void check_options(std::string_view whose, const RetryPolicy& policy) {
   check.above_zero("retry.total_deadline", policy.total_deadline);
 }
 
-void check_options(std::string_view whose, const ActivityOptions& options) {
+void check_options(const Whose& whose, const ActivityOptions& options) {
   const Check check(whose);
   check.require(
       !options.session || !options.session->empty(),
@@ -85,12 +86,12 @@ void check_options(std::string_view whose, const ActivityOptions& options) {
   check_options(whose, options.retry);
 }
 
-void check_options(std::string_view whose, const ChildOptions& options) {
+void check_options(const Whose& whose, const ChildOptions& options) {
   Check(whose).known("on_parent_close", options.on_parent_close);
   check_options(whose, options.retry);
 }
 
-void check_options(std::string_view whose, const SessionOptions& options) {
+void check_options(const Whose& whose, const SessionOptions& options) {
   const Check check(whose);
   constexpr Duration kLeast{1};
   check.require(
@@ -112,11 +113,11 @@ void check_options(std::string_view whose, const SessionOptions& options) {
       "one that outlives its opener needs a time to live or an idle timeout, or it would stay for ever");
 }
 
-void check_delay(std::string_view whose, std::string_view what, Duration delay) {
+void check_delay(const Whose& whose, std::string_view what, Duration delay) {
   Check(whose).not_negative(what, delay);
 }
 
-std::string checked_reason(std::string_view whose, std::string_view reason) {
+std::string checked_reason(const Whose& whose, std::string_view reason) {
   Check(whose).require(reason.size() <= kMaxReasonBytes,
                        "the reason has " + std::to_string(reason.size()) + " bytes, and may have " +
                            std::to_string(kMaxReasonBytes) + "; put what is longer into an event or a value");

@@ -1,36 +1,10 @@
 #include "base/siphash.hpp"
 
+#include <algorithm>
 #include <bit>
-#include <cstddef>
 
 namespace holdfast::detail {
 namespace {
-
-/// The state, in the names of the paper.
-struct State {
-  std::uint64_t v0, v1, v2, v3;
-
-  void rounds(int count) noexcept {
-    for (; count > 0; --count) {
-      v0 += v1;
-      v2 += v3;
-      v1 = std::rotl(v1, 13) ^ v0;
-      v3 = std::rotl(v3, 16) ^ v2;
-      v0 = std::rotl(v0, 32);
-      v2 += v1;
-      v0 += v3;
-      v1 = std::rotl(v1, 17) ^ v2;
-      v3 = std::rotl(v3, 21) ^ v0;
-      v2 = std::rotl(v2, 32);
-    }
-  }
-  void take(std::uint64_t word) noexcept {
-    v3 ^= word;
-    rounds(2);
-    v0 ^= word;
-  }
-  [[nodiscard]] std::uint64_t sum() const noexcept { return v0 ^ v1 ^ v2 ^ v3; }
-};
 
 // Up to eight bytes, the first one lowest, whatever the machine's order is.
 std::uint64_t word_of(std::string_view bytes) noexcept {
@@ -42,18 +16,61 @@ std::uint64_t word_of(std::string_view bytes) noexcept {
 
 }  // namespace
 
+SipHasher::SipHasher(std::uint64_t key_low, std::uint64_t key_high) noexcept
+    : v0_(key_low ^ 0x736f6d6570736575U),
+      v1_(key_high ^ 0x646f72616e646f6dU ^ 0xeeU),
+      v2_(key_low ^ 0x6c7967656e657261U),
+      v3_(key_high ^ 0x7465646279746573U) {}
+
+void SipHasher::rounds(int count) noexcept {
+  for (; count > 0; --count) {
+    v0_ += v1_;
+    v2_ += v3_;
+    v1_ = std::rotl(v1_, 13) ^ v0_;
+    v3_ = std::rotl(v3_, 16) ^ v2_;
+    v0_ = std::rotl(v0_, 32);
+    v2_ += v1_;
+    v0_ += v3_;
+    v1_ = std::rotl(v1_, 17) ^ v2_;
+    v3_ = std::rotl(v3_, 21) ^ v0_;
+    v2_ = std::rotl(v2_, 32);
+  }
+}
+
+void SipHasher::take(std::uint64_t word) noexcept {
+  v3_ ^= word;
+  rounds(2);
+  v0_ ^= word;
+}
+
+void SipHasher::add(std::string_view bytes) noexcept {
+  const std::size_t begun = size_ % kWord;
+  size_ += bytes.size();
+  if (begun != 0) {
+    const std::size_t missing = std::min(kWord - begun, bytes.size());
+    bytes.copy(begun_.data() + begun, missing);
+    bytes.remove_prefix(missing);
+    if (begun + missing < kWord) return;
+    take(word_of({begun_.data(), kWord}));
+  }
+  for (; bytes.size() >= kWord; bytes.remove_prefix(kWord)) take(word_of(bytes.substr(0, kWord)));
+  bytes.copy(begun_.data(), bytes.size());
+}
+
+SipHash SipHasher::finish() noexcept {
+  take((size_ << 56U) | word_of({begun_.data(), size_ % kWord}));
+  v2_ ^= 0xeeU;
+  rounds(4);
+  const std::uint64_t low = sum();
+  v1_ ^= 0xddU;
+  rounds(4);
+  return {.high = sum(), .low = low};
+}
+
 SipHash sip_hash(std::uint64_t key_low, std::uint64_t key_high, std::string_view bytes) noexcept {
-  State state{key_low ^ 0x736f6d6570736575U, key_high ^ 0x646f72616e646f6dU ^ 0xeeU,
-              key_low ^ 0x6c7967656e657261U, key_high ^ 0x7465646279746573U};
-  std::string_view rest = bytes;
-  for (; rest.size() >= 8; rest.remove_prefix(8)) state.take(word_of(rest.substr(0, 8)));
-  state.take((std::uint64_t{bytes.size()} << 56U) | word_of(rest));
-  state.v2 ^= 0xeeU;
-  state.rounds(4);
-  const std::uint64_t low = state.sum();
-  state.v1 ^= 0xddU;
-  state.rounds(4);
-  return {.high = state.sum(), .low = low};
+  SipHasher hasher(key_low, key_high);
+  hasher.add(bytes);
+  return hasher.finish();
 }
 
 }  // namespace holdfast::detail

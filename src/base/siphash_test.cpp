@@ -4,6 +4,7 @@
 
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace holdfast::detail {
@@ -24,6 +25,23 @@ TEST(SipHash, GivesWhatItsAuthorsGive) {
   EXPECT_EQ(hash("").high, 0x930255c71472f66dU);
   EXPECT_EQ(hash(counting(1)).low, 0x44af996bd8c187daU);
   EXPECT_EQ(hash(counting(1)).high, 0x45fc229b11597634U);
+}
+
+TEST(SipHash, OfPiecesIsThatOfTheWhole) {
+  const std::string whole = counting(40);
+  const SipHash expected = hash(whole);
+  for (std::size_t first = 0; first <= whole.size(); ++first) {
+    for (std::size_t second = first; second <= whole.size(); ++second) {
+      const std::string_view bytes = whole;
+      SipHasher hasher(0x0706050403020100U, 0x0f0e0d0c0b0a0908U);
+      hasher.add(bytes.substr(0, first));
+      hasher.add(bytes.substr(first, second - first));
+      hasher.add(bytes.substr(second));
+      const SipHash found = hasher.finish();
+      ASSERT_EQ(std::pair(found.high, found.low), std::pair(expected.high, expected.low))
+          << first << ", " << second;
+    }
+  }
 }
 
 TEST(SipHash, OfEachLengthIsAnother) {

@@ -1,6 +1,7 @@
 // ClientCore: what all copies of a Client and its Runs share.
 #pragma once
 
+#include "base/check_options.hpp"
 #include "base/moments.hpp"
 #include "client/callbacks.hpp"
 #include "client/notifier.hpp"
@@ -90,7 +91,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
     return call([&] { return store_->find(checked); });
   }
   /// Throws ClientError (invalid) when it is larger than this client may send.
-  void check_size(const std::string& what, const Payload& payload) const;
+  void check_size(const Whose& what, const Payload& payload) const;
   /// Throws ClientError (invalid) for a page that is to hold nothing: whoever turns pages until a short one
   /// comes would never end.
   static void check_limit(std::size_t limit);

@@ -93,10 +93,11 @@ std::function<std::shared_ptr<ClientCore>()> ClientCore::successor() {
   };
 }
 
-void ClientCore::check_size(const std::string& what, const Payload& payload) const {
+void ClientCore::check_size(const Whose& what, const Payload& payload) const {
   const std::uint64_t limit = options_.max_payload_bytes;
   if (limit == 0 || payload.bytes.size() <= limit) return;
-  throw ClientError(ClientError::Kind::invalid, payload_too_large(what, payload.bytes.size(), limit).message);
+  throw ClientError(ClientError::Kind::invalid,
+                    payload_too_large(what.text(), payload.bytes.size(), limit).message);
 }
 
 void ClientCore::check_limit(std::size_t limit) {
@@ -150,7 +151,7 @@ std::vector<store::ClientMessage> ClientCore::terminate_of(const std::string& id
 store::ClientMessage ClientCore::delivery(std::string_view id, const Address& address,
                                           const MessageOptions& options, const Payload& value) {
   const bool event = address.kind == Address::Kind::event;
-  const std::string whose = (event ? "the event '" : "a message for '") + address.name + "'";
+  const Whose whose(event ? "the event" : "a message for", address.name);
   check_delay(whose, "delay", options.delay);
   check_delay(whose, "keep_for", options.keep_for);
   check_size(whose, value);

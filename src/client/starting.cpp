@@ -38,13 +38,13 @@ Fingerprint fingerprint_of(std::string_view orchestration, std::string_view vers
 store::StartRequest start_request(detail::ClientCore& core, std::string_view orchestration,
                                   const StartOptions& options, Payload input) {
   Random& random = core.random();
-  core.check_size("the input of '" + std::string(orchestration) + "'", input);
+  core.check_size({"the input of", orchestration}, input);
   store::StartRequest request;
   request.instance = options.id ? detail::checked_name("an instance", *options.id)
                                 : to_string(core.new_request("name", orchestration, ""));
   request.code = {detail::checked_name("an orchestration", orchestration),
                   detail::wanted_version(options.version)};
-  detail::check_delay("the start of '" + request.instance + "'", "delay", options.delay);
+  detail::check_delay({"the start of", request.instance}, "delay", options.delay);
   request.fingerprint = fingerprint_of(orchestration, request.code.version, input);
   request.request = core.new_request("start", request.instance, orchestration);
   request.reuse = options.reuse;

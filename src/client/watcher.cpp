@@ -46,7 +46,7 @@ Watcher::Watcher(std::shared_ptr<Store> store, std::function<void()> poke_looks,
       pause_(kShortestLookPause) {}
 
 Seen Watcher::wait(InstanceKey key, Duration timeout, const Enough& enough) {
-  const auto waiter = std::make_shared<Waiter>(key, enough);
+  const auto waiter = std::allocate_shared<Waiter>(detail::BlockAllocator<Waiter>(), key, enough);
   add(waiter);
   look_at_new(*waiter);  // it may have happened before anybody listened
   const auto is_done = [&]() HOLDFAST_REQUIRES(waiter->mutex) { return waiter->seen.has_value(); };
@@ -63,7 +63,7 @@ Seen Watcher::wait(InstanceKey key, Duration timeout, const Enough& enough) {
 
 std::weak_ptr<Watcher::Waiter> Watcher::wait_async(InstanceKey key, Duration timeout, Enough enough,
                                                    Done done) {
-  const auto waiter = std::make_shared<Waiter>(key, std::move(enough));
+  const auto waiter = std::allocate_shared<Waiter>(detail::BlockAllocator<Waiter>(), key, std::move(enough));
   waiter->done = std::move(done);
   waiter->until = after(store_->clock().boot_now(), timeout);
   add(waiter);
@@ -194,7 +194,7 @@ void Watcher::look(const store::Wake& wake, BootTime now) { look_at(keys_to_look
 
 std::vector<InstanceKey> Watcher::keys_to_look_at(const store::Wake& wake, BootTime now) {
   const MutexLock lock(mutex_);
-  std::set<InstanceKey> keys;
+  BlockSet<InstanceKey> keys;
   if (wake.any_instance) {
     for (const auto& [key, list] : waiters_) keys.insert(keys.end(), key);
   }
@@ -232,14 +232,15 @@ void Watcher::look_at(std::span<const InstanceKey> keys) {
       const MutexLock lock(mutex_);
       waited = last_;
     }
-    const auto views = store_->look(part);
+    auto views = store_->look(part);
     if (!views) return look_again(keys);
     keys = keys.subspan(part.size());
     Ends ends;
     {
       const MutexLock lock(mutex_);
       pause_ = kShortestLookPause;
-      for (std::size_t i = 0; i < part.size(); ++i) take_satisfied(part[i], (*views)[i], waited, ends);
+      for (std::size_t i = 0; i < part.size(); ++i)
+        take_satisfied(part[i], std::move((*views)[i]), waited, ends);
     }
     carry_out(std::move(ends));
   }
@@ -257,8 +258,8 @@ void Watcher::look_again(std::span<const InstanceKey> keys) {
 }
 
 // They are no longer listed.
-void Watcher::take_satisfied(InstanceKey key, const std::optional<store::InstanceView>& view,
-                             std::uint64_t waited, Ends& ends) {
+void Watcher::take_satisfied(InstanceKey key, std::optional<store::InstanceView>&& view, std::uint64_t waited,
+                             Ends& ends) {
   const auto found = waiters_.find(key);
   if (found == waiters_.end()) return;
   std::vector<std::shared_ptr<Waiter>> satisfied;
@@ -274,7 +275,10 @@ void Watcher::take_satisfied(InstanceKey key, const std::optional<store::Instanc
   }
   for (const auto& waiter : satisfied) {
     unlist(*waiter);
-    end(waiter, view ? Seen(*view) : Seen(Unexpected(NotSeen::gone)), ends);
+    const bool is_last = &waiter == &satisfied.back();
+    Seen seen = Unexpected(NotSeen::gone);
+    if (view) seen = is_last ? Seen(*std::move(view)) : Seen(*view);
+    end(waiter, std::move(seen), ends);
   }
 }
 

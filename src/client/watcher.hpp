@@ -1,6 +1,7 @@
 // Watcher: who waits for instances, and looking at the store for them.
 #pragma once
 
+#include "base/block_containers.hpp"
 #include "base/mutex.hpp"
 #include "client/callbacks.hpp"
 
@@ -77,8 +78,8 @@ class Watcher {
   void abandon();
 
  private:
-  using Waiters = std::map<std::uint64_t, std::shared_ptr<Waiter>>;  // by number, as they came
-  using Deadlines = std::multimap<BootTime, std::shared_ptr<Waiter>>;
+  using Waiters = BlockMap<std::uint64_t, std::shared_ptr<Waiter>>;  // by number, as they came
+  using Deadlines = BlockMultimap<BootTime, std::shared_ptr<Waiter>>;
   struct Told {
     std::shared_ptr<Waiter> waiter{};
     Seen seen;
@@ -98,7 +99,7 @@ class Watcher {
   void look_at_new(Waiter& own);
   void look_at(std::span<const InstanceKey> keys);
   /// Of those who waited already when the look began: what it saw may be older than what later ones know.
-  void take_satisfied(InstanceKey key, const std::optional<store::InstanceView>& view, std::uint64_t waited,
+  void take_satisfied(InstanceKey key, std::optional<store::InstanceView>&& view, std::uint64_t waited,
                       Ends& ends) HOLDFAST_REQUIRES(mutex_);
   void look_again(std::span<const InstanceKey> keys);
   [[nodiscard]] std::vector<InstanceKey> keys_to_look_at(const store::Wake& wake, BootTime now);
@@ -110,11 +111,11 @@ class Watcher {
   mutable Mutex mutex_;
   store::Listener* listener_ HOLDFAST_GUARDED_BY(mutex_) = nullptr;
   std::uint64_t last_ HOLDFAST_GUARDED_BY(mutex_) = 0;  // number of the last one that came
-  std::map<InstanceKey, Waiters> waiters_ HOLDFAST_GUARDED_BY(mutex_);
+  BlockMap<InstanceKey, Waiters> waiters_ HOLDFAST_GUARDED_BY(mutex_);
   Deadlines deadlines_ HOLDFAST_GUARDED_BY(mutex_);  // of those without a thread
-  std::set<InstanceKey> new_
+  BlockSet<InstanceKey> new_
       HOLDFAST_GUARDED_BY(mutex_);  // of waiters that came, and nobody has looked since
-  std::set<InstanceKey> again_ HOLDFAST_GUARDED_BY(mutex_);  // the store did not answer
+  BlockSet<InstanceKey> again_ HOLDFAST_GUARDED_BY(mutex_);  // the store did not answer
   BootTime again_at_ HOLDFAST_GUARDED_BY(mutex_) = BootTime::max();
   std::chrono::milliseconds pause_ HOLDFAST_GUARDED_BY(mutex_);
   std::vector<Told> seen_ HOLDFAST_GUARDED_BY(mutex_);   // to be told by who looks

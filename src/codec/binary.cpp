@@ -6,9 +6,6 @@ namespace holdfast::history {
 
 namespace {
 
-// No varint is longer.
-constexpr std::size_t kMaxVarintSize = 10;
-
 constexpr std::uint8_t kJsonCode = 0;
 constexpr std::uint8_t kBytesCode = 1;
 

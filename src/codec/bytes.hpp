@@ -1,6 +1,7 @@
 // ByteWriter and ByteReader: the numbers and texts that binary forms are made of.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +10,17 @@
 
 namespace holdfast::history {
 
+/// No varint is longer.
+inline constexpr std::size_t kMaxVarintSize = 10;
+
+/// LEB128: seven bits a byte, the lowest first; bit 7 says that more follow. Returns how many bytes it takes.
+inline std::size_t write_varint(std::uint64_t value, std::array<char, kMaxVarintSize>& out) noexcept {
+  std::size_t size = 0;
+  for (; value >= 0x80; value >>= 7) out[size++] = static_cast<char>(value | 0x80);
+  out[size++] = static_cast<char>(value);
+  return size;
+}
+
 /// Appends to a string, which must outlive it. One thread at a time.
 class ByteWriter {
  public:
@@ -16,10 +28,11 @@ class ByteWriter {
 
   void byte(std::uint8_t value) { out_->push_back(static_cast<char>(value)); }
 
-  /// LEB128: seven bits a byte, the lowest first; bit 7 says that more follow. 1 to 10 bytes.
+  /// See write_varint(). 1 to 10 bytes.
   void varint(std::uint64_t value) {
-    for (; value >= 0x80; value >>= 7) byte(static_cast<std::uint8_t>(value | 0x80));
-    byte(static_cast<std::uint8_t>(value));
+    if (value < 0x80) return byte(static_cast<std::uint8_t>(value));
+    std::array<char, kMaxVarintSize> bytes{};
+    out_->append(bytes.data(), write_varint(value, bytes));
   }
   /// 0, -1, 1, -2, ... as the varints 0, 1, 2, 3, ...: small numbers are short, whatever their sign.
   void zigzag(std::int64_t value) {

@@ -73,8 +73,8 @@ std::string check_frame(std::string_view segment, std::string_view& content) {
 SegmentWriter::SegmentWriter(EventId first) : first_(first) { assert(first.value > 0); }
 
 void SegmentWriter::begin() {
-  // Room for a turn as most are: a completion and what the code starts next.
-  constexpr std::size_t kUsualSize = 120;
+  // Room for a turn as most are: some completions and what the code starts next.
+  constexpr std::size_t kUsualSize = 400;
   segment_.reserve(kUsualSize);
   segment_.append(kMagic);
   ByteWriter out(segment_);

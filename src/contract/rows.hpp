@@ -39,6 +39,8 @@ namespace holdfast::store {
 template <class T>
 std::string to_bytes(const T& value) {
   std::string bytes;
+  constexpr std::size_t kUsualSize = 160;
+  bytes.reserve(kUsualSize);
   history::BinaryWriter out{history::ByteWriter(bytes)};
   history::Binary<T>::write(out, value);
   return bytes;

@@ -1,10 +1,10 @@
 #include "contract/wake_bus.hpp"
 
+#include "base/block_containers.hpp"
 #include "base/moments.hpp"
 #include "base/mutex.hpp"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 namespace holdfast::store {
@@ -103,10 +103,10 @@ class WakeBus::Ear final : public Listener {
   const WorkMask mask_;
   const WorkerKey worker_;
   Condition woken_{};
-  std::set<InstanceKey> watched_ HOLDFAST_GUARDED_BY(shared_->mutex){};
+  BlockSet<InstanceKey> watched_ HOLDFAST_GUARDED_BY(shared_->mutex){};
   // What nobody was told yet.
   WorkMask work_ HOLDFAST_GUARDED_BY(shared_->mutex){};
-  std::set<InstanceKey> instances_ HOLDFAST_GUARDED_BY(shared_->mutex){};
+  BlockSet<InstanceKey> instances_ HOLDFAST_GUARDED_BY(shared_->mutex){};
   bool any_instance_ HOLDFAST_GUARDED_BY(shared_->mutex) = false;
   bool interrupted_ HOLDFAST_GUARDED_BY(shared_->mutex) = false;
 };

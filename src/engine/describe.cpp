@@ -19,11 +19,6 @@ std::string optional_name(std::string_view what, std::string_view name) {
   return name.empty() ? std::string() : checked_name(what, name);
 }
 
-// "activity 'charge'"
-std::string whose(std::string_view kind, std::string_view name) {
-  return std::string(kind) + " '" + std::string(name) + "'";
-}
-
 RetrySettings retry_settings(const RetryPolicy& policy) {
   return {.max_attempts = policy.max_attempts,
           .backoff = policy.backoff,
@@ -49,7 +44,7 @@ ActivitySettings activity_settings(const ActivityOptions& options) {
 }
 
 SessionSettings session_settings(const SessionOptions& options) {
-  check_options(whose("session", options.id), options);
+  check_options({"session", options.id}, options);
   return {.id = optional_name("a session", options.id),
           .queue = optional_name("a queue", options.queue),
           .connection = std::string(options.connection),
@@ -105,7 +100,7 @@ Described describe_activity(std::string_view name, const ActivityOptions* option
   auto& activity = described->operation.emplace<ActivityScheduled>();
   activity.name = checked_name("an activity", name);
   activity.input = std::move(input);
-  if (options != nullptr) check_options(whose("activity", name), *options);
+  if (options != nullptr) check_options({"activity", name}, *options);
   if (options != nullptr || session != nullptr) {
     ActivitySettings settings = options != nullptr ? activity_settings(*options) : ActivitySettings{};
     if (session != nullptr) settings.session = *session;
@@ -115,7 +110,7 @@ Described describe_activity(std::string_view name, const ActivityOptions* option
 }
 
 Described describe_child(std::string_view name, const ChildOptions& options, Payload input) {
-  check_options(whose("child", name), options);
+  check_options({"child", name}, options);
   return describe_operation(ChildStarted{.id = optional_name("an instance", options.id),
                                          .name = checked_name("an orchestration", name),
                                          .version = wanted_version(options.version),
@@ -141,7 +136,7 @@ namespace {
 
 Described describe_sent(std::string_view instance, Address address, const SendOptions& options,
                         Payload value) {
-  check_delay("the message for '" + std::string(instance) + "'", "keep_for", options.keep_for);
+  check_delay({"the message for", instance}, "keep_for", options.keep_for);
   return describe_operation(MessageSent{.instance = checked_name("an instance", instance),
                                         .channel = address.kind,
                                         .name = std::move(address.name),

@@ -5,6 +5,7 @@
 #include "codec/operation.hpp"
 
 #include <holdfast/clock.hpp>
+#include <holdfast/detail/blocks.hpp>
 #include <holdfast/detail/core.hpp>
 #include <holdfast/payload.hpp>
 
@@ -14,7 +15,7 @@
 
 namespace holdfast::detail {
 
-struct Description {
+struct Description : InBlocks {
   Operation operation{};
   WhyUnreadable why_unreadable = nullptr;  // of what waits for messages
   std::optional<Duration> delay{};         // of a timer, from the moment when it is started

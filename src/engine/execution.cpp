@@ -551,31 +551,36 @@ void Execution::cancel(const OpState& state, history::CancelReason reason) {
 
 Outcome Execution::run(Turn turn) {
   Outcome outcome;
+  run(turn.time, turn.messages, outcome);
+  return outcome;
+}
+
+void Execution::run(CalendarTime time, std::span<Message> messages, Outcome& outcome) {
+  outcome.start_over();
   outcome.first_event = next_event_;
-  Live live{outcome, history::SegmentWriter(next_event_), std::max(now_, turn.time)};
+  Live live{outcome, history::SegmentWriter(next_event_), std::max(now_, time)};
   live_ = &live;
   cancels_.clear();
   turn_closed_ = false;
   interruptions_ = 0;
 
   // Deliveries can be received as soon as the turn begins; what is revealed keeps the order of the messages.
-  outcome.consumed.reserve(turn.messages.size());
+  outcome.consumed.reserve(messages.size());
   const std::uint64_t first = arrivals_;
-  arrivals_ += turn.messages.size();
-  for (std::uint64_t i = 0; i < turn.messages.size(); ++i) {
-    Message& message = turn.messages[i];
+  arrivals_ += messages.size();
+  for (std::uint64_t i = 0; i < messages.size(); ++i) {
+    Message& message = messages[i];
     if (auto* delivery = std::get_if<Delivery>(&message.body)) {
       channels_.ensure().add_message(delivery->address, {first + i, message.id, std::move(delivery->value)});
     }
   }
-  for (std::uint64_t i = 0; i < turn.messages.size(); ++i) {
-    if (std::holds_alternative<Delivery>(turn.messages[i].body)) continue;
+  for (std::uint64_t i = 0; i < messages.size(); ++i) {
+    if (std::holds_alternative<Delivery>(messages[i].body)) continue;
     deliver(first + i);
-    apply(std::move(turn.messages[i]));
+    apply(std::move(messages[i]));
   }
   deliver(std::numeric_limits<std::uint64_t>::max());
   finish_turn(outcome);
-  return outcome;
 }
 
 Outcome Execution::terminate(CalendarTime time, std::string reason) {

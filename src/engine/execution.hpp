@@ -59,6 +59,9 @@ class Execution final : private detail::Core {
 
   /// Runs one new turn.
   Outcome run(Turn turn);
+  /// The same for who has many: the messages are used up, and the memory of `outcome` is used, whatever is in
+  /// it.
+  void run(CalendarTime time, std::span<Message> messages, Outcome& outcome);
   /// Ends the execution without running any code.
   Outcome terminate(CalendarTime time, std::string reason);
 

@@ -3,8 +3,9 @@
 #include "base/siphash.hpp"
 #include "codec/bytes.hpp"
 
+#include <array>
 #include <cstdint>
-#include <string>
+#include <string_view>
 #include <type_traits>
 #include <variant>
 
@@ -14,16 +15,27 @@ namespace {
 // Which kind of thing is named. They are part of all keys: never change one.
 enum class What : std::uint8_t { activity, child, detached, successor };
 
+// Adds a number as a varint.
+void add(detail::SipHasher& hasher, std::uint64_t number) {
+  std::array<char, history::kMaxVarintSize> bytes{};
+  hasher.add({bytes.data(), history::write_varint(number, bytes)});
+}
+
+// A text with its length before it.
+void add(detail::SipHasher& hasher, std::string_view text) {
+  add(hasher, text.size());
+  hasher.add(text);
+}
+
 template <class Key>
 Key hash(Seed seed, What what, EventId event, std::string_view name, const Payload& input) {
-  std::string bytes;
-  history::ByteWriter out(bytes);
-  out.byte(static_cast<std::uint8_t>(what));
-  out.varint(event.value);
-  out.string(name);
-  out.string(input.encoding.id());
-  bytes += input.bytes;
-  const detail::SipHash hashed = detail::sip_hash(seed.low, seed.high, bytes);
+  detail::SipHasher hasher(seed.low, seed.high);
+  add(hasher, static_cast<std::uint64_t>(what));
+  add(hasher, event.value);
+  add(hasher, name);
+  add(hasher, input.encoding.id());
+  hasher.add(input.bytes);
+  const detail::SipHash hashed = hasher.finish();
   return {.high = hashed.high, .low = hashed.low};
 }
 

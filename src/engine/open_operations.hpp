@@ -20,6 +20,8 @@ class OpenOperations {
   /// The id of `state` is higher than that of any before it.
   void add(detail::OpState& state) {
     assert(places_.empty() || places_.back().id < state.id);
+    constexpr std::size_t kUsual = 8;
+    if (places_.capacity() == 0) places_.reserve(kUsual);
     places_.push_back({state.id, &state});
     ++count_;
   }

@@ -1,6 +1,7 @@
 // What goes into a turn and what comes out of it. Plain data: the engine does nothing with the world.
 #pragma once
 
+#include "base/kept_memory.hpp"
 #include "codec/history.hpp"
 #include "codec/operation.hpp"
 
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -103,6 +105,15 @@ struct Outcome {
   std::optional<Payload> status{};         ///< set when the code changed it
   std::vector<std::string> near_limits{};  ///< in words: what came near to a limit in this turn
   std::optional<End> end{};                ///< set when the execution ended
+
+  /// Becomes that of a turn in which nothing has happened yet, and keeps the memory of its lists.
+  void start_over() {
+    Outcome anew;
+    anew.actions = emptied(std::move(actions));
+    anew.cancels = emptied(std::move(cancels));
+    anew.consumed = emptied(std::move(consumed));
+    *this = std::move(anew);
+  }
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 

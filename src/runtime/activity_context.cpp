@@ -22,11 +22,11 @@ int ActivityContext::delivery() const noexcept { return static_cast<int>(call_.l
 
 std::string ActivityContext::idempotency_key() const { return to_string(call_.key()); }
 
-std::stop_token ActivityContext::stop_token() const noexcept { return call_.stop_token(); }
+std::stop_token ActivityContext::stop_token() const { return call_.stop_token(); }
 std::optional<CancelReason> ActivityContext::cancel_reason() const noexcept { return call_.reason(); }
 
 void ActivityContext::throw_if_stopping() const {
-  if (!stop_token().stop_requested()) return;
+  if (!call_.was_asked_to_stop()) return;
   const std::optional<CancelReason> reason = cancel_reason();
   throw ActivityFailure(
       std::string(detail::kStoppedType),

@@ -2,6 +2,7 @@
 // the store.
 #pragma once
 
+#include "client/bodies.hpp"
 #include "runtime/steps.hpp"
 
 #include <holdfast/ids.hpp>
@@ -32,6 +33,7 @@ class AheadList {
     LockToken token{};
     BootTime asked{};  ///< before the lock was asked for
     BootTime since{};
+    std::optional<bodies::Activity> body{};  ///< where it is known: else it stands in the row
   };
 
   /// How long the code of one ran.

@@ -29,7 +29,7 @@ Task<int> fan_out(Context& ctx, int width) {
 /// Activities end when the test says so.
 class ByHand final : public Executor {
  public:
-  void post(std::function<void()> work) override { work_.push_back(std::move(work)); }
+  void post(Work work) override { work_.push_back(std::move(work)); }
   void run(std::size_t count) {
     for (; count > 0; --count) {
       work_.front()();
@@ -38,7 +38,7 @@ class ByHand final : public Executor {
   }
 
  private:
-  std::deque<std::function<void()>> work_;
+  std::deque<Work> work_;
 };
 
 /// One worker has the turns, the other one the activities: each answer goes through the store.

@@ -71,6 +71,7 @@ void InstanceCache::put_back(Taken& taken, bool still_held) {
   instance.idle_since = clock_.boot_now();
   touch(instance);
   const std::unique_ptr<store::LockedTurn> next = std::move(instance.next);
+  if (instance.done.capacity() == 0) instance.done.swap(taken.done);  // empty, with memory for the next
   if (instance.held && still_held && !next) {
     if (!instance.inbox.empty() || !instance.done.empty()) list(instance);
     return;

@@ -2,6 +2,7 @@
 // turns.
 #pragma once
 
+#include "base/block_containers.hpp"
 #include "base/mutex.hpp"
 #include "runtime/frame.hpp"
 #include "runtime/local_done.hpp"
@@ -15,8 +16,6 @@
 #include <cstddef>
 #include <deque>
 #include <iterator>
-#include <list>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -54,7 +53,7 @@ struct CachedInstance {
   /// Fetched again, under a new lock, by another thread than the one that runs it and has yet to hear that
   /// its own lock went.
   std::unique_ptr<store::LockedTurn> next{};
-  std::list<InstanceKey>::iterator recent{};
+  BlockList<InstanceKey>::iterator recent{};
 };
 
 /// Thread-safe. Completions that came for an instance, and that none of its turns here will take, it hands to
@@ -90,7 +89,7 @@ class InstanceCache {
   /// Its frame can't be trusted any more, or it has ended.
   void drop(Taken& taken);
   /// An instance that is forgotten here, but still used by code that doesn't come back.
-  using Abandoned = std::map<InstanceKey, CachedInstance>::node_type;
+  using Abandoned = BlockMap<InstanceKey, CachedInstance>::node_type;
   /// drop() of an instance that lives on at its place until the caller destroys it.
   void abandon(Taken& taken, Abandoned& abandoned);
 
@@ -119,7 +118,7 @@ class InstanceCache {
   [[nodiscard]] std::size_t held_count() const;
 
  private:
-  using Map = std::map<InstanceKey, CachedInstance>;
+  using Map = BlockMap<InstanceKey, CachedInstance>;
   /// What is let go of. Made before the mutex is locked, it goes to the outbox, and frames are destroyed,
   /// after it was unlocked: those that live on executors together.
   struct LetGo {
@@ -155,9 +154,9 @@ class InstanceCache {
   Outbox& outbox_;
   mutable Mutex mutex_;
   Map instances_ HOLDFAST_GUARDED_BY(mutex_);
-  std::list<InstanceKey> recent_ HOLDFAST_GUARDED_BY(mutex_);  // the least recently used first
+  BlockList<InstanceKey> recent_ HOLDFAST_GUARDED_BY(mutex_);  // the least recently used first
   std::deque<InstanceKey> ready_ HOLDFAST_GUARDED_BY(mutex_);
-  std::map<InstanceKey, CachedInstance*> held_ HOLDFAST_GUARDED_BY(mutex_);
+  BlockMap<InstanceKey, CachedInstance*> held_ HOLDFAST_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::runtime

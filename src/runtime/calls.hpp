@@ -90,11 +90,15 @@ class ActivityCall {
     reason_.compare_exchange_strong(none, static_cast<int>(reason));
   }
   /// Asks the code to stop. Callbacks of the token are code of the user, and run in here.
-  void stop() { stop_.request_stop(); }
+  void stop() { stop_source().request_stop(); }
+  [[nodiscard]] bool was_asked_to_stop() const {
+    const MutexLock lock(mutex_);
+    return stop_.stop_requested();
+  }
   /// Ends code that has not stopped in its grace, where that is possible.
   [[nodiscard]] bool can_be_ended() const noexcept { return end_.stop_possible(); }
   void end() { end_.request_stop(); }
-  [[nodiscard]] std::stop_token stop_token() const noexcept { return stop_.get_token(); }
+  [[nodiscard]] std::stop_token stop_token() const { return stop_source().get_token(); }
   [[nodiscard]] std::optional<CancelReason> reason() const noexcept {
     const int reason = reason_.load();
     if (reason < 0) return std::nullopt;
@@ -126,6 +130,11 @@ class ActivityCall {
   }
 
  private:
+  [[nodiscard]] std::stop_source stop_source() const {
+    const MutexLock lock(mutex_);
+    if (!stop_.stop_possible()) stop_ = std::stop_source();
+    return stop_;
+  }
   static BootTime deadline_of(const ActivityScheduled& scheduled, BootTime started) {
     return after(started, scheduled.settings->timeout.value_or(never));
   }
@@ -143,11 +152,12 @@ class ActivityCall {
   bool may_wait_ = true;
   std::atomic<bool> answered_{false};
   std::atomic<int> reason_{-1};
-  std::stop_source stop_;
   std::stop_source end_;
   ActivityContext context_{*this};
   mutable Mutex mutex_;
   LockToken token_ HOLDFAST_GUARDED_BY(mutex_);
+  /// Made when somebody asks for it: most code never does, and it costs memory of its own.
+  mutable std::stop_source stop_ HOLDFAST_GUARDED_BY(mutex_){std::nostopstate};
   std::optional<std::string> progress_ HOLDFAST_GUARDED_BY(mutex_);
   std::optional<std::string> unsent_progress_ HOLDFAST_GUARDED_BY(mutex_);
 };

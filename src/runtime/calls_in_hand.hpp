@@ -2,6 +2,7 @@
 // answer.
 #pragma once
 
+#include "base/block_containers.hpp"
 #include "runtime/calls.hpp"
 #include "runtime/settings.hpp"
 #include "runtime/stopping.hpp"
@@ -13,7 +14,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -120,6 +120,7 @@ class CallsInHand {
 
  private:
   using State = store::CancelRecord::State;
+  using Tokens = BlockSet<LockToken>;
   struct Entry {
     CallPointer call{};
     std::uint32_t delivery = 0;  ///< of the lock that it has now
@@ -132,9 +133,9 @@ class CallsInHand {
     bool on_record = false;           ///< taken away or timed out: the store wants to know how its code ends
     std::vector<LockToken> former{};  ///< locks that were over, before this worker locked it again
     /// The fetches that were under way when the store said that it is another's.
-    std::optional<std::set<LockToken>> overtaken_by{};
+    std::optional<Tokens> overtaken_by{};
   };
-  using Calls = std::map<Key, Entry>;
+  using Calls = BlockMap<Key, Entry>;
 
   void ask_to_stop(Entry& entry, CancelReason reason, std::optional<BootTime> taken_at, CallOrders& orders);
   void check_attempt(Entry& entry, BootTime now, CallOrders& orders);
@@ -145,7 +146,7 @@ class CallsInHand {
 
   const Settings& settings_;
   Calls calls_;
-  std::set<LockToken> expected_;
+  Tokens expected_;
   std::set<Key> cancelled_early_;  // of those that are expected
 };
 

@@ -1,5 +1,6 @@
 #include "runtime/commit_builder.hpp"
 
+#include "base/kept_memory.hpp"
 #include "runtime/outgoing.hpp"
 #include "runtime/take_out.hpp"
 #include "runtime/turn_lines.hpp"
@@ -27,7 +28,17 @@ void append(std::vector<T>& list, const std::vector<T>& more) {
   list.insert(list.end(), more.begin(), more.end());
 }
 
+// Becomes an empty one, and keeps the memory of the lists that most turns have.
+void start_over(store::TurnCommit& commit) {
+  store::TurnCommit anew;
+  anew.consumed = emptied(std::move(commit.consumed));
+  anew.activities = emptied(std::move(commit.activities));
+  anew.completed = emptied(std::move(commit.completed));
+  commit = std::move(anew);
+}
+
 void add_completed(store::TurnCommit& commit, const std::vector<LocalDone>& done) {
+  commit.completed.reserve(done.size());
   for (const LocalDone& one : done)
     commit.completed.push_back({one.id.event, one.token, one.save, one.abort_session});
 }
@@ -105,6 +116,7 @@ CommitBuilder::Next CommitBuilder::end_suspended(PreparedTurn& turn, store::Turn
 
 void CommitBuilder::begin(PreparedTurn& turn, store::TurnCommit& commit) {
   const CachedInstance& instance = *turn.taken.instance;
+  start_over(commit);
   commit.key = instance.key;
   commit.token = instance.token;
   commit.expected = instance.stamp;
@@ -174,7 +186,8 @@ Ran CommitBuilder::run_code(TurnBatch& batch, store::TurnCommit& commit) {
   PreparedTurn& turn = batch.current;
   CachedInstance& instance = *turn.taken.instance;
   if (drop_unwanted(turn)) return Ran::unwanted;
-  turn.incoming = read_messages(instance, turn.first, std::move(turn.taken.messages));
+  turn.incoming = read_messages(instance, turn.first, std::move(turn.taken.messages),
+                                std::exchange(batch.spare_messages, {}));
   add_local(turn.incoming, instance, turn.taken.done);
   if (turn.first.fresh && !turn.incoming.start) return answer_before_start(turn, commit);
   if (turn.first.fresh && turn.incoming.terminate) {
@@ -190,9 +203,10 @@ Ran CommitBuilder::run_code(TurnBatch& batch, store::TurnCommit& commit) {
       turn.failure = failed->failure;
   }
   const CalendarTime now = fetch_.calendar_now();
-  add_outcome(
+  turn.scheduled = add_outcome(
       commit, instance, std::move(outcome),
       {.now = now, .retry_in = retry_in(turn, now), .activity_lease = settings_.options.activity_lease});
+  batch.spare_outcome = std::move(outcome);  // its lists, whose elements are used up
   return Ran::code;
 }
 
@@ -224,17 +238,21 @@ std::optional<Duration> CommitBuilder::retry_in(const PreparedTurn& turn, Calend
 // Activities that this worker runs at once, as far as there are slots for them.
 void CommitBuilder::hand_off(PreparedTurn& turn, store::TurnCommit& commit) {
   if (!std::holds_alternative<std::monostate>(commit.end)) return;
-  std::vector<store::NewActivity*> ours;
+  std::size_t ours = 0;
   for (store::NewActivity& activity : commit.activities) {
     // Of a session the queue may be the session's own: the store knows.
-    const bool takes_it = settings_.abilities.handlers.contains(activity.name) &&
-                          (activity.session ? sessions_.holds(activity.session->id)
-                                            : settings_.abilities.queues.serve(activity.queue));
-    if (takes_it) ours.push_back(&activity);
+    activity.hand_off = settings_.abilities.handlers.contains(activity.name) &&
+                        (activity.session ? sessions_.holds(activity.session->id)
+                                          : settings_.abilities.queues.serve(activity.queue));
+    if (activity.hand_off) ++ours;
   }
-  if (ours.empty()) return;
-  turn.hand_offs = desk_.reserve_for_hand_off(ours.size());
-  for (std::size_t i = 0; i < turn.hand_offs; ++i) ours[i]->hand_off = true;
+  if (ours == 0) return;
+  turn.hand_offs = desk_.reserve_for_hand_off(ours);
+  std::size_t left = turn.hand_offs;
+  for (store::NewActivity& activity : commit.activities) {
+    if (activity.hand_off && left == 0) activity.hand_off = false;
+    if (activity.hand_off) --left;
+  }
 }
 
 // An activity may end here after a turn has dropped it, or with that turn still on its way to the store. Its

@@ -55,7 +55,7 @@ void ActivityDesk::leave_slot() {
 }
 
 void ActivityDesk::begin_next(std::optional<AheadList::Item> next) {
-  if (next) run(std::move(next->locked), next->token, next->asked);
+  if (next) run(*std::move(next));
 }
 
 void ActivityDesk::give_back(std::vector<AheadList::Item>&& ahead) {
@@ -93,7 +93,8 @@ void ActivityDesk::stop_expecting(LockToken token) {
   carry_out(std::move(orders));
 }
 
-void ActivityDesk::begin(store::LockedActivity&& locked, LockToken token, BootTime asked) {
+void ActivityDesk::begin(store::LockedActivity&& locked, LockToken token, BootTime asked,
+                         std::optional<bodies::Activity> body) {
   const std::shared_ptr<const SessionMemory> memory =
       locked.session ? sessions_.memory_of(locked.session->hold) : nullptr;
   CallOrders orders;
@@ -110,11 +111,11 @@ void ActivityDesk::begin(store::LockedActivity&& locked, LockToken token, BootTi
     }
     if (what == What::was_taken_away || what == What::goes_on) slots_.unreserve(1);
     if (what == What::is_run) slots_.occupy();
-    if (what == What::waits) slots_.wait({std::move(locked), token, asked, settings_.now()});
+    if (what == What::waits) slots_.wait({std::move(locked), token, asked, settings_.now(), std::move(body)});
   }
   carry_out(std::move(orders));
   // NOLINTNEXTLINE(bugprone-use-after-move): only one that waits has been moved
-  if (what == What::is_run) return run(std::move(locked), token, asked);
+  if (what == What::is_run) return run({std::move(locked), token, asked, {}, std::move(body)});
   if (what == What::waits) return waker_.limit_by(after(settings_.now(), AheadList::kPatience));
   if (what == What::was_taken_away) return;
   log_activity(*settings_.logger, LogLevel::info,
@@ -123,8 +124,9 @@ void ActivityDesk::begin(store::LockedActivity&& locked, LockToken token, BootTi
 }
 
 // In a slot that is its own.
-void ActivityDesk::run(store::LockedActivity&& locked, LockToken token, BootTime asked) {
-  std::optional<bodies::Activity> body = readable(locked, token);
+void ActivityDesk::run(AheadList::Item&& item) {
+  auto& [locked, token, asked, since, body] = item;
+  if (!body) body = readable(locked, token);
   if (!body || !may_run(locked, token, asked)) return leave_slot();
   std::unique_ptr<SessionStay> stay = locked.session ? sessions_.enter(locked, asked) : nullptr;
   if (locked.session && !stay) {
@@ -137,9 +139,10 @@ void ActivityDesk::run(store::LockedActivity&& locked, LockToken token, BootTime
   }
   auto code = settings_.registry.activity(locked.name);
   const BootTime lease_until = after(asked, settings_.options.activity_lease);
-  auto call = std::make_shared<detail::ActivityCall>(
-      std::move(locked), token, *std::move(body), std::move(code), std::move(stay), settings_.registry,
-      settings_.store->clock(), settings_.now(), settings_.options.limits.payload_bytes);
+  auto call = std::allocate_shared<detail::ActivityCall>(
+      detail::BlockAllocator<detail::ActivityCall>(), std::move(locked), token, *std::move(body),
+      std::move(code), std::move(stay), settings_.registry, settings_.store->clock(), settings_.now(),
+      settings_.options.limits.payload_bytes);
   settings_.counters.activities_started.add();
   cache_.activity_started(call->id().instance);
   {
@@ -250,15 +253,16 @@ void ActivityDesk::give_back_doubtful(const store::TurnCommit& commit) {
 void ActivityDesk::recorded(std::span<const LocalDone> done) {
   for (const LocalDone& one : done) cache_.activity_over(one.id.instance);
   CallOrders orders;
-  std::vector<CallPointer> closed;
-  closed.reserve(done.size());
+  orders.over.reserve(done.size());
+  std::vector<CallPointer> in_sessions;
   {
     const MutexLock lock(mutex_);
-    for (const LocalDone& one : done) closed.push_back(calls_.close({one.id, one.token}, orders));
+    for (const LocalDone& one : done) {
+      const CallPointer call = calls_.close({one.id, one.token}, orders);
+      if (call && call->stay() != nullptr) in_sessions.push_back(call);
+    }
   }
-  for (const CallPointer& call : closed) {
-    if (call && call->stay() != nullptr) call->stay()->recorded();
-  }
+  for (const CallPointer& call : in_sessions) call->stay()->recorded();
   carry_out(std::move(orders));
 }
 

@@ -63,8 +63,9 @@ class ActivityDesk final : private detail::ActivityHost {
   void expect(LockToken token);
   void stop_expecting(LockToken token);
   /// Runs a locked activity, now or as soon as a slot is free; room for it was reserved. `asked` is the time
-  /// before the lock was asked for.
-  void begin(store::LockedActivity&& locked, LockToken token, BootTime asked);
+  /// before the lock was asked for; `body` is what stands in its row, if somebody knows it.
+  void begin(store::LockedActivity&& locked, LockToken token, BootTime asked,
+             std::optional<bodies::Activity> body = std::nullopt);
   /// Gives back what was locked ahead.
   void give_back_ahead();
   /// These may have been locked by a commit that nobody knows the outcome of: if so, they are given back.
@@ -120,7 +121,7 @@ class ActivityDesk final : private detail::ActivityHost {
   void ended(const CallPointer& call, Result<Payload> result) override;
   std::optional<store::SessionSave> end_in_session(detail::ActivityCall& call, Result<Payload>& result,
                                                    bool counts);
-  void run(store::LockedActivity&& locked, LockToken token, BootTime asked);
+  void run(AheadList::Item&& item);
   std::optional<bodies::Activity> readable(const store::LockedActivity& locked, LockToken token);
   bool may_run(const store::LockedActivity& locked, LockToken token, BootTime asked);
   void put_back(const store::LockedActivity& locked, LockToken token, Duration pause);

@@ -19,7 +19,7 @@ using support::NosyLogger;
 /// Counts what is posted, and runs nothing.
 class Counting final : public Executor {
  public:
-  void post(std::function<void()> /*work*/) override { ++posted; }
+  void post(Work /*work*/) override { ++posted; }
   int posted = 0;
 };
 

@@ -1,7 +1,8 @@
 // Executor: where the code of activities runs.
 #pragma once
 
-#include <functional>
+#include "runtime/work.hpp"
+
 #include <utility>
 
 namespace holdfast::runtime {
@@ -10,15 +11,15 @@ namespace holdfast::runtime {
 class Executor {
  public:
   virtual ~Executor() = default;
-  virtual void post(std::function<void()> work) = 0;
+  virtual void post(Work work) = 0;
   /// The same for what has taken next to no time so far: it may begin a moment later, if that saves waking a
   /// thread. If it takes long after all, nobody else waits for it.
-  virtual void post_brief(std::function<void()> work) { post(std::move(work)); }
+  virtual void post_brief(Work work) { post(std::move(work)); }
   /// The same for what the code of an activity may wait for: it begins also when the calling thread, which
   /// may be running that code, does not come back.
-  virtual void post_apart(std::function<void()> work) { post(std::move(work)); }
+  virtual void post_apart(Work work) { post(std::move(work)); }
   /// For a word to code that runs: apart, and without taking time in a simulation.
-  virtual void post_at_once(std::function<void()> work) { post_apart(std::move(work)); }
+  virtual void post_at_once(Work work) { post_apart(std::move(work)); }
   /// Whether what it runs may wait for something else that it runs.
   [[nodiscard]] virtual bool may_wait() const noexcept { return true; }
 };

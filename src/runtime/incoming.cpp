@@ -320,8 +320,8 @@ class Reader {
 }  // namespace
 
 Incoming read_messages(const CachedInstance& instance, const FirstTurn& first,
-                       std::vector<store::Message>&& messages) {
-  Incoming incoming;
+                       std::vector<store::Message>&& messages, std::vector<engine::Message>&& spare) {
+  Incoming incoming{.messages = std::move(spare)};
   Reader reader(instance, first, incoming);
   // What begins the execution goes first: requests may have come before it.
   const auto own = std::ranges::find_if(messages, [&](const auto& m) { return reader.begins(m); });

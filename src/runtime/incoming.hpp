@@ -35,9 +35,10 @@ struct FirstTurn {
   const history::Parent* parent = nullptr;  ///< who waits for its end, where there is no frame that knows
 };
 
-/// Reads messages for an instance whose frame is there, unless it has ended or its code can't be run.
+/// Reads messages for an instance whose frame is there, unless it has ended or its code can't be run. What is
+/// read goes into the memory of `spare`, which is empty.
 Incoming read_messages(const CachedInstance& instance, const FirstTurn& first,
-                       std::vector<store::Message>&& messages);
+                       std::vector<store::Message>&& messages, std::vector<engine::Message>&& spare = {});
 
 /// Whether one of them is a request to terminate.
 bool asks_to_terminate(std::span<const store::Message> messages);

@@ -73,17 +73,17 @@ class Locks final : public ForwardingStore {
 /// Activities end when the test says so.
 class ByHand final : public Executor {
  public:
-  void post(std::function<void()> work) override { work_.push_back(std::move(work)); }
+  void post(Work work) override { work_.push_back(std::move(work)); }
   void run_all() {
     while (!work_.empty()) {
-      const std::function<void()> next = std::move(work_.front());
+      Work next = std::move(work_.front());
       work_.pop_front();
       next();
     }
   }
 
  private:
-  std::deque<std::function<void()>> work_;
+  std::deque<Work> work_;
 };
 
 class LockedTest : public ::testing::Test {

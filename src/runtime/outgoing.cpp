@@ -17,6 +17,8 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <variant>
+#include <vector>
 
 namespace holdfast::runtime {
 namespace {
@@ -75,6 +77,13 @@ class Builder {
     std::visit([&](auto& how) { this->finish(how); }, end);
   }
 
+  /// Of the actions that are about to be added.
+  void expect_activities(std::size_t count) {
+    commit_.activities.reserve(count);
+    scheduled_.reserve(count);
+  }
+  std::vector<ScheduledActivity> take_scheduled() { return std::move(scheduled_); }
+
  private:
   // ---- what the code started --------------------------------------------------------------------
 
@@ -90,7 +99,8 @@ class Builder {
       row.session = store::SessionUse{settings.session->id, policy_of(*settings.session)};
       if (refuse(id, "activity ", activity.name, *row.session)) return;
     }
-    row.body = bodies::to_bytes(bodies::Activity{std::move(activity), key});
+    ScheduledActivity& scheduled = scheduled_.emplace_back(id, bodies::Activity{std::move(activity), key});
+    row.body = bodies::to_bytes(scheduled.body);
     commit_.activities.push_back(std::move(row));
   }
   void act(EventId id, const detail::TimerStarted& timer) { commit_.timers.push_back({id, timer.due}); }
@@ -263,6 +273,7 @@ class Builder {
   store::TurnCommit& commit_;
   const CachedInstance& instance_;
   const Surroundings& around_;
+  std::vector<ScheduledActivity> scheduled_;
   std::map<std::string, std::size_t> values_;  // where in the commit the change of a key is
 };
 
@@ -294,8 +305,8 @@ store::SessionPolicy policy_of(const detail::SessionSettings& settings) {
   return policy;
 }
 
-void add_outcome(store::TurnCommit& commit, const CachedInstance& instance, engine::Outcome&& outcome,
-                 const Surroundings& around) {
+std::vector<ScheduledActivity> add_outcome(store::TurnCommit& commit, const CachedInstance& instance,
+                                           engine::Outcome&& outcome, const Surroundings& around) {
   commit.first_event = outcome.first_event;
   commit.segment = std::move(outcome.segment);
   for (const MessageId id : outcome.consumed) {
@@ -306,10 +317,15 @@ void add_outcome(store::TurnCommit& commit, const CachedInstance& instance, engi
   if (outcome.status) commit.custom_status = bodies::to_bytes(*outcome.status);
 
   Builder builder(commit, instance, around);
+  builder.expect_activities(
+      static_cast<std::size_t>(std::ranges::count_if(outcome.actions, [](const engine::Action& action) {
+        return std::holds_alternative<detail::ActivityScheduled>(action.operation);
+      })));
   for (engine::Action& action : outcome.actions) builder.add(std::move(action));
   for (const engine::Cancel& cancel : outcome.cancels) builder.add(cancel);
   builder.take_out_unborn();
   if (outcome.end) builder.add(*std::move(outcome.end));
+  return builder.take_scheduled();
 }
 
 std::optional<Duration> time_to_retry(const CachedInstance& instance, CalendarTime now) {

@@ -2,14 +2,15 @@
 // carry it out: see ThreadPool.
 #pragma once
 
+#include "base/ring.hpp"
+#include "runtime/work.hpp"
+
 #include <holdfast/options.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <functional>
 #include <utility>
 
 namespace holdfast::runtime {
@@ -40,12 +41,12 @@ class PoolSchedule {
     rest,  ///< by the rest, likewise
   };
   struct Piece {
-    std::function<void()> work{};  ///< empty: the rest
+    Work work{};  ///< empty: the rest
     bool is_brief = false;
     Order others = Order::none;  ///< for what is left
   };
 
-  Order post(std::function<void()> work, Kind kind, From from, Time now) {
+  Order post(Work work, Kind kind, From from, Time now) {
     work_.push_back({std::move(work), now, kind == Kind::brief});
     const bool comes_back = from != From::outside && kind != Kind::apart;
     if (comes_back && work_.size() == 1) return Order::none;
@@ -62,9 +63,9 @@ class PoolSchedule {
     if (rest_is_next(now)) {
       rest_wanted_ = false;
     } else {
-      piece.work = std::move(work_.front().run);
-      piece.is_brief = work_.front().is_brief;
-      work_.pop_front();
+      Posted next = work_.take_front();
+      piece.work = std::move(next.run);
+      piece.is_brief = next.is_brief;
     }
     piece.others = order_for_others(piece.is_brief, now);
     if (piece.is_brief) ++brief_;
@@ -88,13 +89,13 @@ class PoolSchedule {
   [[nodiscard]] bool anything() const noexcept { return rest_wanted_ || !work_.empty(); }
   [[nodiscard]] bool anything_late(Time now) const {
     const Time late = now - kLateAfter;
-    return (!work_.empty() && work_.front().posted < late) || (rest_wanted_ && rest_asked_ < late);
+    return (!work_.empty() && work_.front().at < late) || (rest_wanted_ && rest_asked_ < late);
   }
 
  private:
-  struct Work {
-    std::function<void()> run{};
-    Time posted{};
+  struct Posted {
+    Work run{};
+    Time at{};
     bool is_brief = false;
   };
 
@@ -115,7 +116,7 @@ class PoolSchedule {
     return all_brief && !anything_late(now) ? Order::look : Order::call;
   }
 
-  std::deque<Work> work_;
+  Ring<Posted> work_;
   bool rest_wanted_ = false;
   Time rest_asked_{};
   Duration rest_takes_{};  // lately

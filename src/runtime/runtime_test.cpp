@@ -60,6 +60,17 @@ Task<int> count_down(Context& ctx, int n, int done) {
   co_return done;
 }
 
+// The second one is dropped in the turn that has started it.
+Task<std::string> greets_two_of_three(Context& ctx) {
+  auto first = ctx.activity<std::string>("greet", "Ada").start();
+  {
+    auto dropped = ctx.activity<std::string>("greet", "Bob").start();
+  }
+  auto third = ctx.activity<std::string>("greet", "Cleo").start();
+  const std::string one = co_await first;
+  co_return one + " " + co_await third;
+}
+
 Task<std::string> stubborn(Context& ctx) {
   std::string text;
   try {
@@ -96,6 +107,7 @@ class RuntimeTest : public ::testing::Test {
     rt.orchestration("approval", approval);
     rt.orchestration("child_sum", child_sum);
     rt.orchestration("count_down", count_down);
+    rt.orchestration("greets_two_of_three", greets_two_of_three);
     rt.orchestration("stubborn", stubborn);
     rt.orchestration("waits_for_ever", waits_for_ever);
     rt.orchestration("fails", fails);
@@ -151,6 +163,14 @@ TEST_F(RuntimeTest, FansOutAndIn) {
   add_code(rt);
   rt.start();
   EXPECT_EQ(rt.client().start("sum_of_squares", {.id = "s"}, 20).wait<int>(kSoon), 2870);
+}
+
+TEST_F(RuntimeTest, WhatIsHandedOffIsWhatWasScheduledAlsoBesideWhatWasDroppedAtOnce) {
+  Runtime rt(store, quiet());
+  add_code(rt);
+  rt.start();
+  EXPECT_EQ(rt.client().start("greets_two_of_three", {.id = "run-1"}).wait<std::string>(kSoon),
+            "Hello, Ada! Hello, Cleo!");
 }
 
 TEST_F(RuntimeTest, ManyRunsAtOnce) {

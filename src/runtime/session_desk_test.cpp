@@ -39,17 +39,17 @@ class LaterExecutor final : public Executor {
       work_.pop_front();
     }
   }
-  void post(std::function<void()> work) override { work_.push_back(std::move(work)); }
+  void post(Work work) override { work_.push_back(std::move(work)); }
   void run_all() {
     while (!work_.empty()) {
-      const auto work = std::move(work_.front());
+      Work work = std::move(work_.front());
       work_.pop_front();
       work();
     }
   }
 
  private:
-  std::deque<std::function<void()>> work_;
+  std::deque<Work> work_;
 };
 
 /// A number that calls `while_saved` in the middle of being saved.

@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 
 struct Idle final : Executor {
-  void post(std::function<void()> /*work*/) override {}
+  void post(Work /*work*/) override {}
 };
 
 /// Writes down what reaches the store, and keeps from it what `fails` says.

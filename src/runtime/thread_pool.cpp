@@ -32,7 +32,7 @@ class ThreadPool::State : public std::enable_shared_from_this<State> {
  public:
   explicit State(std::function<bool()> rest) : rest_(std::move(rest)) {}
 
-  void post(std::function<void()> work, Kind kind) {
+  void post(Work work, Kind kind) {
     const MutexLock lock(mutex_);
     carry_out(schedule_.post(std::move(work), kind, from(), SteadyClock::now()));
   }
@@ -80,9 +80,9 @@ bool ThreadPool::is_here() const noexcept { return state_->is_here(); }
 bool ThreadPool::has_work() const { return state_->has_work(); }
 // A thread of the pool will look itself in a moment: what it posts comes at the end of the rest, what it asks
 // for at the end of work.
-void ThreadPool::post(std::function<void()> work) { state_->post(std::move(work), Kind::ordinary); }
-void ThreadPool::post_brief(std::function<void()> work) { state_->post(std::move(work), Kind::brief); }
-void ThreadPool::post_apart(std::function<void()> work) { state_->post(std::move(work), Kind::apart); }
+void ThreadPool::post(Work work) { state_->post(std::move(work), Kind::ordinary); }
+void ThreadPool::post_brief(Work work) { state_->post(std::move(work), Kind::brief); }
+void ThreadPool::post_apart(Work work) { state_->post(std::move(work), Kind::apart); }
 void ThreadPool::ask_for_rest() { state_->ask_for_rest(); }
 std::size_t ThreadPool::stop(Duration patience) { return state_->stop(patience); }
 
@@ -167,7 +167,7 @@ bool ThreadPool::State::run_one() {
     const MutexUnlock unlocked(mutex_);
     if (piece.work) {
       piece.work();
-      piece.work = nullptr;  // what it holds may be the last to know somebody
+      piece.work.reset();  // what it holds may be the last to know somebody
     } else {
       run_rest();
     }

@@ -27,9 +27,9 @@ class ThreadPool final : public Executor {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  void post(std::function<void()> work) override;
-  void post_brief(std::function<void()> work) override;
-  void post_apart(std::function<void()> work) override;
+  void post(Work work) override;
+  void post_brief(Work work) override;
+  void post_apart(Work work) override;
 
   /// Calls `rest` in one of the threads once no work is left to begin, or after a fraction of a millisecond:
   /// what short work leaves behind is done in one go, by the thread that did the work. Asking again before

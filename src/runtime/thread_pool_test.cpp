@@ -35,7 +35,7 @@ TEST(ThreadPool, RunsAllThatWasPostedBeforeItStops) {
 TEST(ThreadPool, BeginsWhatAThreadPostsApartThoughItDoesNotComeBack) {
   ThreadPool pool;
   Executor& executor = pool;
-  using Post = void (Executor::*)(std::function<void()>);
+  using Post = void (Executor::*)(Work);
   for (const Post post : {&Executor::post_apart, &Executor::post_at_once}) {
     std::latch done(1);
     executor.post([&] {

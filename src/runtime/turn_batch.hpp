@@ -1,9 +1,11 @@
 // TurnBatch: instances that one thread runs one after the other, and commits together or in parts.
 #pragma once
 
+#include "engine/turn.hpp"
 #include "runtime/cache.hpp"
 #include "runtime/frame_home.hpp"
 #include "runtime/incoming.hpp"
+#include "runtime/outgoing.hpp"
 #include "runtime/steps.hpp"
 
 #include <holdfast/clock.hpp>
@@ -15,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +28,7 @@ namespace holdfast::runtime {
 struct PreparedTurn {
   InstanceCache::Taken taken{};
   Incoming incoming{};
+  std::vector<ScheduledActivity> scheduled{};  ///< in the order of their events
   std::size_t hand_offs = 0;
   bool requested = false;            ///< somebody asks it to end
   FirstTurn first{};                 ///< what it begins with, when it has no frame yet
@@ -57,10 +61,8 @@ struct SentTurn {
 /// except for the instance whose code it is: see TurnWatch. One that is sent to an executor belongs to what
 /// runs there, from its beginning to its end.
 struct TurnBatch : std::enable_shared_from_this<TurnBatch> {
-  TurnBatch(RunId run_of_it, std::vector<InstanceCache::Taken>&& instances)
-      : run(run_of_it), waiting(std::move(instances)) {
-    prepared.reserve(waiting.size());
-    commits.reserve(waiting.size());
+  TurnBatch(RunId run_of_it, std::vector<InstanceCache::Taken>&& instances) {
+    begin(run_of_it, std::move(instances));
   }
 
   TurnBatch(std::shared_ptr<FrameHome> home_of_it, std::vector<InstanceCache::Taken>&& instances)
@@ -68,7 +70,16 @@ struct TurnBatch : std::enable_shared_from_this<TurnBatch> {
     sent.reserve(waiting.size());
   }
 
-  const RunId run{};                        ///< of the turn step, in which it is; none on an executor
+  /// Nothing is left in it but memory: it becomes another one.
+  void begin(RunId run_of_it, std::vector<InstanceCache::Taken>&& instances) {
+    run = run_of_it;
+    waiting = std::move(instances);
+    next = 0;
+    prepared.reserve(waiting.size());
+    commits.reserve(waiting.size());
+  }
+
+  RunId run{};                              ///< of the turn step, in which it is; none on an executor
   const std::shared_ptr<FrameHome> home{};  ///< where its frames live; null: in place
   BootTime begun{};                         ///< when it was begun for an executor
   std::vector<InstanceCache::Taken> waiting;
@@ -76,8 +87,20 @@ struct TurnBatch : std::enable_shared_from_this<TurnBatch> {
   std::vector<SentTurn> sent{};          ///< to its home; the turn of the one that runs is the current one
   PreparedTurn current{};                ///< whose code runs; has no instance when there is none
   std::vector<PreparedTurn> prepared{};  ///< and not committed
-  std::vector<store::TurnCommit> commits{};  ///< of those
+  std::vector<store::TurnCommit> commits{};  ///< of those; behind them stands memory for the next
   InstanceCache::Abandoned abandoned{};      ///< what code that was given up still uses
+
+  /// Of the turn that is prepared next.
+  store::TurnCommit& next_commit() {
+    if (commits.size() == prepared.size()) commits.emplace_back();
+    return commits[prepared.size()];
+  }
+  /// Those that stand at the beginning of `commits`.
+  [[nodiscard]] std::span<store::TurnCommit> made() noexcept { return {commits.data(), prepared.size()}; }
+
+  // Memory of turns that were run, for the next.
+  engine::Outcome spare_outcome{};
+  std::vector<engine::Message> spare_messages{};
 };
 
 }  // namespace holdfast::runtime

@@ -1,18 +1,28 @@
 #include "runtime/turn_runner.hpp"
 
+#include "base/kept_memory.hpp"
 #include "runtime/turn_lines.hpp"
 
 #include <utility>
+#include <vector>
 
 namespace holdfast::runtime {
 
 engine::Outcome TurnRunner::run(TurnBatch& batch, CalendarTime now) {
   PreparedTurn& turn = batch.current;
   CachedInstance& instance = *turn.taken.instance;
-  engine::Outcome outcome = watched(batch, [&] {
-    return turn.incoming.terminate ? instance.frame->terminate(now, *turn.incoming.terminate)
-                                   : instance.frame->run({now, std::move(turn.incoming.messages)});
+  // On this stack: when the code does not come back in time, the batch is another's.
+  engine::Outcome outcome = std::move(batch.spare_outcome);
+  std::vector<engine::Message> messages = std::move(turn.incoming.messages);
+  watched(batch, [&] {
+    if (turn.incoming.terminate) {
+      outcome = instance.frame->terminate(now, *turn.incoming.terminate);
+    } else {
+      instance.frame->run(now, messages, outcome);
+    }
+    return true;
   });
+  batch.spare_messages = emptied(std::move(messages));
   settings_.counters.ignored_messages.add(outcome.ignored);
   say_outcome(settings_, instance, outcome);
   return outcome;

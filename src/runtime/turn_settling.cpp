@@ -2,6 +2,7 @@
 
 #include "runtime/turn_lines.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <optional>
@@ -39,7 +40,8 @@ void TurnSettling::settle(PreparedTurn& turn, store::TurnCommit& commit,
   if (commit.version) instance.code.version = *commit.version;
   if (commit.waits) instance.waits = std::move(*commit.waits);
   begin_handed_off(turn, commit, *answer, asked);
-  desk_.recorded(std::exchange(turn.taken.done, {}));
+  desk_.recorded(turn.taken.done);
+  turn.taken.done.clear();
   if (answer->ready) fetch_.want();
 
   const bool ended = std::holds_alternative<store::InstanceEnd>(commit.end) || has_ended(instance.status);
@@ -60,11 +62,19 @@ void TurnSettling::settle(PreparedTurn& turn, store::TurnCommit& commit,
 void TurnSettling::begin_handed_off(PreparedTurn& turn, const store::TurnCommit& commit,
                                     store::Committed& committed, BootTime asked) {
   std::size_t begun = 0;
-  for (std::optional<store::LockedActivity>& locked : committed.handed_off) {
+  auto next = turn.scheduled.begin();
+  for (std::size_t i = 0; i < committed.handed_off.size(); ++i) {
+    std::optional<store::LockedActivity>& locked = committed.handed_off[i];
     if (!locked) continue;
     ++begun;
     settings_.counters.activities_handed_off.add();
-    desk_.begin(*std::move(locked), commit.activity_token, asked);
+    // A part of them: what the same turn dropped again is not in the commit.
+    const EventId event = commit.activities[i].event;
+    next = std::ranges::find(next, turn.scheduled.end(), event, &ScheduledActivity::event);
+    bodies::Activity& body = (next++)->body;
+    locked->instance = turn.taken.instance->id;
+    locked->name = body.scheduled.name;
+    desk_.begin(*std::move(locked), commit.activity_token, asked, std::move(body));
   }
   desk_.unreserve(turn.hand_offs - begun);
   desk_.stop_expecting(commit.activity_token);

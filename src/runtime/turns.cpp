@@ -33,18 +33,42 @@ Progress TurnStep::run_and_commit(RunId run, std::vector<InstanceCache::Taken>&&
   const auto is_suspect = [&](const auto& one) { return settings_.is_suspect(one.instance->delivery); };
   std::vector<InstanceCache::Taken> suspects = take_out(taken, is_suspect);
   std::ranges::move(suspects, std::back_inserter(taken));
-  const auto batch = std::make_shared<TurnBatch>(run, std::move(taken));
+  std::shared_ptr<TurnBatch> batch = new_batch(run, std::move(taken));
   while (batch->next < batch->waiting.size()) {
     const BootTime begun = settings_.now();
     run_some(*batch);
     committer_.commit(*batch);
     settings_.counters.turn_seconds.observe(std::chrono::duration<double>(settings_.now() - begun).count());
   }
+  keep_memory_of(std::move(batch));
   return {fetch_.is_wanted() || cache_.has_ready(), fetch_.due()};
 } catch (const GivenUp&) {
   log(*settings_.logger, LogLevel::info, "a turn that was given up has come back; what it did is dropped");
   runner_.came_back();
   return {.came_back = true};
+}
+
+// One that was given up is another's, and never comes back here.
+std::shared_ptr<TurnBatch> TurnStep::new_batch(RunId run, std::vector<InstanceCache::Taken>&& taken) {
+  std::shared_ptr<TurnBatch> spare;
+  {
+    const MutexLock lock(spares_mutex_);
+    if (!spares_.empty()) {
+      spare = std::move(spares_.back());
+      spares_.pop_back();
+    }
+  }
+  if (!spare) return std::make_shared<TurnBatch>(run, std::move(taken));
+  spare->begin(run, std::move(taken));
+  return spare;
+}
+
+void TurnStep::keep_memory_of(std::shared_ptr<TurnBatch>&& batch) {
+  constexpr std::size_t kMost = 4;  // few threads run turns at the same time
+  batch->waiting.clear();
+  batch->current = {};
+  const MutexLock lock(spares_mutex_);
+  if (spares_.size() < kMost) spares_.push_back(std::move(batch));
 }
 
 // Runs the code of all up to the next suspect, or of that one alone. Those that can't be run are released or
@@ -55,10 +79,8 @@ void TurnStep::run_some(TurnBatch& batch) {
   };
   do {
     batch.current = {.taken = std::move(batch.waiting[batch.next++])};
-    store::TurnCommit commit;
-    if (!builder_.build(batch, commit)) continue;
+    if (!builder_.build(batch, batch.next_commit())) continue;
     batch.prepared.push_back(std::move(batch.current));
-    batch.commits.push_back(std::move(commit));
   } while (batch.next < batch.waiting.size() && !suspect_is_next());
 }
 

@@ -1,6 +1,7 @@
 // TurnStep: fetches instances that are ready, runs their code, commits what it did.
 #pragma once
 
+#include "base/mutex.hpp"
 #include "runtime/cache.hpp"
 #include "runtime/chance.hpp"
 #include "runtime/commit_builder.hpp"
@@ -67,6 +68,9 @@ class TurnStep {
  private:
   Progress run_and_commit(RunId run, std::vector<InstanceCache::Taken>&& taken);
   void run_some(TurnBatch& batch);
+  std::shared_ptr<TurnBatch> new_batch(RunId run, std::vector<InstanceCache::Taken>&& taken);
+  /// Nobody uses it any more.
+  void keep_memory_of(std::shared_ptr<TurnBatch>&& batch);
 
   const Settings& settings_;
   const Standing& standing_;
@@ -80,6 +84,8 @@ class TurnStep {
   CommitBuilder builder_;
   TurnCommitter committer_;
   TurnsAway away_;
+  Mutex spares_mutex_;
+  std::vector<std::shared_ptr<TurnBatch>> spares_ HOLDFAST_GUARDED_BY(spares_mutex_);
 };
 
 }  // namespace holdfast::runtime

@@ -112,8 +112,8 @@ void TurnsAway::prepare(TurnBatch& batch) {
       continue;
     }
     if (next == CommitBuilder::Next::commit) {
+      batch.next_commit() = std::move(sent.commit);
       batch.prepared.push_back(std::move(sent.turn));
-      batch.commits.push_back(std::move(sent.commit));
     }
   }
   committer_.commit(batch);
@@ -164,8 +164,8 @@ void TurnsAway::settle(TurnBatch& batch) {
   const std::size_t count = batch.sent.size();
   for (SentTurn& sent : batch.sent) {
     if (!builder_.finish(sent)) continue;
+    batch.next_commit() = std::move(sent.commit);
     batch.prepared.push_back(std::move(sent.turn));
-    batch.commits.push_back(std::move(sent.commit));
   }
   batch.sent.clear();
   committer_.commit(batch);

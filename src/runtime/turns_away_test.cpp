@@ -326,17 +326,17 @@ class HandExecutor final : public detail::FrameExecutor {
 /// Runs the code of activities when it is told to.
 class Later final : public Executor {
  public:
-  void post(std::function<void()> work) override { work_.push_back(std::move(work)); }
+  void post(Work work) override { work_.push_back(std::move(work)); }
   void run_all() {
     while (!work_.empty()) {
-      const std::function<void()> next = std::move(work_.front());
+      Work next = std::move(work_.front());
       work_.pop_front();
       next();
     }
   }
 
  private:
-  std::deque<std::function<void()>> work_;
+  std::deque<Work> work_;
 };
 
 /// Counts what is asked for while an executor runs something.

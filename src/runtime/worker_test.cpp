@@ -38,8 +38,8 @@ class Script final : public FaultPlan {
 /// Runs what was posted when it is told to.
 class Hand final : public Executor {
  public:
-  void post(std::function<void()> work) override { posted_.push_back(std::move(work)); }
-  void post_at_once(std::function<void()> work) override { words_.push_back(std::move(work)); }
+  void post(Work work) override { posted_.push_back(std::move(work)); }
+  void post_at_once(Work work) override { words_.push_back(std::move(work)); }
   [[nodiscard]] std::size_t posted() const { return posted_.size(); }
   void run_posted() { run(posted_); }
   void tell() { run(words_); }
@@ -47,22 +47,22 @@ class Hand final : public Executor {
   void drop() {
     for (auto* list : {&posted_, &words_}) {
       while (!list->empty()) {
-        const std::function<void()> dropped = std::move(list->front());
+        const Work dropped = std::move(list->front());
         list->pop_front();
       }
     }
   }
 
  private:
-  static void run(std::deque<std::function<void()>>& list) {
+  static void run(std::deque<Work>& list) {
     while (!list.empty()) {
-      const std::function<void()> next = std::move(list.front());
+      Work next = std::move(list.front());
       list.pop_front();
       next();
     }
   }
-  std::deque<std::function<void()>> posted_;
-  std::deque<std::function<void()>> words_;
+  std::deque<Work> posted_;
+  std::deque<Work> words_;
 };
 
 std::function<void()> in_turn;  // what the code of the orchestration does before it waits

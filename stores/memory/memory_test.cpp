@@ -88,7 +88,7 @@ TEST_F(MemoryStoreTest, AnOrderRunsFromItsStartToItsEnd) {
   EXPECT_FALSE(scheduled.ready);
   ASSERT_EQ(scheduled.handed_off.size(), 2U);
   ASSERT_TRUE(scheduled.handed_off[0] && scheduled.handed_off[1]);
-  EXPECT_EQ(scheduled.handed_off[0]->instance, "order-1");
+  EXPECT_EQ(scheduled.handed_off[0]->id.event, EventId{2});
   EXPECT_EQ(scheduled.handed_off[0]->delivery, 1U);
 
   TurnCommit last{.key = turn.key,

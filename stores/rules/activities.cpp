@@ -83,7 +83,11 @@ Activity* schedule(Transaction& tx, Instance& instance, const NewActivity& wante
 
 LockedActivity lock(Transaction& tx, Activity& activity, WorkerKey worker, LockToken token, Duration lease) {
   unplace(tx, activity);
-  return take(tx, activity, worker, token, lease);
+  LockedActivity locked = take(tx, activity, worker, token, lease);
+  locked.instance = tx.rows.name_of(activity.id.instance);
+  locked.name = activity.name;
+  locked.body = activity.body;
+  return locked;
 }
 
 LockedActivity take(Transaction& tx, Activity& activity, WorkerKey worker, LockToken token, Duration lease) {
@@ -91,13 +95,10 @@ LockedActivity take(Transaction& tx, Activity& activity, WorkerKey worker, LockT
   activity.lock = {.worker = worker, .token = token, .until = until, .live = until > tx.now};
   ++activity.delivery;
   LockedActivity locked{.id = activity.id,
-                        .instance = tx.rows.name_of(activity.id.instance),
-                        .name = activity.name,
                         .queue = activity.queue,
                         .priority = activity.priority,
                         .attempt = activity.attempt,
                         .delivery = activity.delivery,
-                        .body = activity.body,
                         .last_failure = activity.last_failure,
                         .progress = activity.progress,
                         .total_left = left(activity.total_until, tx.now)};

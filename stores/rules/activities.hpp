@@ -11,9 +11,10 @@ namespace holdfast::rules {
 /// has ended: its instance was told, and that is all.
 Activity* schedule(Transaction& tx, Instance& instance, const NewActivity& wanted);
 
-/// Locks one that is not placed for a worker. Its session, if it has one, is the worker's.
+/// Locks one that is not placed for a worker, which knows what it has scheduled itself: its instance, name
+/// and body are not in the answer. Its session, if it has one, is the worker's.
 LockedActivity take(Transaction& tx, Activity& activity, WorkerKey worker, LockToken token, Duration lease);
-/// The same with one that waits.
+/// The same with one that waits, and with all that the worker has to know of it.
 LockedActivity lock(Transaction& tx, Activity& activity, WorkerKey worker, LockToken token, Duration lease);
 
 /// The row that `token` locks, or why there is none.

@@ -32,17 +32,12 @@ std::string WorkingSet::name_of(InstanceKey key) {
   return row.next() ? std::string(row->text(0)) : std::string();
 }
 
-void WorkingSet::take_instance(Cursor row) {
-  if (!row.next()) return;
+// The row without what belongs to the instance in other tables.
+void WorkingSet::read_instance(Cursor& row, Instance& instance, KnownInstance& about) {
   RowReader reader(row);
-  const auto key = reader.next<InstanceKey>();
-  if (space_.instances.is_gone(key)) return;  // it was removed a moment ago
-
-  Instance instance;
   store::InstanceView& view = instance.view;
-  KnownInstance about;
   about.in_table = true;
-  view.key = key;
+  view.key = reader.next<InstanceKey>();
   std::optional<InstanceKey> parent;
   birth_columns(instance, parent, reader);
   view.parent = parent.value_or(InstanceKey{});
@@ -56,17 +51,7 @@ void WorkingSet::take_instance(Cursor row) {
   held_columns(held, reader);
   if (!held.token.empty()) about.held = held;
 
-  const Route* const route = link_.interned.route(about.row.route);
-  if (route != nullptr) {
-    view.code = route->code;
-    view.build = route->build;
-  }
-  view.execution = about.row.execution;
-  view.status = about.row.status;
-  view.updated_at = about.row.updated_at;
-  view.cancel_requested_at = about.row.cancel_requested_at;
-  view.parked_because = about.row.parked_because;
-  view.output = about.row.output;
+  show(about.row, view);
   instance.stamp = about.row.stamp.empty() ? about.last_segment : about.row.stamp;
   instance.seen = about.row.seen;
   instance.woken = about.row.woken;
@@ -87,6 +72,16 @@ void WorkingSet::take_instance(Cursor row) {
                                              .execution = ExecutionNumber{1},
                                              .body = std::move(start_body)});
   }
+}
+
+void WorkingSet::take_instance(Cursor row) {
+  if (!row.next()) return;
+  const auto key = row->number<InstanceKey>(0);
+  if (space_.instances.is_gone(key)) return;  // it was removed a moment ago
+
+  Instance instance;
+  KnownInstance about;
+  read_instance(row, instance, about);
   if (!about.row.waits.empty() && !store::from_bytes(about.row.waits, instance.waits)) {
     instance.waits.clear();
     if (writes()) rules::waits_are_damaged(tx(), instance, about.row.waits);
@@ -95,12 +90,47 @@ void WorkingSet::take_instance(Cursor row) {
     instance.end_watchers.clear();
     if (writes()) rules::end_watchers_are_damaged(tx(), instance, about.row.end_watchers);
   }
-  if (route == nullptr && writes())
+  if (writes() && link_.interned.route(about.row.route) == nullptr)
     rules::code_is_missing(tx(), instance, "row " + std::to_string(about.row.route) + " of `routes`");
 
   known_.insert_or_assign(key.value, std::move(about));
-  space_.keys.insert_or_assign(view.instance, key);
+  space_.keys.insert_or_assign(instance.view.instance, key);
   settle_and_place(tx(), space_.instances.bring(key, std::move(instance)));
+}
+
+// Whoever waits for an instance looks at it again and again: one statement, and nothing stays in the space.
+std::optional<store::InstanceView> WorkingSet::look_at(InstanceKey key) {
+  Cursor row = link_.rows(sql().look, key, ns());
+  if (!row.next()) return std::nullopt;
+  RowReader reader(row);
+  Instance instance;
+  store::InstanceView& view = instance.view;
+  view.key = reader.next<InstanceKey>();
+  std::optional<InstanceKey> parent;
+  birth_columns(instance, parent, reader);
+  view.parent = parent.value_or(InstanceKey{});
+  InstanceRow in_table;
+  instance_columns(in_table, reader);
+  show(in_table, view);
+  const int custom_status = reader.column();
+  if (!row->is_null(custom_status)) {
+    view.custom_status = row->blob(custom_status);
+    view.custom_status_version = row->uint64(custom_status + 1);
+  }
+  return std::move(view);
+}
+
+void WorkingSet::show(const InstanceRow& row, store::InstanceView& view) {
+  if (const Route* const route = link_.interned.route(row.route)) {
+    view.code = route->code;
+    view.build = route->build;
+  }
+  view.execution = row.execution;
+  view.status = row.status;
+  view.updated_at = row.updated_at;
+  view.cancel_requested_at = row.cancel_requested_at;
+  view.parked_because = row.parked_because;
+  view.output = row.output;
 }
 
 void WorkingSet::bring_custom_status(Instance& instance) {

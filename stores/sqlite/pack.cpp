@@ -7,7 +7,6 @@
 namespace holdfast::sqlite_store {
 namespace {
 
-constexpr std::size_t kMaxPacked = 16;
 constexpr std::size_t kMaxBytes = 2048;
 constexpr std::size_t kUsualBytes = 256;
 
@@ -18,13 +17,16 @@ bool Pack::is_plain(const rules::Activity& a) {
          a.total_until == rules::kNever && a.last_failure.empty() && a.progress.empty() && !a.session_over;
 }
 
-Pack::Pack(const rules::Activity& activity)
+Pack::Pack(const rules::Activity& activity, std::string&& memory)
     : execution(activity.id.execution),
       worker(activity.lock.worker),
       token(activity.lock.token),
       until(activity.lock.until),
       session(activity.session),
-      generation(activity.generation) {}
+      generation(activity.generation),
+      bytes_(std::move(memory)) {
+  bytes_.clear();
+}
 
 bool Pack::describes(const rules::Activity& a) const {
   return is_plain(a) && a.id.execution == execution && a.lock.worker == worker && a.lock.token == token &&
@@ -32,26 +34,27 @@ bool Pack::describes(const rules::Activity& a) const {
 }
 
 bool Pack::has_room_for(const rules::Activity& activity) const {
-  return events_.size() < kMaxPacked && bytes_.size() + activity.body.size() <= kMaxBytes;
+  return count_ < kMaxPacked && bytes_.size() + activity.body.size() <= kMaxBytes;
 }
 
 void Pack::add(const rules::Activity& activity, std::int64_t kind) {
-  if (bytes_.empty()) bytes_.reserve(kUsualBytes);
+  if (count_ == 0) bytes_.reserve(kUsualBytes);
   history::ByteWriter out(bytes_);
   out.varint(activity.id.event.value);
   // The rest of the number is the namespace's.
   out.varint(static_cast<std::uint32_t>(kind));
   out.string(activity.body);
-  events_.push_back(activity.id.event);
+  note(activity.id.event);
 }
 
 bool Pack::contains(const store::ActivityId& id) const {
-  return id.execution == execution && std::ranges::find(events_, id.event) != events_.end();
+  return id.execution == execution && std::ranges::find(events(), id.event) != events().end();
 }
 
 std::optional<std::vector<Pack::Item>> Pack::decode(std::string_view bytes) {
   std::vector<Item> items;
   for (history::ByteReader in(bytes); !in.done();) {
+    if (items.size() == kMaxPacked) return std::nullopt;
     std::uint64_t kind = 0;
     Item& item = items.emplace_back();
     if (!in.varint(item.event.value) || !in.varint(kind) || !in.string(item.body)) return std::nullopt;

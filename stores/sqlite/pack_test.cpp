@@ -256,5 +256,18 @@ TEST_F(SqlitePacks, OneThatCantBeDecodedIsSetAsideAndBlocksNobody) {
   EXPECT_EQ(aside[0].bytes, "\xff");
 }
 
+// A pack has room for so many; whatever claims to have more was not written here.
+TEST_F(SqlitePacks, OneWithTooManyActivitiesIsSetAside) {
+  commit(hand_off({2, 3}));
+  std::string many;  // event, kind, and an empty body
+  for (int i = 0; i < 17; ++i) many += "020100";
+  sqlite_store::Connection(folder_ / "packs.db", SQLITE_OPEN_READWRITE)
+      .exec("UPDATE packs SET items = x'" + many + "'");
+  clock_.advance(31s);
+  const StartRequest request{.instance = "j", .code = {"o", "1"}, .body = "input"};
+  EXPECT_TRUE(store_->start(std::span(&request, 1)).at(0));
+  EXPECT_EQ(store_->set_aside(0, 10).value().size(), 1U);
+}
+
 }  // namespace
 }  // namespace holdfast::pack_test

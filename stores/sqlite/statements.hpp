@@ -117,6 +117,10 @@ struct SqlTexts {
   const std::string update_worker = "UPDATE workers SET " + names(worker, 2).changes + " WHERE key = ?1";
 
   const std::string instance_by_key = instance_of("WHERE i.key = ?1 AND i.ns = ?2");
+  const std::string look = "SELECT i.key, " + names(birth, 1, "i.").list + ", " +
+                           names(instance, 1, "i.").list +
+                           ", c.bytes, c.version FROM instances AS i"
+                           " LEFT JOIN custom_status AS c ON c.key = i.key WHERE i.key = ?1 AND i.ns = ?2";
   const std::string insert_instance = "INSERT INTO instances (key, ns, start_id, start_body, " +
                                       birth_names.list + ", " + instance_names.list +
                                       ") VALUES (?1, ?2, ?3, ?4, " + birth_names.places + ", " +
@@ -248,6 +252,7 @@ struct Statements {
 
   // ---- instances --------------------------------------------------------------------------------
   Query instance{"sqlite.instance", text.instance_by_key};
+  Query look{"sqlite.look", text.look};
   Query key_by_name{"sqlite.key_by_name", "SELECT key FROM instances WHERE ns = ?1 AND name = ?2"};
   Query instance_name{"sqlite.instance_name", "SELECT name FROM instances WHERE key = ?1 AND ns = ?2"};
   Query insert_instance{"sqlite.insert_instance", text.insert_instance};

@@ -176,10 +176,8 @@ StoreResult<InstanceView> find(WorkingSet& set, std::string_view id) {
 
 std::vector<std::optional<InstanceView>> look(WorkingSet& set, std::span<const InstanceKey> keys) {
   std::vector<std::optional<InstanceView>> views;
-  for (const InstanceKey key : keys) {
-    rules::Instance* const instance = rules::find_instance(set.tx(), key);
-    views.push_back(instance == nullptr ? std::nullopt : std::optional(shown(set, *instance)));
-  }
+  views.reserve(keys.size());
+  for (const InstanceKey key : keys) views.push_back(set.look_at(key));
   return views;
 }
 

@@ -1,5 +1,6 @@
 #include "wakes.hpp"
 
+#include "base/block_containers.hpp"
 #include "base/moments.hpp"
 #include "base/mutex.hpp"
 #include "futex.hpp"
@@ -10,7 +11,6 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <set>
 #include <utility>
 
 namespace holdfast::sqlite_store {
@@ -225,7 +225,7 @@ class FileWakes::Ear final : public store::Listener {
   bool in_doubt_ = true;
   std::atomic<bool> interrupted_{false};
   Mutex mutex_;
-  std::set<InstanceKey> watched_ HOLDFAST_GUARDED_BY(mutex_){};
+  BlockSet<InstanceKey> watched_ HOLDFAST_GUARDED_BY(mutex_){};
 };
 
 FileWakes::FileWakes(std::string database, std::shared_ptr<SideFile> side_file, const Clock& clock,

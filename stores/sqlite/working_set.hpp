@@ -6,6 +6,7 @@
 // of an instance that is held reads nothing. Whoever finds the guard broken calls forget().
 #pragma once
 
+#include "base/block_containers.hpp"
 #include "known_rows.hpp"
 #include "link.hpp"
 #include "pack.hpp"
@@ -19,7 +20,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -103,6 +103,8 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void bring_request(RequestId id, BootTime at, InstanceKey answer);
   /// Whatever belongs to an instance, for those who look at all of it.
   void bring_all_of(rules::Instance& instance);
+  /// What an instance shows of itself, as it stands in the tables; nothing when it is not there.
+  [[nodiscard]] std::optional<store::InstanceView> look_at(InstanceKey key);
   /// What it shows of itself.
   void bring_custom_status(rules::Instance& instance);
   /// History was removed: the stamp in its last segment may be gone.
@@ -120,6 +122,9 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
 
   // bring_instances.cpp
   void take_instance(Cursor row);
+  void read_instance(Cursor& row, rules::Instance& instance, KnownInstance& about);
+  /// What the row of an instance says of its view.
+  void show(const InstanceRow& row, store::InstanceView& view);
   void read_messages(rules::Instance& instance, Cursor row);
   void consume(rules::Instance& instance, MessageId id);
   void settle_start(rules::Instance& instance, const store::TurnCommit& commit);
@@ -189,9 +194,10 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   // Kept under the guard.
   std::optional<NumberRows> numbers_{};
   NumberRows numbers_in_tables_{};
-  std::unordered_map<std::uint64_t, KnownInstance> known_{};
+  BlockHashMap<std::uint64_t, KnownInstance> known_{};
   std::map<store::ActivityId, KnownActivity> own_rows_{};
-  std::map<InstanceKey, Pack> packs_{};  ///< those that activities in the space are in
+  BlockMap<InstanceKey, Pack> packs_{};  ///< those that activities in the space are in
+  std::string spare_bytes_{};            ///< memory for the bytes of the next
   std::map<std::string, KnownSession, std::less<>> known_sessions_{};
   std::map<WorkerKey, Image> known_workers_{};
   bool workers_known_ = false;
@@ -201,6 +207,10 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   std::optional<bool> anything_requested_{};
   std::uint64_t messages_written_ = 0;  ///< ids up to this stand in the table, if anywhere
   std::uint64_t delayed_written_ = 0;
+
+  // Of what is written at the moment: kept for their memory.
+  std::vector<EventId> left_pack_{};
+  std::vector<const rules::Activity*> plain_{};
 
   // Of one transaction.
   std::vector<ReadyPlace> left_places_{};  ///< of `ready`, to be deleted

@@ -307,8 +307,10 @@ void WorkingSet::write_activities_of(InstanceKey key, std::span<const ActivityNo
   }
   const auto found = packs_.find(key);
   const Pack* const pack = found == packs_.end() ? nullptr : &found->second;
-  std::vector<EventId> left;  // the pack
-  std::vector<const Activity*> plain;
+  std::vector<EventId>& left = left_pack_;
+  std::vector<const Activity*>& plain = plain_;
+  left.clear();
+  plain.clear();
   for (const auto& [id, activity, is_made] : notes) {
     const bool packed = pack != nullptr && pack->contains(*id);
     if (packed && activity != nullptr && !is_made && pack->describes(*activity)) continue;
@@ -342,7 +344,7 @@ void WorkingSet::write_activities_of(InstanceKey key, std::span<const ActivityNo
   }
   std::optional<Pack> next;
   for (const Activity* const activity : plain) {
-    if (!next) next.emplace(*activity);
+    if (!next) next.emplace(*activity, std::move(spare_bytes_));
     if (next->describes(*activity) && next->has_room_for(*activity)) {
       next->add(*activity, codes_of(*activity).kind);
     } else {
@@ -368,6 +370,7 @@ void WorkingSet::write_pack(InstanceKey key, Pack pack) {
             pack.session, pack.generation, Blob{pack.bytes()});
   BootTime& horizon = numbers().horizons.activities;
   horizon = std::min(horizon, pack.until);
+  spare_bytes_ = pack.take_bytes();
   packs_.insert_or_assign(key, std::move(pack));
 }
 

@@ -108,8 +108,8 @@ STORE_TEST(Commits, AnswersStandInTheOrderOfTheItems) {
   const auto results = a.try_commit(backwards);
   ASSERT_EQ(answers(results), (Texts{"ok", "ok"}));
   ASSERT_TRUE(results[0]->handed_off.at(0) && results[1]->handed_off.at(0));
-  EXPECT_EQ(results[0]->handed_off[0]->name, "ship");
-  EXPECT_EQ(results[1]->handed_off[0]->name, "charge");
+  EXPECT_EQ(results[0]->handed_off[0]->id.instance, fetched.turns[1].key());
+  EXPECT_EQ(results[1]->handed_off[0]->id.instance, fetched.turns[0].key());
 }
 
 STORE_TEST(Commits, AnEmptyBatchIsNothing) {

@@ -228,7 +228,12 @@ std::optional<store::LockedActivity> Oracle::schedule(const store::CommitRequest
       return std::nullopt;
     }
   }
-  return lock(row, request.worker, commit.activity_token, request.activity_lease);
+  store::LockedActivity locked = lock(row, request.worker, commit.activity_token, request.activity_lease);
+  // Whoever commits has these.
+  locked.instance.clear();
+  locked.name.clear();
+  locked.body.clear();
+  return locked;
 }
 
 void Oracle::close_and_watch_sessions(Instance& instance, const store::TurnCommit& commit,

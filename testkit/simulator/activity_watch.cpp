@@ -26,8 +26,8 @@ std::string name_of(const ActivityContext& ctx) {
 class Before final : public runtime::Executor {
  public:
   Before(runtime::Executor& inner, std::function<void()> look) : inner_(inner), look_(std::move(look)) {}
-  void post(std::function<void()> work) override {
-    inner_.post([look = look_, work = std::move(work)] {
+  void post(runtime::Work work) override {
+    inner_.post([look = look_, work = std::move(work)]() mutable {
       look();
       work();
     });

@@ -18,10 +18,8 @@ class SimExecutor final : public runtime::Executor {
   /// `when` says at which moment something that is posted now ends.
   SimExecutor(const Clock& clock, std::function<BootTime()> when) : clock_(clock), when_(std::move(when)) {}
 
-  void post(std::function<void()> work) override { work_.emplace(when_(), std::move(work)); }
-  void post_at_once(std::function<void()> work) override {
-    work_.emplace(clock_.boot_now(), std::move(work));
-  }
+  void post(runtime::Work work) override { work_.emplace(when_(), std::move(work)); }
+  void post_at_once(runtime::Work work) override { work_.emplace(clock_.boot_now(), std::move(work)); }
   [[nodiscard]] bool may_wait() const noexcept override { return false; }
 
   [[nodiscard]] bool empty() const noexcept { return work_.empty(); }
@@ -30,7 +28,7 @@ class SimExecutor final : public runtime::Executor {
   }
   /// Runs what is due first. Precondition: !empty().
   void run_next() {
-    const auto next = work_.extract(work_.begin());
+    auto next = work_.extract(work_.begin());
     next.mapped()();
   }
   /// Forgets what is due first, as if its process had died in the middle of it.
@@ -39,7 +37,7 @@ class SimExecutor final : public runtime::Executor {
  private:
   const Clock& clock_;
   std::function<BootTime()> when_;
-  std::multimap<BootTime, std::function<void()>> work_;
+  std::multimap<BootTime, runtime::Work> work_;
 };
 
 }  // namespace holdfast::simulator

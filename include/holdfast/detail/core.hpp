@@ -3,6 +3,7 @@
 #pragma once
 
 #include <holdfast/clock.hpp>
+#include <holdfast/detail/blocks.hpp>
 #include <holdfast/detail/links.hpp>
 #include <holdfast/detail/rare.hpp>
 #include <holdfast/errors.hpp>
@@ -69,7 +70,7 @@ struct FrameWaiter : Waiter {
 
 /// One started operation, or one started task. Owned by a Future or an awaiter, and by the core once
 /// detached; who borrowed it keeps it for longer than that.
-struct OpState {
+struct OpState : InBlocks {
   Core* core = nullptr;
   EventId id{};                    // of its scheduling event; 0 for a task
   std::uint64_t completed_at = 0;  // position among all completions; 0 = not yet

@@ -219,7 +219,8 @@ struct CommitRequest {
 };
 
 struct Committed {
-  /// For each of `activities`: set if it asked for a hand-off and is locked for this worker.
+  /// For each of `activities`: set if it asked for a hand-off and is locked for this worker. Without its
+  /// instance, name and body: whoever commits has them.
   std::vector<std::optional<LockedActivity>> handed_off{};
   bool ready = false;                  ///< a message that arrived in the meantime needs another turn
   std::vector<std::size_t> dropped{};  ///< which of `messages`: their target was missing or had ended
