@@ -123,9 +123,9 @@ class Keeper {
   void start_beside(const Waiting& run) {
     if (reached_max_runs()) return;
     const Started started{.id = run_id(ctx_.instance_id(), run), .time = run.time};
+    const Payload input = input_of(state_);
     try {
-      ctx_.launch(state_.orchestration, {.id = started.id, .version = progress_.options.version},
-                  input_of(state_));
+      ctx_.launch(state_.orchestration, {.id = started.id, .version = progress_.options.version}, input);
     } catch (const Error& error) {
       return note_failed(started.id, error.failure());
     }
