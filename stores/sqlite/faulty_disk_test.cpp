@@ -140,6 +140,7 @@ void FaultyDisk::cut_power_now() {
 void FaultyDisk::give_up(Content& content) {
   for (auto& [number, sector] : content.unsynced) content.given_up.insert_or_assign(number, sector);
   content.unsynced.clear();
+  content.nobody_was_told = true;
   for (File* const user : content.users) user->owes_error = true;
 }
 
@@ -202,6 +203,7 @@ int FaultyDisk::open(const char* path, File& file, int flags, int* out_flags) {
     file.content->size = file.content->real_size = size;
   }
   file.content->users.push_back(&file);
+  file.owes_error = file.content->nobody_was_told;
   file.base.pMethods = Methods::all();
   return SQLITE_OK;
 }
@@ -318,6 +320,7 @@ int FaultyDisk::sync(File& file) {
   if (std::exchange(file.content->next_sync_fails, false)) give_up(*file.content);
   if (std::exchange(file.owes_error, false)) {
     ++failed_syncs_;
+    file.content->nobody_was_told = false;
     return SQLITE_IOERR_FSYNC;
   }
   bring_to_real_file(file.real(), *file.content);

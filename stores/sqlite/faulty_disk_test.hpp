@@ -38,8 +38,8 @@ class FaultyDisk {
 
   // Linux brings what was written to the disk when it likes. Where that fails it does not try again: the
   // bytes stay readable for a while, count as clean, and no later sync takes them along. Everybody who has
-  // the file open at that moment is told so once, by the next sync. `file` is how the file's name ends:
-  // "-wal", ".db".
+  // the file open at that moment is told so once, by the next sync, and so is whoever opens it before anybody
+  // was told (since Linux 4.17). `file` is how the file's name ends: "-wal", ".db".
 
   /// What was written to the file and not synced is given up.
   void give_up_unsynced(std::string_view file);
@@ -66,6 +66,7 @@ class FaultyDisk {
     std::int64_t size = 0;                      // as its users see it
     std::int64_t real_size = 0;                 // as far as the real file still counts
     bool next_sync_fails = false;
+    bool nobody_was_told = false;  // that something was given up
     std::vector<File*> users{};
   };
   struct Methods;
