@@ -24,7 +24,8 @@ namespace holdfast {
 struct ScheduleRun {
   std::string id{};               ///< "nightly-2027-03-28T00:30:00Z": the schedule's id and the time in UTC
   CalendarTime time{};            ///< that it was started for
-  bool existed = false;           ///< the id was there already: it counts as started, and is left alone
+  bool existed = false;           ///< the id was there already: it counts as started, and is left alone.
+                                  ///< Not known of runs beside others (Overlap::allow): see the worker's log
   std::optional<Status> ended{};  ///< how it ended; only of runs that the schedule waited for
 };
 
