@@ -57,11 +57,13 @@ std::vector<fs::path> quoted_sources() {
 std::set<std::string> metrics_of_the_code() {
   constexpr std::string_view kOpening = "\"holdfast_";
   std::set<std::string> names;
-  for (const auto& entry : fs::recursive_directory_iterator("src")) {
-    if (entry.path().extension() != ".cpp" || entry.path().stem().string().ends_with("_test")) continue;
-    const std::string code = read(entry.path());
-    for (std::size_t at = code.find(kOpening); at != std::string::npos; at = code.find(kOpening, at + 1)) {
-      names.insert(code.substr(at + 1, code.find('"', at + 1) - at - 1));
+  for (const char* folder : {"src", "server"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      if (entry.path().extension() != ".cpp" || entry.path().stem().string().ends_with("_test")) continue;
+      const std::string code = read(entry.path());
+      for (std::size_t at = code.find(kOpening); at != std::string::npos; at = code.find(kOpening, at + 1)) {
+        names.insert(code.substr(at + 1, code.find('"', at + 1) - at - 1));
+      }
     }
   }
   return names;
@@ -114,7 +116,7 @@ TEST(Docs, LinksLeadToFilesAndHeadings) {
 // docs/guide/logs.md lists what is logged by the words that the code has, and all of it.
 TEST(Docs, LogMessagesAreThoseOfTheCode) {
   std::string code;
-  for (const char* folder : {"src", "stores"}) {
+  for (const char* folder : {"src", "stores", "server"}) {
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
       if (entry.path().extension() != ".cpp" || entry.path().stem().string().ends_with("_test")) continue;
       code += with_texts_joined(read(entry.path()));
