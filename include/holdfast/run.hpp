@@ -292,8 +292,8 @@ class Run {
     return cancel_async(CancelOptions{}, reason);
   }
   ClientCall<void> cancel_async(CancelOptions options, std::string_view reason) const;
-  /// Ends it without running its code, in a turn of a worker that has it; until there is one, the request is
-  /// kept.
+  /// Ends it without running its code: any worker that runs orchestrations does so; until there is one, the
+  /// request is kept.
   void terminate(std::string_view reason) const;
   ClientCall<void> terminate_async(std::string_view reason) const;
   /// No more of its code runs until it is resumed. A turn under way is lost, and runs again then. Its

@@ -54,6 +54,9 @@ namespace holdfast {
 /// these and requests to cancel, and one that has ended by start messages only; all others are dropped when
 /// they arrive. An instance is locked by one worker at a time.
 ///
+/// *Termination.* An instance with an unread control message may be taken by any worker: none of its code is
+/// needed to end it.
+///
 /// *Versions.* A worker may take an instance whose version it has; one of no version, if it has that of its
 /// name; and one whose version is a range ("^2.1", see newest_version), if it has a version in that.
 ///

@@ -80,20 +80,16 @@ CommitBuilder::Next CommitBuilder::before_code(PreparedTurn& turn, store::TurnCo
   }
   if (instance.delivery > settings_.options.poison_after)
     return end_as_poison(turn, commit) ? Next::commit : Next::nothing;
-  if (instance.status == store::InstanceStatus::suspended) return end_suspended(turn, commit);
-  if (instance.status == store::InstanceStatus::parked && asks_to_terminate(turn.taken.messages)) {
-    // Its code could not go on before; it is not needed to end it.
-    const Ending ending = end_without_code(turn, commit, std::nullopt);
-    if (ending == Ending::done) return Next::commit;
-    if (ending != Ending::unread) settling_.park(turn, kNotTerminated);
-    return Next::nothing;
-  }
+  if (instance.status == store::InstanceStatus::suspended) return end_from_history(turn, commit);
+  // Whoever terminates it need not have its code, nor can one that is parked go on with it.
+  const bool needs_no_code = !instance.frame || instance.status == store::InstanceStatus::parked;
+  if (needs_no_code && asks_to_terminate(turn.taken.messages)) return end_from_history(turn, commit);
   return Next::code;
 }
 
-// Only somebody who wants it to end can have made it ready, and its code is not needed for that. A request
-// that is none, such as that of a former parent, is put out of the way; all else waits for its resume.
-CommitBuilder::Next CommitBuilder::end_suspended(PreparedTurn& turn, store::TurnCommit& commit) {
+// A request that is none, such as that of a former parent, is put out of the way; all else waits for a turn
+// with the code, or for the resume of one that is suspended.
+CommitBuilder::Next CommitBuilder::end_from_history(PreparedTurn& turn, store::TurnCommit& commit) {
   const Ending ending = end_without_code(turn, commit, std::nullopt);
   if (ending == Ending::done) return Next::commit;
   if (ending == Ending::unread) return Next::nothing;
@@ -154,9 +150,7 @@ bool CommitBuilder::finish(PreparedTurn& turn, store::TurnCommit& commit, Ran ra
       give_back_unread(turn);
       return false;
     case Ran::diverged:
-      // Its code can't go on, but it can be ended.
-      if (turn.requested && end_without_code(turn, commit, std::nullopt) == Ending::done) return true;
-      if (turn.taken.instance != nullptr) park_or_leave(turn);
+      park_or_leave(turn);
       return false;
     case Ran::no_start:
       settling_.park(turn, "its start message can't be read");
@@ -190,12 +184,6 @@ Ran CommitBuilder::run_code(TurnBatch& batch, store::TurnCommit& commit) {
                                 std::exchange(batch.spare_messages, {}));
   add_local(turn.incoming, instance, turn.taken.done);
   if (turn.first.fresh && !turn.incoming.start) return answer_before_start(turn, commit);
-  if (turn.first.fresh && turn.incoming.terminate) {
-    instance.frame.reset();  // none of its code has run, and none shall
-    end_with(turn, commit, engine::LastTurn(std::to_string(settings_.options.build)), turn.first,
-             history::ExecutionTerminated{*turn.incoming.terminate});
-    return Ran::no_code;
-  }
   engine::Outcome outcome = runner_.run(batch, fetch_.calendar_now());
   if (!outcome.patches.empty()) builds_.note_patch();
   if (outcome.end) {
@@ -326,7 +314,7 @@ void CommitBuilder::end_with(PreparedTurn& turn, store::TurnCommit& commit, engi
   CachedInstance& instance = *turn.taken.instance;
   if (first.fresh) {
     last.begin(turn.incoming.start->started);
-    commit.version = first.version;
+    if (!first.version.empty()) commit.version = first.version;
   }
   add_outcome(commit, instance, last.end(fetch_.calendar_now(), std::move(end)), {.parent = last.parent()});
   add_start_answers(commit, instance, turn.incoming);

@@ -75,7 +75,7 @@ class CommitBuilder {
   /// Of an instance whose code is not run. `unread`: the store did not answer, the turn is settled.
   enum class Ending : std::uint8_t { done, not_asked, unreadable, unread };
   Ending end_without_code(PreparedTurn& turn, store::TurnCommit& commit, std::optional<engine::End> end);
-  Next end_suspended(PreparedTurn& turn, store::TurnCommit& commit);
+  Next end_from_history(PreparedTurn& turn, store::TurnCommit& commit);
   void end_with(PreparedTurn& turn, store::TurnCommit& commit, engine::LastTurn last, const FirstTurn& first,
                 engine::End end);
   void answer_after_end(PreparedTurn& turn, store::TurnCommit& commit);

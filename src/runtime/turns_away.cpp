@@ -42,9 +42,11 @@ TurnsAway::TurnsAway(const Settings& settings, Waker& waker, TurnFetch& fetch, T
 
 TurnsAway::~TurnsAway() { link_->closed = true; }
 
-// A frame stays where it was made; one that is not there yet goes where its code says.
-std::shared_ptr<FrameHome> TurnsAway::home_of(const CachedInstance& instance) const {
+// A frame stays where it was made; one that is not there yet goes where its code says, unless none is needed.
+std::shared_ptr<FrameHome> TurnsAway::home_of(const InstanceCache::Taken& taken) const {
+  const CachedInstance& instance = *taken.instance;
   if (instance.frame) return instance.frame.get_deleter().home;
+  if (asks_to_terminate(taken.messages)) return nullptr;
   const std::string& version = instance.code.version;
   const auto code = settings_.registry.orchestration(
       instance.code.name, version.empty() ? settings_.registry.newest_version(instance.code.name) : version);
@@ -58,8 +60,8 @@ Crossing& TurnsAway::crossing_to(const FrameHome& home) {
 void TurnsAway::take(std::vector<InstanceCache::Taken>& taken) {
   if (crossings_.empty()) return;
   for (Crossing& crossing : crossings_) {
-    std::vector<InstanceCache::Taken> there = take_out(
-        taken, [&](const InstanceCache::Taken& one) { return home_of(*one.instance) == crossing.home(); });
+    std::vector<InstanceCache::Taken> there =
+        take_out(taken, [&](const InstanceCache::Taken& one) { return home_of(one) == crossing.home(); });
     if (there.empty()) continue;
     in_hand_ += there.size();
     if (!crossing.wait(there)) release(std::move(there));

@@ -51,7 +51,7 @@ class TurnsAway {
     std::atomic<bool> closed{false};
   };
 
-  [[nodiscard]] std::shared_ptr<FrameHome> home_of(const CachedInstance& instance) const;
+  [[nodiscard]] std::shared_ptr<FrameHome> home_of(const InstanceCache::Taken& taken) const;
   [[nodiscard]] Crossing& crossing_to(const FrameHome& home);
   bool send_next(Crossing& crossing);
   void prepare(TurnBatch& batch);

@@ -80,6 +80,7 @@ void WorkingSet::take_instances(const Answer& answer, Versions versions) {
     if (code != nullptr) {
       view.code = code->code;
       view.build = code->build;
+      instance.terminating = code->terminating;
     }
     if (!instance.lock.live) instance.ready_since = codes.due_at;
     // Nothing belongs to it before its first turn but messages.

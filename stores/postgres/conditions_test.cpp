@@ -203,7 +203,7 @@ TEST(PostgresConditions, BuildsAreComparedWithoutASign) {
       const store::Code code{.orchestrations = {version}, .oldest_build = oldest, .newest_build = newest};
       for (const std::uint64_t build : builds) {
         rows.add({text(build), text(oldest ^ kHigh), text(newest ^ kHigh)},
-                 text(rules::suits(code, version, build)));
+                 text(rules::suits(code, {.code = version, .build = build})));
       }
     }
   }

@@ -26,7 +26,7 @@ Parameters for_code(const WorkingSet& set, const store::Code& code, BootTime now
   std::vector<std::string> versions;
   std::set<store::CodeVersion> orchestrations = code.orchestrations;
   for (const Route& route : set.ranges()) {
-    if (rules::suits(code, route.code, 0)) orchestrations.insert(route.code);
+    if (rules::suits(code, {.code = route.code})) orchestrations.insert(route.code);
   }
   for (const store::CodeVersion& orchestration : orchestrations) {
     names.push_back(orchestration.name);

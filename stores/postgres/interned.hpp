@@ -1,7 +1,7 @@
 // Interned: numbers for what many rows have in common: the code of instances, the kinds of activities.
 #pragma once
 
-#include <holdfast/store/workers.hpp>
+#include "stores/rules/route.hpp"
 
 #include <cstdint>
 #include <map>
@@ -13,11 +13,8 @@
 
 namespace holdfast::postgres_store {
 
-struct Route {
-  store::CodeVersion code{};
-  std::uint64_t build = 0;
-  friend auto operator<=>(const Route&, const Route&) = default;
-};
+using rules::Route;
+
 struct Kind {
   std::string queue{};
   std::string name{};

@@ -135,11 +135,12 @@ inline constexpr Statement kInternNamespace{
     "INSERT INTO namespaces (name) VALUES ($1)"
     " ON CONFLICT (name) DO UPDATE SET name = EXCLUDED.name RETURNING id"};
 inline constexpr Statement kRoutes{"postgres.routes",
-                                   "SELECT id, name, version, build FROM routes WHERE ns = $1"};
+                                   "SELECT id, name, version, build, terminating FROM routes"
+                                   " WHERE ns = $1"};
 inline constexpr Statement kInternRoute{
     "postgres.intern_route",
-    "INSERT INTO routes (ns, name, version, build) VALUES ($1, $2, $3, $4)"
-    " ON CONFLICT (ns, name, version, build) DO UPDATE SET build = EXCLUDED.build RETURNING id"};
+    "INSERT INTO routes (ns, name, version, build, terminating) VALUES ($1, $2, $3, $4, $5)"
+    " ON CONFLICT (ns, name, version, build, terminating) DO UPDATE SET build = EXCLUDED.build RETURNING id"};
 inline constexpr Statement kKinds{"postgres.kinds", "SELECT id, queue, name FROM kinds WHERE ns = $1"};
 inline constexpr Statement kInternKind{
     "postgres.intern_kind",
@@ -299,21 +300,24 @@ inline constexpr Statement kDueKeys{
     "postgres.due_keys",
     "(SELECT key FROM timers WHERE ns = $1 AND due <= $2 ORDER BY due, key, event LIMIT 500)"
     " UNION (SELECT key FROM delayed WHERE ns = $1 AND at <= $3 ORDER BY at, number LIMIT 500)"};
+/// rules::suits(): routes of $1 that workers may run who have $2 in versions $3, of builds from $4 to $5.
+inline std::string suiting_routes() {
+  return "(SELECT a.id FROM unnest($2::text[], $3::text[]) AS c (name, version) JOIN routes AS a ON a.ns = $1"
+         " AND a.name = c.name AND a.version = c.version AND NOT a.terminating AND " +
+         suits_build("a", "$4", "$5") +
+         " UNION ALL SELECT b.id FROM routes AS b WHERE b.ns = $1 AND b.terminating) AS r";
+}
 inline constexpr Statement kReadyInstances{
     "postgres.ready_instances", [] {
       return table::select_instances(
-          "FROM unnest($2::text[], $3::text[]) AS c (name, version)"
-          " JOIN routes AS r ON r.ns = $1 AND r.name = c.name AND r.version = c.version AND " +
-          suits_build("r", "$4", "$5") +
+          "FROM " + suiting_routes() +
           " CROSS JOIN LATERAL (SELECT * FROM instances AS l WHERE l.route = r.id AND l.due_at <= $6"
           " ORDER BY l.due_at, l.key LIMIT $7 FOR UPDATE SKIP LOCKED) AS i");
     }};
 /// What kReadyInstances would find if nobody had locked anything.
 inline constexpr Statement kReadyKeys{
     "postgres.ready_keys", [] {
-      return "SELECT i.key FROM unnest($2::text[], $3::text[]) AS c (name, version)"
-             " JOIN routes AS r ON r.ns = $1 AND r.name = c.name AND r.version = c.version AND " +
-             suits_build("r", "$4", "$5") +
+      return "SELECT i.key FROM " + suiting_routes() +
              " CROSS JOIN LATERAL (SELECT l.key FROM instances AS l WHERE l.route = r.id"
              " AND l.due_at <= $6 ORDER BY l.due_at, l.key LIMIT $7) AS i";
     }};
@@ -330,7 +334,8 @@ inline constexpr Statement kNextTurn{
              ") FROM routes AS r CROSS JOIN LATERAL (SELECT l.due_at FROM instances AS l"
              " WHERE l.route = r.id AND l.due_at > $6 AND NOT EXISTS (SELECT 1"
              " FROM unnest($7::bigint[], $8::bigint[]) AS h (key, seen) JOIN messages AS m ON m.key = h.key"
-             " AND m.waits IN (0, 1) AND m.id > h.seen WHERE h.key = l.key) AND (l.locked OR (" +
+             " AND m.waits IN (0, 1) AND m.id > h.seen WHERE h.key = l.key) AND (l.locked OR r.terminating "
+             "OR (" +
              suits_build("r", "$4", "$5") +
              " AND EXISTS (SELECT 1 FROM unnest($2::text[], $3::text[]) AS c (name, version)"
              " WHERE r.name = c.name AND r.version = c.version))) ORDER BY l.due_at LIMIT 1) AS i"

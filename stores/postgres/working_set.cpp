@@ -308,6 +308,7 @@ void WorkingSet::read_routes() {
       read.code.name = row.next<std::string>();
       read.code.version = row.next<std::string>();
       read.build = row.next<std::uint64_t>();
+      read.terminating = row.next<bool>();
       link_.names.routes.add(id, std::move(read));
     }
   }
@@ -331,7 +332,8 @@ std::int32_t WorkingSet::route_number(const Route& route) {
     if (added == route) return number;
   }
   std::int32_t number = 0;
-  ask_now(sql::kInternRoute, Parameters(ns(), route.code.name, route.code.version, route.build),
+  ask_now(sql::kInternRoute,
+          Parameters(ns(), route.code.name, route.code.version, route.build, route.terminating),
           [&](const Answer& answer) { number = static_cast<std::int32_t>(answer.integer(0, 0)); });
   added_routes_.emplace_back(number, route);
   return number;

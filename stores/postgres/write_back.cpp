@@ -85,7 +85,7 @@ InstanceCodes WorkingSet::codes_of(const Instance& instance) {
 
 // Its code is compared by name: the number of one that is new is only asked for when it is written.
 WorkingSet::ReadInstance WorkingSet::read_row(const Instance& instance, const InstanceCodes& codes) {
-  ReadInstance row{.route = {instance.view.code, instance.view.build}};
+  ReadInstance row{.route = instance.route()};
   turn_columns(instance, codes, row.turn);
   const InstanceCodes nameless{.end_watchers = codes.end_watchers};
   state_columns(instance, nameless, row.state);
@@ -124,7 +124,7 @@ void WorkingSet::write_instances() {
     Known& about = known(key);
     if (about.guarded) {
       about.written = true;
-      codes.route = route_number({i.view.code, i.view.build});
+      codes.route = route_number(i.route());
       kept.add([&](auto&& field) {
         field("key", key);
         field("version", *about.version);

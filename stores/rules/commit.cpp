@@ -223,6 +223,7 @@ class Turn {
   }
 
   void settle_lock() {
+    if (instance_.terminating) instance_.terminating = has_unread_control(tx_, instance_);
     instance_.stamp = commit_.stamp;
     instance_.delivery = 0;
     instance_.woken = false;

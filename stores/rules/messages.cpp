@@ -23,6 +23,7 @@ void end_delay(Transaction& tx, Instance& instance) {
 
 bool deliver(Transaction& tx, Instance& instance, Message message) {
   if (has_ended(instance.view.status) && message.kind != MessageKind::start) return false;
+  if (message.kind == MessageKind::control) instance.terminating = true;
   message.id = tx.numbers.next_message();
   const auto inserted = instance.messages.emplace(message.id, std::move(message)).first;
   if (!makes_ready(instance, inserted->second, instance.seen)) return true;

@@ -38,6 +38,12 @@ bool needs_turn_once_unlocked(const Instance& instance) {
   return is_woken(instance) || any_makes_ready(instance, instance.lock.live ? MessageId{} : instance.seen);
 }
 
+bool has_unread_control(const Transaction& tx, Instance& instance) {
+  tx.rows.unread(instance);
+  return std::ranges::any_of(instance.messages,
+                             [](const auto& entry) { return entry.second.kind == MessageKind::control; });
+}
+
 namespace {
 
 bool has_build(const Code& code, std::uint64_t build) {
@@ -54,17 +60,16 @@ bool has_version(const Code& code, const CodeVersion& wanted) {
 
 }  // namespace
 
-bool suits(const Code& code, const CodeVersion& version, std::uint64_t build) {
-  return has_version(code, version) && has_build(code, build);
+bool suits(const Code& code, const Route& route) {
+  return route.terminating || (has_version(code, route.code) && has_build(code, route.build));
 }
 
-bool suits(const Code& code, const Instance& instance) {
-  return suits(code, instance.view.code, instance.view.build);
-}
+bool SuitingCode::operator()(const Instance& instance) { return instance.terminating || is_for(instance); }
 
-bool SuitingCode::operator()(const Instance& instance) {
+bool SuitingCode::is_for(const Instance& instance) {
   const CodeVersion& wanted = instance.view.code;
-  if (!detail::is_range(wanted.version)) return suits(code_, instance);
+  if (!detail::is_range(wanted.version))
+    return has_version(code_, wanted) && has_build(code_, instance.view.build);
   const auto [known, is_new] = ranges_.try_emplace(wanted, false);
   if (is_new) known->second = has_version(code_, wanted);
   return known->second && has_build(code_, instance.view.build);

@@ -16,16 +16,19 @@ namespace holdfast::rules {
 /// The same once its lock is over: nobody is left then who was given anything. Of the messages in the space.
 [[nodiscard]] bool needs_turn_once_unlocked(const Instance& instance);
 
-/// Whether a worker that has `code` may run it.
-[[nodiscard]] bool suits(const Code& code, const Instance& instance);
-/// The same for instances of that version, which were begun by that build (0: any).
-[[nodiscard]] bool suits(const Code& code, const CodeVersion& version, std::uint64_t build);
+/// Whether somebody has asked to terminate it, which it was not told yet.
+[[nodiscard]] bool has_unread_control(const Transaction& tx, Instance& instance);
+
+/// Whether a worker that has `code` may run instances of this route.
+[[nodiscard]] bool suits(const Code& code, const Route& route);
 
 /// suits() for many instances: a range of versions is matched once, however many ask for it.
 class SuitingCode {
  public:
   explicit SuitingCode(const Code& code) : code_(code) {}
   [[nodiscard]] bool operator()(const Instance& instance);
+  /// Whether it is the code of the instance, which may be needed for no turn.
+  [[nodiscard]] bool is_for(const Instance& instance);
 
  private:
   const Code& code_;

@@ -2,6 +2,7 @@
 // here but in the indexes of a Space.
 #pragma once
 
+#include "route.hpp"
 #include "times.hpp"
 
 #include <holdfast/clock.hpp>
@@ -46,6 +47,7 @@ struct Instance {
   std::vector<Address> waits{};           ///< sorted
   MessageId seen{};                       ///< deliveries up to this don't make it ready
   bool woken = false;                     ///< ready, whatever its messages are
+  bool terminating = false;               ///< it has an unread control message
   BootTime not_before{};                  ///< not ready before this
   std::optional<BootTime> ready_since{};  ///< its place among the ready ones, if it is there
   std::map<MessageId, Message> messages{};
@@ -56,6 +58,8 @@ struct Instance {
   std::set<std::string> watched{};  ///< sessions whose news it gets
   std::set<std::string> opened{};   ///< sessions that it opened, also when others have since
   std::vector<EndWatcher> end_watchers{};
+
+  [[nodiscard]] Route route() const { return {view.code, view.build, terminating}; }
 };
 
 struct DelayedMessage {

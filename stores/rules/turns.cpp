@@ -167,7 +167,7 @@ std::uint64_t wake_parked(Transaction& tx, const Code& code) {
   std::uint64_t woken = 0;
   SuitingCode suits(code);
   for (const auto& [key, row] : tx.space.instances) {
-    if (row.view.status != InstanceStatus::parked || !suits(row)) continue;
+    if (row.view.status != InstanceStatus::parked || !suits.is_for(row)) continue;
     Instance& instance = tx.space.instances.at(key);
     unplace(tx, instance);
     instance.view.status = InstanceStatus::running;

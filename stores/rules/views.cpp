@@ -136,7 +136,8 @@ InstanceDetail detail_of(const Transaction& tx, const Instance& instance) {
        next != tx.space.cancels.end() && next->first.first.instance == instance.view.key; ++next) {
     detail.cancels.push_back(view(tx, next->second));
   }
-  detail.workers = count_workers(tx, [&](const NewWorker& worker) { return suits(worker.code, instance); });
+  detail.workers =
+      count_workers(tx, [&](const NewWorker& worker) { return suits(worker.code, instance.route()); });
   for (const auto& [key, other] : tx.space.instances) {
     if (other.view.parent != instance.view.key || has_ended(other.view.status)) continue;
     if (detail.children.size() < InstanceDetail::kMaxChildren) {

@@ -52,6 +52,8 @@ void WorkingSet::read_instance(Cursor& row, Instance& instance, KnownInstance& a
   if (!held.token.empty()) about.held = held;
 
   show(about.row, view);
+  if (const Route* const route = link_.interned.route(about.row.route))
+    instance.terminating = route->terminating;
   instance.stamp = about.row.stamp.empty() ? about.last_segment : about.row.stamp;
   instance.seen = about.row.seen;
   instance.woken = about.row.woken;

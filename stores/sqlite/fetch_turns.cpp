@@ -51,7 +51,7 @@ std::vector<InstanceKey> ready_keys(WorkingSet& set, const store::Code& code, st
     }
     const Route* const route = set.link().interned.route(lane);
     // What nobody knows comes to whoever looks: then it is parked.
-    if (route != nullptr && !rules::suits(code, route->code, route->build)) continue;
+    if (route != nullptr && !rules::suits(code, *route)) continue;
     for (Cursor row = set.link().rows(set.sql().ready_in_lane, lane, now, limit); row.next();)
       found.emplace_back(row->int64(0), row->number<InstanceKey>(1));
     next = std::min(next, time_of(set.link().rows(set.sql().next_in_lane, lane, now)));

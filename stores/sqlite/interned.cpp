@@ -8,7 +8,6 @@
 namespace holdfast::sqlite_store {
 namespace {
 
-using RouteView = std::tuple<std::string_view, std::string_view, std::uint64_t>;
 using KindView = std::tuple<std::string_view, std::string_view, std::string_view>;
 
 }  // namespace
@@ -31,16 +30,16 @@ const Kind* Interned::kind(std::int64_t number) {
   return found == kinds_.end() ? nullptr : &found->second;
 }
 
-std::int64_t Interned::route_number(const store::CodeVersion& code, std::uint64_t build) {
-  const RouteView wanted(code.name, code.version, build);
-  auto found = route_numbers_.find(wanted);
+std::int64_t Interned::route_number(const Route& route) {
+  auto found = route_numbers_.find(route);
   if (found == route_numbers_.end()) {
     load_routes();
-    found = route_numbers_.find(wanted);
+    found = route_numbers_.find(route);
   }
   if (found != route_numbers_.end()) return found->second;
   const std::int64_t number = std::max(last_route_, range_.below) + 1;
-  sql_.insert_route.use(connection_, faults_).run(number, code.name, code.version, build);
+  sql_.insert_route.use(connection_, faults_)
+      .run(number, route.code.name, route.code.version, route.build, route.terminating);
   load_routes();
   return number;
 }
@@ -76,9 +75,10 @@ void Interned::load_routes() {
     const Route& route =
         routes_
             .try_emplace(last_route_, Route{.code = {std::string(row->text(1)), std::string(row->text(2))},
-                                            .build = row->uint64(3)})
+                                            .build = row->uint64(3),
+                                            .terminating = row->integer(4) != 0})
             .first->second;
-    route_numbers_.emplace(RouteKey(route.code.name, route.code.version, route.build), last_route_);
+    route_numbers_.emplace(route, last_route_);
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "statements.hpp"
+#include "stores/rules/route.hpp"
 
 #include <holdfast/store/workers.hpp>
 
@@ -17,11 +18,7 @@
 
 namespace holdfast::sqlite_store {
 
-/// What code an instance needs.
-struct Route {
-  store::CodeVersion code{};
-  std::uint64_t build = 0;
-};
+using rules::Route;
 
 /// What a worker needs to take an activity.
 struct Kind {
@@ -49,14 +46,13 @@ class Interned {
   const Route* route(std::int64_t number);
   const Kind* kind(std::int64_t number);
   /// These two write when it is the first of its like.
-  std::int64_t route_number(const store::CodeVersion& code, std::uint64_t build);
+  std::int64_t route_number(const Route& route);
   std::int64_t kind_number(std::string_view queue, std::string_view name, std::string_view requirements);
 
   /// After a rollback: some of it may not be in the file.
   void forget();
 
  private:
-  using RouteKey = std::tuple<std::string, std::string, std::uint64_t>;
   using KindKey = std::tuple<std::string, std::string, std::string>;
 
   void load_routes();
@@ -68,7 +64,7 @@ class Interned {
   NumberRange range_;
   std::unordered_map<std::int64_t, Route> routes_;
   std::unordered_map<std::int64_t, Kind> kinds_;
-  std::map<RouteKey, std::int64_t, std::less<>> route_numbers_;
+  std::map<Route, std::int64_t> route_numbers_;
   std::map<KindKey, std::int64_t, std::less<>> kind_numbers_;
   std::int64_t last_route_ = 0;
   std::int64_t last_kind_ = 0;

@@ -398,4 +398,9 @@ inline constexpr std::string_view kEndWatchers = R"sql(
 ALTER TABLE instances ADD COLUMN end_watchers BLOB;
 )sql";
 
+/// Instances that are to be terminated: any worker may do that.
+inline constexpr std::string_view kTerminating = R"sql(
+ALTER TABLE routes ADD COLUMN terminating INTEGER NOT NULL DEFAULT 0;
+)sql";
+
 }  // namespace holdfast::sqlite_store

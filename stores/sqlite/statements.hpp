@@ -235,10 +235,12 @@ struct Statements {
   Query namespace_id{"sqlite.namespace_id", "SELECT id FROM namespaces WHERE name = ?1"};
   Query insert_namespace{"sqlite.insert_namespace",
                          "INSERT INTO namespaces (name) VALUES (?1) ON CONFLICT DO NOTHING"};
-  Query routes{"sqlite.routes",
-               "SELECT id, name, version, build FROM routes WHERE id > ?1 AND id < ?2 ORDER BY id"};
-  Query insert_route{"sqlite.insert_route",
-                     "INSERT INTO routes (id, name, version, build) VALUES (?1, ?2, ?3, ?4)"};
+  Query routes{
+      "sqlite.routes",
+      "SELECT id, name, version, build, terminating FROM routes WHERE id > ?1 AND id < ?2 ORDER BY id"};
+  Query insert_route{
+      "sqlite.insert_route",
+      "INSERT INTO routes (id, name, version, build, terminating) VALUES (?1, ?2, ?3, ?4, ?5)"};
   Query kinds{"sqlite.kinds",
               "SELECT id, queue, name, requirements FROM kinds WHERE id > ?1 AND id < ?2 ORDER BY id"};
   Query insert_kind{"sqlite.insert_kind",

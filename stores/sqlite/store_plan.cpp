@@ -13,7 +13,8 @@ namespace {
 /// Numbers before this one were schemas before the first release.
 constexpr std::array kMigrations{
     Migration{.number = 5, .name = "the first schema", .sql = kSchema},
-    Migration{.number = 6, .name = "who waits for the end of an instance", .sql = kEndWatchers}};
+    Migration{.number = 6, .name = "who waits for the end of an instance", .sql = kEndWatchers},
+    Migration{.number = 7, .name = "instances that any worker may terminate", .sql = kTerminating}};
 
 constexpr std::chrono::microseconds kSilence = std::chrono::minutes{1};
 

@@ -125,9 +125,10 @@ InstanceRow WorkingSet::row_of(const Instance& instance, const KnownInstance& ab
       .end_watchers = instance.end_watchers.empty() ? "" : store::to_bytes(instance.end_watchers)};
   const bool same_route = about.in_table && [&] {
     const Route* const route = link_.interned.route(about.row.route);
-    return route != nullptr && route->build == view.build && route->code == view.code;
+    return route != nullptr && route->build == view.build && route->code == view.code &&
+           route->terminating == instance.terminating;
   }();
-  if (!same_route) row.route = link_.interned.route_number(view.code, view.build);
+  if (!same_route) row.route = link_.interned.route_number(instance.route());
   return row;
 }
 

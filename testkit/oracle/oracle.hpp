@@ -176,6 +176,7 @@ class Oracle final : public Store {
 
   // ---- turns.cpp
 
+  [[nodiscard]] static bool may_run(const store::Code& code, const Instance& instance);
   [[nodiscard]] static bool has_code(const store::Code& code, const Instance& instance);
   void hand_out(Instance& instance, const store::TurnRequest& request, LockToken token) const;
   void release_lock(Instance& instance, bool counts) const;

@@ -54,11 +54,11 @@ StoreResult<store::FetchedTurns> Oracle::fetch_turns(const store::TurnRequest& r
     fetched.turns.back().messages = std::move(more);
   }
 
-  // Up to `max` ready instances whose code the worker has, in the order in which they became ready.
+  // Up to `max` ready instances that the worker may run, in the order in which they became ready.
   std::vector<std::pair<BootTime, Instance*>> ready;
   for (Instance& instance : rows().instances) {
     const auto since = ready_since(instance);
-    if (since && has_code(*request.code, instance)) ready.emplace_back(*since, &instance);
+    if (since && may_run(*request.code, instance)) ready.emplace_back(*since, &instance);
   }
   std::sort(ready.begin(), ready.end(), [](const auto& a, const auto& b) {
     return std::pair(a.first, a.second->key) < std::pair(b.first, b.second->key);
@@ -81,6 +81,13 @@ void Oracle::hand_out(Instance& instance, const store::TurnRequest& request, Loc
   instance.lease_until = later(request.lease);
   instance.not_before = {};
   instance.woken = false;
+}
+
+// None of its code is needed to end it.
+bool Oracle::may_run(const store::Code& code, const Instance& instance) {
+  const auto terminates = [](const Message& message) { return message.kind == MessageKind::control; };
+  return std::any_of(instance.messages.begin(), instance.messages.end(), terminates) ||
+         has_code(code, instance);
 }
 
 // An instance of build 0 may be run by any. One that asks for a range of versions may be run by who has one

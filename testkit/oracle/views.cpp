@@ -120,7 +120,7 @@ StoreResult<store::InstanceDetail> Oracle::describe(std::string_view id) {
     if (delayed.message.kind == MessageKind::start) detail.starts_in = left(delayed.due);
   }
   for (const WorkerRow& worker : rows().workers) {
-    if (is_at_work(worker) && has_code(worker.info.code, instance)) ++detail.workers;
+    if (is_at_work(worker) && may_run(worker.info.code, instance)) ++detail.workers;
   }
   // Those that have not ended, oldest first, at most kMaxChildren.
   for (const Instance& child : rows().instances) {

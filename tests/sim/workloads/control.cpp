@@ -47,6 +47,12 @@ Task<int> executioner(Context& ctx, std::string id) {
   co_return ended.status == Status::terminated ? 1 : 0;
 }
 
+/// Hopes for a child whose code no worker has.
+Task<std::string> hopeful(Context& ctx, std::string child) {
+  const Result<int> end = co_await ctx.child<int>("unheard_of", {.id = child}).result();
+  co_return end ? "completed" : std::string(to_string(end.error().category));
+}
+
 // Whether the call did what it says, or found it done by an instance that was faster.
 bool unless_ended(const std::function<void()>& call) {
   try {
@@ -74,7 +80,33 @@ void interrupt(const Shared& shared, const std::string& id) {
   });
 }
 
+// Now, or when it is there.
+void terminate(const Shared& shared, const std::string& id, Duration when) {
+  shared.sim.at(when, "terminate " + id, [shared, id](Client& client) {
+    if (!unless_ended([&] { client.terminate(id, "nobody has its code"); }))
+      terminate(shared, id, shared.sim.now() + 2s);
+  });
+}
+
 }  // namespace
+
+void unheard_of_ones(const Shared& shared) {
+  shared.sim.orchestration("hopeful", hopeful);
+  for (int i = shared.number(1, 3); i > 0; --i) {
+    const std::string id = "unheard-of-" + std::to_string(i);
+    shared.start("unheard_of", id);
+    terminate(shared, id, shared.some_time());
+    shared.sim.at_end([shared, id] {
+      shared.expect(id + " was terminated", shared.sim.info(id).status == Status::terminated, true);
+    });
+    const std::string parent = "hopeful-" + std::to_string(i);
+    shared.start("hopeful", parent, parent + "-child");
+    terminate(shared, parent + "-child", shared.some_time());
+    shared.sim.at_end([shared, parent] {
+      shared.expect(parent, shared.sim.result<std::string>(parent).value(), std::string("terminated"));
+    });
+  }
+}
 
 void suspended_ones(const Shared& shared) {
   shared.sim.orchestration("paused", paused);

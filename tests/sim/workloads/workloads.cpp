@@ -111,6 +111,7 @@ void everything(Simulation& sim) {
                                   suspended_ones,
                                   cancelled_while_suspended,
                                   watched_ends,
+                                  unheard_of_ones,
                                   schedules_of_work};
   // Few kinds at once keep a failure readable; over many seeds they all meet.
   const std::size_t kinds = 1 + sim.draw(8);

@@ -151,6 +151,7 @@ void broken_deployments(const Shared& shared);
 void suspended_ones(const Shared& shared);
 void cancelled_while_suspended(const Shared& shared);
 void watched_ends(const Shared& shared);
+void unheard_of_ones(const Shared& shared);
 void schedules_of_work(const Shared& shared);
 // Code that a later build has changed.
 void patched_code(const Shared& shared);
