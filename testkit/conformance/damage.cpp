@@ -53,11 +53,11 @@ DAMAGE_TEST(Damage, AnInstanceWhoseCodeIsNotKnownIsParkedAndDeletable) {
   start("victim");
   start("healthy");
   EXPECT_EQ(damage(to(Damage::To::code, "victim")), 1U);
-  tell("victim", "stop");
   EXPECT_EQ(names(a.fetch_turns()), Texts{"healthy"});
   EXPECT_EQ(find("victim").status, InstanceStatus::parked);
   EXPECT_NE(find("victim").parked_because, "");
-  tell("victim", "stop");
+  tell("victim", "terminate");
+  EXPECT_EQ(names(a.fetch_turns()), Texts{"victim"}) << "whoever ends it needs no code";
   const auto rows = aside(*this);
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].what, "instance " + to_string(find("victim").key) + " (its code)");

@@ -98,13 +98,13 @@ STORE_TEST(TurnOrder, AWorkerGetsOnlyInstancesOfItsRangeOfBuilds) {
   const auto decided_by = [&](const char* id, std::uint64_t build) {
     Turn turn = a.begin(id);
     turn.commit.build = build;
-    a.commit(turn);
+    a.commit(turn.waits_for({event("news")}));
   };
   decided_by("old", 9);
   decided_by("oldest-allowed", 10);
   decided_by("newest-allowed", 20);
   decided_by("new", 21);
-  for (const char* id : {"old", "oldest-allowed", "newest-allowed", "new"}) tell(id, "hello");
+  for (const char* id : {"old", "oldest-allowed", "newest-allowed", "new"}) raise(id, "news", "1");
 
   store::NewWorker info = worker_info("b");
   info.code.oldest_build = 10;

@@ -48,7 +48,7 @@ Task<int> executioner(Context& ctx, std::string id) {
 }
 
 /// Hopes for a child whose code no worker has.
-Task<std::string> hopeful(Context& ctx, std::string child) {
+Task<std::string> hopes_in_vain(Context& ctx, std::string child) {
   const Result<int> end = co_await ctx.child<int>("unheard_of", {.id = child}).result();
   co_return end ? "completed" : std::string(to_string(end.error().category));
 }
@@ -91,7 +91,7 @@ void terminate(const Shared& shared, const std::string& id, Duration when) {
 }  // namespace
 
 void unheard_of_ones(const Shared& shared) {
-  shared.sim.orchestration("hopeful", hopeful);
+  shared.sim.orchestration("hopes_in_vain", hopes_in_vain);
   for (int i = shared.number(1, 3); i > 0; --i) {
     const std::string id = "unheard-of-" + std::to_string(i);
     shared.start("unheard_of", id);
@@ -100,7 +100,7 @@ void unheard_of_ones(const Shared& shared) {
       shared.expect(id + " was terminated", shared.sim.info(id).status == Status::terminated, true);
     });
     const std::string parent = "hopeful-" + std::to_string(i);
-    shared.start("hopeful", parent, parent + "-child");
+    shared.start("hopes_in_vain", parent, parent + "-child");
     terminate(shared, parent + "-child", shared.some_time());
     shared.sim.at_end([shared, parent] {
       shared.expect(parent, shared.sim.result<std::string>(parent).value(), std::string("terminated"));

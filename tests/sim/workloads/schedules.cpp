@@ -101,9 +101,9 @@ void delete_runs(const Shared& shared, const std::string& id, Duration when) {
 
 void schedules_of_work(const Shared& shared) {
   shared.share("scheduled", scheduled);
-  // Schedules wait for no run of theirs to begin.
-  if (shared.registered->insert("scheduled_later").second)
-    shared.sim.orchestration("scheduled_later", {.from_build = 2}, scheduled);
+  // Schedules wait for no run of theirs to begin: some have this code only when the faults have stopped.
+  shared.sim.orchestration("scheduled_later", {.from_build = 2}, scheduled);
+  shared.sim.at_calm([] {});
   shared.share(std::string(schedules::kOrchestration), schedules::keep_schedule);
   constexpr std::array kOverlaps{Overlap::skip,   Overlap::one_after, Overlap::all_after,
                                  Overlap::cancel, Overlap::terminate, Overlap::allow};
@@ -129,7 +129,7 @@ void schedules_of_work(const Shared& shared) {
       delete_runs(shared, id, begin + shared.some_time());
     if (treatment.made_anew) {
       shared.sim.at(begin + 1ms + shared.some_time(), "make " + id + " anew", [id, make](Client& client) {
-        client.delete_schedule(id);
+        if (client.find(id)) client.delete_schedule(id);
         make(client);
         if (const std::optional<Run> run = client.find(id)) Schedule(*run).trigger();
       });
