@@ -1,7 +1,9 @@
 #include "server/api/namespaces.hpp"
 
+#include <holdfast/context.hpp>
 #include <holdfast/open.hpp>
 #include <holdfast/store.hpp>
+#include <holdfast/task.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -10,6 +12,9 @@
 namespace holdfast::server {
 
 namespace {
+
+// A worker keeps schedules if it runs orchestrations at all: this is the one that it has. Nobody starts it.
+Task<void> nothing(Context& /*ctx*/) { co_return; }
 
 // It runs nothing but what Holdfast brings along.
 RuntimeOptions housekeeping(const NamespacesOptions& options) {
@@ -41,6 +46,7 @@ Namespaces::Namespaces(const NamespacesOptions& options) {
                   .client = Client(store, {.retry_for = options.store_time, .logger = options.logger})};
     if (options.schedules) {
       served.runtime = std::make_unique<Runtime>(std::move(store), housekeeping(options));
+      served.runtime->orchestration("holdfast.server", nothing);
       served.runtime->start();
     }
     served_.push_back(std::move(served));

@@ -1,5 +1,6 @@
 #include "server/process/serve.hpp"
 
+#include "server/api/api.hpp"
 #include "server/api/monitoring.hpp"
 #include "server/api/namespaces.hpp"
 #include "server/api/pool.hpp"
@@ -110,7 +111,8 @@ void serve(const Settings& settings) {
                          .metrics = metrics});
   Pool pool(settings.store_threads, settings.max_waiting);
   Monitoring monitoring(loop, pool, namespaces, metrics);
-  Front front({&monitoring}, authority,
+  const Api api(pool, namespaces, settings.poll_time);
+  Front front({&monitoring, &api}, authority,
               {.max_requests_per_token = settings.max_requests_per_token,
                .hosts = settings.hosts,
                .logger = logger,

@@ -17,7 +17,8 @@ inline void make_certificate(const std::string& certificate_file, const std::str
   const auto check = [](bool good) {
     if (!good) throw std::runtime_error("a certificate for the test can't be made");
   };
-  const std::unique_ptr<EVP_PKEY, void (*)(EVP_PKEY*)> key(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256"), EVP_PKEY_free);
+  const std::unique_ptr<EVP_PKEY, void (*)(EVP_PKEY*)> key(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256"),
+                                                           EVP_PKEY_free);
   const std::unique_ptr<X509, void (*)(X509*)> made(X509_new(), X509_free);
   check(key && made);
   X509_set_version(made.get(), 2);

@@ -41,11 +41,14 @@ class Command {
  public:
   using Variables = std::vector<std::pair<std::string, std::string>>;
 
-  Command(const std::vector<std::string>& arguments, const Variables& variables = {})
+  explicit Command(const std::vector<std::string>& arguments, const Variables& variables = {})
       : out_(folder_ / "out"), err_(folder_ / "err") {
-    const pid_t parent = getpid();
-    pid_ = fork();
-    if (pid_ == 0) run(arguments, variables, parent);
+    std::vector<std::string> words{HOLDFAST_COMMAND};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    std::vector<std::string> environment;
+    for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
+    for (const auto& [name, value] : variables) environment.push_back(name + "=" + value);
+    start(pointers(words), pointers(environment));
   }
   ~Command() {
     if (pid_ <= 0) return;
@@ -74,26 +77,31 @@ class Command {
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
 
  private:
-  [[noreturn]] void run(const std::vector<std::string>& arguments, const Variables& variables,
-                        pid_t parent) const {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(1);
-    const auto redirect = [](const std::string& path, int to) {
-      const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-      ::dup2(fd, to);
-      ::close(fd);
+  static std::vector<char*> pointers(std::vector<std::string>& texts) {
+    std::vector<char*> found;
+    for (std::string& text : texts) found.push_back(text.data());
+    found.push_back(nullptr);
+    return found;
+  }
+  // The test may have threads: the child does nothing but what is allowed then.
+  void start(const std::vector<char*>& words, const std::vector<char*>& environment) {
+    const auto open_new = [](const std::string& path) {
+      return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     };
-    redirect(out_, STDOUT_FILENO);
-    redirect(err_, STDERR_FILENO);
-    for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
-    std::vector<char*> words;
-    std::vector<std::string> all{HOLDFAST_COMMAND};
-    all.insert(all.end(), arguments.begin(), arguments.end());
-    words.reserve(all.size() + 1);
-    for (std::string& word : all) words.push_back(word.data());
-    words.push_back(nullptr);
-    ::execv(words.front(), words.data());
-    _exit(127);
+    const int out = open_new(out_);
+    const int err = open_new(err_);
+    const pid_t parent = getpid();
+    pid_ = fork();
+    if (pid_ == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (getppid() != parent) _exit(1);
+      ::dup2(out, STDOUT_FILENO);
+      ::dup2(err, STDERR_FILENO);
+      ::execve(words.front(), words.data(), environment.data());
+      _exit(127);
+    }
+    ::close(out);
+    ::close(err);
   }
 
   support::TemporaryFolder folder_;
