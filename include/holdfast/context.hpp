@@ -9,8 +9,10 @@
 #include <holdfast/detail/core.hpp>
 #include <holdfast/detail/describe.hpp>
 #include <holdfast/detail/names.hpp>
+#include <holdfast/detail/query_code.hpp>
 #include <holdfast/ended_instance.hpp>
 #include <holdfast/fan_out.hpp>
+#include <holdfast/handlers.hpp>
 #include <holdfast/log.hpp>
 #include <holdfast/messages.hpp>
 #include <holdfast/op.hpp>
@@ -30,6 +32,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 
 namespace holdfast {
@@ -380,6 +383,37 @@ class Context {
   template <class T>
   Op<std::optional<T>> value_of(std::string_view instance, std::string_view key) {
     return {core_, detail::describe_value_read(instance, key)};
+  }
+
+  // ---- questions from outside -----------------------------------------------------------------------
+
+  /// The execution's own S, made when it is asked for first, and kept until the execution is forgotten:
+  /// longer than the code, so that handlers over it answer after the end too. Replay makes it anew, as it
+  /// was.
+  template <class S>
+  [[nodiscard]] S& state() {
+    static_assert(std::is_object_v<S> && std::is_default_constructible_v<S>,
+                  "holdfast: a state is an object that can be made without arguments");
+    constexpr auto make = []() -> detail::OwnedState {
+      return {new S(), [](void* object) noexcept { delete static_cast<S*>(object); }};
+    };
+    return *static_cast<S*>(core_.state(typeid(S), make));
+  }
+  /// Answers run.query(name, ...) with what `handler` returns, for as long as the guard lives:
+  ///
+  ///     const auto total = ctx.on_query("total", [&] { return sum; });
+  ///
+  /// The handler may only read: what would be recorded, drawn or dropped throws ReadOnlyError there. It runs
+  /// between turns, on a copy of this code that was replayed for that, and leaves no trace.
+  template <class F>
+  HandlerGuard on_query(std::string_view name, F handler) {
+    return {core_, core_.add_query(name, detail::make_query(std::move(handler)))};
+  }
+  /// The same over a state of the execution, from ctx.state<S>(): Answer(const S& state, Arguments...). It
+  /// needs no guard, and answers after the end too.
+  template <class S, class F>
+  void on_query(S& state, std::string_view name, F handler) {
+    core_.add_query(name, detail::make_state_query<S>(std::move(handler)), &state);
   }
 
   // ---- changing code while instances run ------------------------------------------------------------

@@ -111,6 +111,20 @@ class LimitError : public Error {
   using Error::Error;
 };
 
+/// Code that may only read asked for something that would be recorded, drawn or dropped: in a query handler,
+/// or in the function of a side effect. A mistake of the program.
+class ReadOnlyError : public std::logic_error {
+ public:
+  using std::logic_error::logic_error;
+};
+/// A query was not answered. The type of the failure says why: `query_not_found`, `query_handler_gone`,
+/// `query_timeout`, `query_not_started`, `query_busy`, `query_no_worker`, `query_slow`, `query_too_large`,
+/// `read_only`; for what the handler threw, the type of that.
+class QueryError : public Error {
+ public:
+  using Error::Error;
+};
+
 /// Base of what Run::wait() throws when there is no result.
 class RunError : public Error {
  public:

@@ -11,6 +11,7 @@
 #include <holdfast/ended_instance.hpp>
 #include <holdfast/errors.hpp>
 #include <holdfast/fan_out.hpp>
+#include <holdfast/handlers.hpp>
 #include <holdfast/history.hpp>
 #include <holdfast/history_file.hpp>
 #include <holdfast/limits.hpp>

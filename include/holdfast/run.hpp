@@ -19,12 +19,14 @@
 #include <holdfast/result.hpp>
 #include <holdfast/status.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -41,6 +43,17 @@ std::optional<T> decode_optional(const std::optional<Payload>& payload) {
   if (!payload) return std::nullopt;
   return decode<T>(*payload).value();
 }
+}  // namespace detail
+
+struct QueryOptions;
+
+namespace detail {
+
+/// Arguments of a call without options.
+template <class... In>
+concept PlainArguments =
+    (sizeof...(In) == 0) || !std::is_same_v<std::tuple_element_t<0, std::tuple<In..., void>>, QueryOptions>;
+
 }  // namespace detail
 
 /// An instance as it is now.
@@ -145,6 +158,27 @@ struct RunDetail {
   std::vector<std::string> value_keys{};  ///< of what the code keeps with ctx.set_value(), sorted
 };
 
+/// Options of a query.
+struct QueryOptions {
+  [[no_unique_address]] detail::ByName by_name = detail::ByName();
+  /// How long the answer is waited for.
+  Duration timeout = std::chrono::seconds(10);
+};
+
+/// The answer to a query, and what it is an answer of: run.query<QueryAnswer>(...).
+struct QueryAnswer {
+  Payload value{kJsonEncoding, "null"};
+  ExecutionNumber execution{};
+  EventId event{};  ///< the last one of the execution's history that the answer knows
+  /// History goes on after that event, but the code does not fit it: the instance is parked, or will be.
+  bool behind = false;
+  /// The value as a T; throws DecodeError.
+  template <class T>
+  [[nodiscard]] T as() const {
+    return decode<T>(value).value();
+  }
+};
+
 /// Options of a request to cancel.
 struct CancelOptions {
   [[no_unique_address]] detail::ByName by_name = detail::ByName();
@@ -240,6 +274,32 @@ class Run {
     return detail::decode_optional<T>(read_input());
   }
 
+  /// Asks the code something: what it answers by ctx.on_query(). The answer knows all that was committed
+  /// before this call. Before the first turn it waits for that. Throws QueryError, whose type says why there
+  /// is no answer; ClientError when the instance is gone; DecodeError when the answer can't be read as an R.
+  ///
+  ///     const int left = run.query<int>("left");
+  ///     const Price price = run.query<Price>("price", {.timeout = 1s}, "cup");
+  template <class R, class... In>
+    requires detail::PlainArguments<In...>
+  [[nodiscard]] R query(std::string_view name, const In&... in) const {
+    return read_answer<R>(ask_and_wait(name, QueryOptions(), encode_args(in...)));
+  }
+  template <class R, class... In>
+  [[nodiscard]] R query(std::string_view name, QueryOptions options, const In&... in) const {
+    return read_answer<R>(ask_and_wait(name, options, encode_args(in...)));
+  }
+  /// The same without a thread that waits.
+  template <class R, class... In>
+    requires detail::PlainArguments<In...>
+  ClientCall<R> query_async(std::string_view name, const In&... in) const {
+    return detail::map_call(ask_async(name, QueryOptions(), encode_args(in...)), &Run::read_answer<R>);
+  }
+  template <class R, class... In>
+  ClientCall<R> query_async(std::string_view name, QueryOptions options, const In&... in) const {
+    return detail::map_call(ask_async(name, options, encode_args(in...)), &Run::read_answer<R>);
+  }
+
   /// Raises an event, which is kept until the code waits for it.
   template <class T>
   void raise(std::string_view event, const T& value) const {
@@ -320,6 +380,18 @@ class Run {
   [[nodiscard]] Result<Payload> wait_for_output(Duration timeout) const;
   [[nodiscard]] Payload wait_for_output_or_throw(Duration timeout) const;
   [[nodiscard]] ClientCall<Payload> output_async(Duration timeout) const;
+  template <class R>
+  static R read_answer(QueryAnswer answer) {
+    if constexpr (std::is_same_v<R, QueryAnswer>) {
+      return answer;
+    } else {
+      return decode<R>(answer.value).value();
+    }
+  }
+  [[nodiscard]] QueryAnswer ask_and_wait(std::string_view name, QueryOptions options,
+                                         Payload arguments) const;
+  [[nodiscard]] ClientCall<QueryAnswer> ask_async(std::string_view name, QueryOptions options,
+                                                  Payload arguments) const;
   [[nodiscard]] std::optional<Payload> read_value(std::string_view key) const;
   [[nodiscard]] std::optional<Payload> read_input() const;
   void send_to(Address address, Payload value) const;

@@ -66,6 +66,13 @@ struct RuntimeOptions {
   std::size_t max_abandoned = 64;
   /// A turn that takes longer is reported, its instance is parked, and its thread is replaced.
   Duration turn_time_limit = std::chrono::seconds(10);
+  /// The handler of a query that takes longer is given up, and its thread is replaced; the instance goes on.
+  Duration query_time_limit = std::chrono::seconds(2);
+  /// Queries that wait here for an answer; more are refused as `query_busy`. 0: this worker answers none.
+  std::size_t queued_queries = 1'000;
+  /// Instances whose frames are kept for further queries: those that were asked last. They are not the frames
+  /// that turns use.
+  std::size_t query_frames = 100;
   /// A worker that gave no sign of life for this long is shown as dead. Other workers remove it when they
   /// have seen that for half as long again; its sessions are free then, whatever is left of their leases.
   Duration worker_stale_after = std::chrono::seconds(60);

@@ -6,6 +6,7 @@
 #include <holdfast/ids.hpp>
 #include <holdfast/options.hpp>
 #include <holdfast/store/activities.hpp>
+#include <holdfast/store/asks.hpp>
 #include <holdfast/store/error.hpp>
 #include <holdfast/store/instances.hpp>
 #include <holdfast/store/messages.hpp>
@@ -72,6 +73,9 @@ class Store {
   [[nodiscard]] virtual const Clock& clock() const noexcept = 0;
   /// For logs: "sqlite app.db (synchronous=FULL)".
   [[nodiscard]] virtual std::string description() const = 0;
+  /// Where clients and workers that have this very object meet: their questions and answers don't pass
+  /// through the store. A store in front of another one gives that one's.
+  [[nodiscard]] virtual store::LocalAsks& local_asks() noexcept { return local_asks_; }
 
   // ---- workers --------------------------------------------------------------------------------
 
@@ -300,6 +304,9 @@ class Store {
 
   /// Everything in the namespace, as of one moment.
   virtual StoreResult<store::StoreState> state() = 0;
+
+ private:
+  store::LocalAsks local_asks_;
 };
 
 }  // namespace holdfast

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <exception>
 #include <optional>
+#include <source_location>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -66,7 +67,9 @@ struct TaskPromiseBase : PromiseBase, InBlocks {
   void unhandled_exception() noexcept { error = std::current_exception(); }
 
   template <class A>
-  decltype(auto) await_transform(A&& awaitable) const noexcept {
+  decltype(auto) await_transform(A&& awaitable,
+                                 std::source_location at = std::source_location::current()) noexcept {
+    where = at;
     static_assert(Durable<A>,
                   "holdfast: an orchestration can only await operations of its Context, Futures, Tasks and "
                   "combinations of these; do other work in an activity");

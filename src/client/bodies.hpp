@@ -59,6 +59,16 @@ struct Control {
   return kind == Control::Kind::cancel ? store::MessageKind::cancel : store::MessageKind::control;
 }
 
+/// The answer to a query: the value, or why there is none.
+struct Answer {
+  std::optional<Failure> failure{};
+  Payload value{kJsonEncoding, "null"};
+  ExecutionNumber execution{};
+  EventId event{};      ///< the last one of history that it knows
+  bool behind = false;  ///< history goes on after that event, and the code does not fit it
+  friend bool operator==(const Answer&, const Answer&) = default;
+};
+
 /// Decodes a T, or nothing when the bytes are damaged.
 template <class T>
 std::optional<T> read(std::string_view bytes) {

@@ -29,10 +29,13 @@ class Notifier::State : public std::enable_shared_from_this<State> {
       : store_(std::move(store)),
         callbacks_(std::move(options.logger), [this] { wake_caller(); }),
         sender_(store_, options.retry_for, options.max_queued),
-        watcher_(store_, [this] { wake_asker(); }, [this] { wake_caller(); }) {}
+        watcher_(
+            store_, [this] { wake_asker(); }, [this] { wake_caller(); }),
+        questions_(store_, [this] { wake_asker(); }, [this] { wake_caller(); }) {}
 
   Sender& sender() noexcept { return sender_; }
   Watcher& watcher() noexcept { return watcher_; }
+  Asker& questions() noexcept { return questions_; }
 
   /// Its threads run from now on.
   void begin();
@@ -60,6 +63,7 @@ class Notifier::State : public std::enable_shared_from_this<State> {
   Callbacks callbacks_;
   Sender sender_;
   Watcher watcher_;
+  Asker questions_;
   std::unique_ptr<store::Listener> listener_;  // made with the threads
   BootTime next_floor_ = kLongAgo;             // the asker's own
   Duration sending_takes_{};                   // likewise: lately
@@ -128,6 +132,23 @@ void Notifier::set_suspended(store::Suspension wish, Sender::Sent done) {
   state_->wake_asker();
 }
 
+// The callback for a stop goes with `done`, and refers to nothing that refers to it: whoever requests a stop
+// keeps what it needs for as long as that takes.
+void Notifier::ask(store::Ask ask, std::string instance, Asker::Done done, const std::stop_token& stop) {
+  state_->begin();
+  if (!stop.stop_possible())
+    return state_->questions().ask(std::move(ask), std::move(instance), std::move(done));
+  using OnStop = std::stop_callback<std::function<void()>>;
+  const auto on_stop = std::make_shared<std::optional<OnStop>>();
+  const store::AskId id = ask.id;
+  state_->questions().ask(
+      std::move(ask), std::move(instance),
+      [done = std::move(done), on_stop](Asker::Said said) { return done(std::move(said)); });
+  on_stop->emplace(stop, [id, weak = std::weak_ptr(state_)] {
+    if (const auto state = weak.lock()) state->questions().give_up(id);
+  });
+}
+
 // Without threads nothing has begun, and the next call tries again.
 void Notifier::State::begin() {
   const MutexLock lock(mutex_);
@@ -136,6 +157,7 @@ void Notifier::State::begin() {
   if (!listener_) {
     listener_ = store_->listen(store::kWatched, {});
     watcher_.hear(*listener_);
+    questions_.belong_to(weak_from_this());
   }
   if (!caller_.joinable()) caller_ = std::thread([self = shared_from_this()] { self->call(); });
   asker_ = std::thread([self = shared_from_this()] { self->ask(); });
@@ -190,9 +212,11 @@ void Notifier::State::ask() {
       next_floor_ = after(now, kFloor);
     }
     watcher_.tell_seen(callbacks_);
+    questions_.find_answerers();
   }
   sender_.finish(callbacks_);
   watcher_.abandon();
+  questions_.abandon();
   watcher_.tell_seen(callbacks_);
   const MutexLock lock(mutex_);
   asked_all_ = true;
@@ -212,7 +236,7 @@ void Notifier::State::wait_for_callbacks() {
 
 // Between waits it goes on listening for a while: the next one comes soon, as a rule.
 store::Wake Notifier::State::wait_for_work() {
-  const auto due = [this] { return std::min(sender_.due(), watcher_.due()); };
+  const auto due = [this] { return std::min({sender_.due(), watcher_.due(), questions_.due()}); };
   bool at_once = false;
   {
     MutexLock lock(mutex_);
@@ -243,13 +267,15 @@ void Notifier::State::call() {
       MutexLock lock(mutex_);
       const auto is_wanted = [this]() HOLDFAST_REQUIRES(mutex_) { return caller_poked_ || asked_all_; };
       const BootTime now = store_->clock().boot_now();
-      const BootTime due = watcher_.ends();
+      const BootTime due = std::min(watcher_.ends(), questions_.ends());
       if (due > now) caller_woken_.wait_for(lock, left(due, now), is_wanted);
       caller_poked_ = false;
       last = asked_all_;
       calls_ = true;
     }
-    watcher_.tell_ends(store_->clock().boot_now(), callbacks_);
+    const BootTime now = store_->clock().boot_now();
+    watcher_.tell_ends(now, callbacks_);
+    questions_.tell(now, callbacks_);
     callbacks_.call();
     const MutexLock lock(mutex_);
     calls_ = false;

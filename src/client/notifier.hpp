@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/mutex.hpp"
+#include "client/asker.hpp"
 #include "client/callbacks.hpp"
 #include "client/sender.hpp"
 #include "client/watcher.hpp"
@@ -12,6 +13,7 @@
 #include <cstddef>
 #include <memory>
 #include <stop_token>
+#include <string>
 
 namespace holdfast::client {
 
@@ -44,6 +46,8 @@ class Notifier {
   void start(store::StartRequest request, Sender::Started done);
   void send(std::vector<store::ClientMessage> messages, Sender::Sent done);
   void set_suspended(store::Suspension wish, Sender::Sent done);
+  /// See Asker. It ends early when `stop` is requested.
+  void ask(store::Ask ask, std::string instance, Asker::Done done, const std::stop_token& stop);
 
  private:
   class State;

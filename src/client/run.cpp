@@ -397,6 +397,20 @@ std::optional<Payload> Run::read_value(std::string_view key) const {
 
 namespace {
 
+void check_options(const std::string& whose, const QueryOptions& options) {
+  if (options.timeout > Duration::zero()) return;
+  throw ClientError(ClientError::Kind::invalid, "the timeout of " + whose + " must be above zero");
+}
+
+QueryAnswer to_answer(client::Asker::Said said) {
+  if (!said) std::rethrow_exception(std::move(said).error());
+  if (said->failure) throw QueryError(*std::move(said->failure));
+  return {.value = std::move(said->value),
+          .execution = said->execution,
+          .event = said->event,
+          .behind = said->behind};
+}
+
 store::ClientMessage delivery_to(detail::ClientCore& core, const std::string& id, InstanceKey life,
                                  const Address& address, const Payload& value) {
   store::ClientMessage message = core.delivery(id, address, {.keep_for = Duration::zero()}, value);
@@ -412,6 +426,32 @@ void Run::send_to(Address address, Payload value) const {
 
 ClientCall<void> Run::send_to_async(Address address, Payload value) const {
   return core().deliver_async({delivery_to(core(), id_, key_, address, value)});
+}
+
+ClientCall<QueryAnswer> Run::ask_async(std::string_view name, QueryOptions options, Payload arguments) const {
+  detail::ClientCore& core = *own_core();
+  const std::string query = detail::checked_name("a query", name);
+  check_options("the query '" + query + "'", options);
+  core.check_size(detail::Whose("the query", query), arguments);
+  store::Ask ask{.id = random_token<store::AskId>(core.random()),
+                 .key = key_,
+                 .name = query,
+                 .arguments = bodies::to_bytes(arguments),
+                 .within = options.timeout};
+  return ClientCall<QueryAnswer>([core = core_, ask = std::move(ask), id = id_](
+                                     ClientCall<QueryAnswer>::Callback done, const std::stop_token& stop) {
+    core->notifier().ask(
+        ask, id,
+        [done = std::move(done)](client::Asker::Said said) {
+          return detail::callback_with(done, detail::answer_of([&] { return to_answer(std::move(said)); }));
+        },
+        stop);
+  });
+}
+
+QueryAnswer Run::ask_and_wait(std::string_view name, QueryOptions options, Payload arguments) const {
+  detail::ClientCore::refuse_in_callback();
+  return ask_async(name, options, std::move(arguments)).future().get();
 }
 
 void Run::cancel(CancelOptions options, std::string_view reason) const {

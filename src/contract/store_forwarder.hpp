@@ -26,6 +26,8 @@ class StoreForwarder : public Store {
   [[nodiscard]] const Clock& clock() const noexcept override { return inner_->clock(); }
   [[nodiscard]] std::string description() const override { return inner_->description(); }
 
+  [[nodiscard]] store::LocalAsks& local_asks() noexcept override { return inner_->local_asks(); }
+
   StoreResult<WorkerKey> join(const store::NewWorker& info) override {
     return how().one("join", [&] { return inner_->join(info); });
   }

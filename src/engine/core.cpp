@@ -3,6 +3,7 @@
 
 #include <holdfast/codec.hpp>
 #include <holdfast/detail/core.hpp>
+#include <holdfast/handlers.hpp>
 #include <holdfast/task.hpp>
 
 #include <cxxabi.h>
@@ -93,6 +94,8 @@ Failure failure_of_any(const std::exception_ptr& error) {
     return e.failure();
   } catch (const Cancelled& e) {
     return e.failure();
+  } catch (const ReadOnlyError& e) {
+    return {.type = "read_only", .message = failure_text(e), .retryable = false};
   } catch (const ActivityFailure& e) {
     return {.type = e.type(), .message = failure_text(e), .retryable = e.retryable(), .details = e.details()};
   } catch (const std::exception& e) {
@@ -160,7 +163,7 @@ bool Core::start_and_wait(Described& described, Wait& wait, std::coroutine_handl
 
 OpState* Core::start(std::coroutine_handle<> task, PromiseBase& promise) {
   if (promise.core != nullptr) throw std::logic_error("holdfast: a Task can be awaited or started only once");
-  refuse_in_effect("a task was started");
+  refuse_in_read_only("a task was started");
   if (const PromiseBase* const parent = running()) {
     promise.depth = next_depth(*parent);
     promise.saga = parent->saga;
@@ -221,13 +224,19 @@ void Core::interrupt_waiters(OpState& state) noexcept {
   while (Waiter* const waiter = go_on.front()) state.waiters.push_back(*waiter);
 }
 
-void Core::refuse_in_effect(std::string_view call) const {
-  if (!in_effect_) return;
-  throw std::logic_error(
-      "holdfast: " + std::string(call) +
-      " inside the function of a side effect, which is not called again on replay, so that "
-      "replay would differ from history; do it before, and pass the value in");
+void Core::refuse_in_read_only(std::string_view call) const {
+  if (read_only_ == nullptr) return;
+  throw ReadOnlyError("holdfast: " + std::string(call) + " inside " + std::string(read_only_->where) + ", " +
+                      std::string(read_only_->why));
 }
+
+std::optional<ReadOnlyError> Core::take_drop_in_read_only(std::string_view where) {
+  if (!std::exchange(dropped_in_read_only_, false)) return std::nullopt;
+  return ReadOnlyError("holdfast: a Future that has no outcome yet was dropped or detached inside " +
+                       std::string(where) + ", where nothing may change; keep it in the orchestration");
+}
+
+void remove_handler(Core& core, std::uint64_t number) noexcept { core.remove_handler(number); }
 
 void Core::root_ended() noexcept {
   if (!undoing() && sagas_ == 0) stop();

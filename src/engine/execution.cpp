@@ -37,6 +37,11 @@ std::optional<Address> address_of(const Operation& operation) {
   return std::nullopt;
 }
 
+constexpr detail::ReadOnly kInEffect{"the function of a side effect",
+                                     "which is not called again on replay, so that replay would differ from "
+                                     "history; do it before, and pass the "
+                                     "value in"};
+
 std::string hex_id(std::uint64_t high, std::uint64_t low) { return to_string(RequestId{high, low}); }
 
 /// What those get who wait for a Future that its owner drops.
@@ -118,7 +123,7 @@ history::Started Execution::next_attempt(CalendarTime not_before) const {
 
 OpState* Execution::start(detail::Described described, detail::StartedFor purpose) {
   if (!described) throw std::logic_error("holdfast: this operation was started or moved away before");
-  refuse_in_effect("an operation was started");
+  refuse_in_read_only("an operation was started");
   auto state = std::make_unique<OpState>();
   state->core = this;
   state->shielded = shield();
@@ -176,9 +181,10 @@ void Execution::complete_description(Description& description) {
     session->settings = std::move(settings);
   } else if (auto* effect = std::get_if<detail::SideEffectRecorded>(&operation);
              effect != nullptr && !replaying()) {
-    in_effect_ = true;
+    read_only_ = &kInEffect;
     try {
       Payload value = description.effect();
+      if (auto dropped = take_drop_in_read_only(kInEffect.where)) throw *std::move(dropped);
       if (auto refused = over_payload_limit("the value of a side effect", value.bytes.size()))
         throw Error(*std::move(refused));
       effect->value = std::move(value);
@@ -187,7 +193,8 @@ void Execution::complete_description(Description& description) {
       failure.source = "side effect";
       effect->failure = std::optional<Failure>(std::move(failure));
     }
-    in_effect_ = false;
+    read_only_ = nullptr;
+    dropped_in_read_only_ = false;
   } else if (auto* tried = std::get_if<detail::MessageTried>(&operation);
              tried != nullptr && !replaying() && channels_) {
     tried->value = next_readable({Address::Kind::mailbox, tried->mailbox}, description.why_unreadable);
@@ -239,6 +246,10 @@ void Execution::fail(OpState& state, const Failure& failure) {
 }
 
 void Execution::release(OpState* state) noexcept {
+  if (read_only_ != nullptr && !state->ready() && !stopped()) {
+    note_drop_in_read_only();
+    return detach(state);
+  }
   // Code that drops its own Future is still running: it goes on, and nobody waits for it.
   if (state->task && !state->ready() && runs_inside(*state)) return detach(state);
   const bool open = !state->task && !state->ready() && state->id.value != 0;
@@ -263,6 +274,7 @@ void Execution::leave(OpState* state) noexcept {
 }
 
 void Execution::detach(OpState* state) noexcept {
+  if (read_only_ != nullptr && !state->ready() && !stopped()) note_drop_in_read_only();
   state->detached = true;
   if (state->task) {
     detached_tasks_.push_back(state);
@@ -272,7 +284,7 @@ void Execution::detach(OpState* state) noexcept {
 }
 
 std::string Execution::send_off(detail::Described described) {
-  refuse_in_effect("something was sent or launched");
+  refuse_in_read_only("something was sent or launched");
   if (stopped()) return {};
   complete_description(*described);
   if (auto refused = over_limit(described->operation)) throw LimitError(*std::move(refused));
@@ -296,19 +308,21 @@ void Execution::continue_as_new(std::string_view version, Payload input) {
 void Execution::too_many_interruptions() { give_up(); }
 
 std::uint64_t Execution::random() {
-  refuse_in_effect("a random number was drawn");
+  refuse_in_read_only("a random number was drawn");
   return random_.next();
 }
 
 void Execution::set_status(Payload status) {
-  refuse_in_effect("the status was set");
+  refuse_in_read_only("the status was set");
   if (auto refused = over_payload_limit("the status", status.bytes.size()))
     throw LimitError(*std::move(refused));
-  if (live_ != nullptr && !stopped()) live_->outcome.status = std::move(status);
+  if (stopped()) return;
+  status_ = status;
+  if (live_ != nullptr) live_->outcome.status = std::move(status);
 }
 
 void Execution::set_value(std::string_view key, std::optional<Payload> value) {
-  refuse_in_effect("a value was set");
+  refuse_in_read_only("a value was set");
   if (stopped()) return;
   Operation operation = detail::ValueSet{detail::checked_name("a value", key), std::move(value)};
   if (const auto& wanted = std::get<detail::ValueSet>(operation); wanted.value)

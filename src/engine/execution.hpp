@@ -5,6 +5,7 @@
 #include "codec/segment.hpp"
 #include "engine/channels.hpp"
 #include "engine/code_log.hpp"
+#include "engine/handlers.hpp"
 #include "engine/open_operations.hpp"
 #include "engine/turn.hpp"
 
@@ -23,6 +24,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <typeinfo>
+#include <variant>
 #include <vector>
 
 namespace holdfast::engine {
@@ -41,6 +44,13 @@ struct OpenOperation {
   EventId id{};
   std::uint8_t kind = 0;  ///< the index of the operation in detail::Operation
   std::string label{};
+};
+
+/// What a question led to.
+struct Asked {
+  Result<Payload> answer;
+  /// The handler has changed what it may only read: the frames can't be trusted any more.
+  bool spoiled = false;
 };
 
 /// One execution of an instance, with the suspended frames of its code. Used by one thread at a time; it may
@@ -81,6 +91,14 @@ class Execution final : private detail::Core {
   [[nodiscard]] bool awaits(EventId id) const noexcept { return !end_ && open_.find(id) != nullptr; }
   /// What it waits for, in the order of the code.
   [[nodiscard]] std::vector<OpenOperation> open_operations() const;
+  /// Answers a query, between two turns. It records nothing.
+  [[nodiscard]] Asked ask(std::string_view name, const Payload& arguments);
+  /// Whether it goes on in another execution.
+  [[nodiscard]] bool continues() const noexcept {
+    return end_ && std::holds_alternative<history::ContinuedAsNew>(*end_);
+  }
+  /// Its code can begin: the start was taken.
+  [[nodiscard]] bool begun() const noexcept { return begun_; }
 
  private:
   // What the code asks for; see detail::Core.
@@ -95,6 +113,11 @@ class Execution final : private detail::Core {
   void set_status(Payload status) override;
   void set_value(std::string_view key, std::optional<Payload> value) override;
   const Payload* value(std::string_view key) const override;
+  std::uint64_t add_query(std::string_view name, std::unique_ptr<const detail::QueryCode> code) override;
+  void add_query(std::string_view name, std::unique_ptr<const detail::QueryCode> code,
+                 const void* state) override;
+  void remove_handler(std::uint64_t number) noexcept override;
+  void* state(const std::type_info& type, detail::OwnedState (*make)()) override;
   bool patched(std::string_view id) override;
   void deprecate_patch(std::string_view id) override;
   const std::string& instance() const noexcept override { return identity_.instance; }
@@ -125,6 +148,14 @@ class Execution final : private detail::Core {
   bool ask_for_patch(std::string_view id);
   [[nodiscard]] std::string hint_about_patches() const;
   [[nodiscard]] std::string hint_about_patch(const std::string& id) const;
+
+  // Handlers; see handlers.cpp.
+  bool register_query(std::string_view name, std::unique_ptr<const detail::QueryCode> code, const void* state,
+                      std::uint64_t number);
+  [[nodiscard]] std::optional<Payload> built_in(std::string_view name) const;
+  [[nodiscard]] Failure no_handler(std::string_view name) const;
+  [[nodiscard]] Asked call_handler(const detail::QueryCode& code, const void* state, std::string_view name,
+                                   const Payload& arguments);
 
   // Limits; see limits.cpp.
   [[nodiscard]] std::optional<Failure> over_limit(const detail::Operation& operation);
@@ -211,7 +242,9 @@ class Execution final : private detail::Core {
     std::string missed{};  // the first one that the code has deprecated, and history does not have
   };
   detail::Rare<Patches> patches_;
-  std::vector<Cancel> cancels_;  // of this turn
+  std::unique_ptr<Handlers> handlers_;  // null while there are none
+  detail::Rare<Payload> status_;        // what the code last gave to ctx.set_status()
+  std::vector<Cancel> cancels_;         // of this turn
   bool turn_closed_ = false;
   bool drops_code_ = false;  // since it was given up
   detail::Rare<End> end_;

@@ -16,12 +16,12 @@ constexpr std::size_t kMaxPatches = 1000;
 }  // namespace
 
 bool Execution::patched(std::string_view id) {
-  refuse_in_effect("ctx.patched() was called");
+  refuse_in_read_only("ctx.patched() was called");
   return ask_for_patch(id);
 }
 
 void Execution::deprecate_patch(std::string_view id) {
-  refuse_in_effect("ctx.deprecate_patch() was called");
+  refuse_in_read_only("ctx.deprecate_patch() was called");
   if (ask_for_patch(id) || stopped() || !patches_->missed.empty()) return;
   patches_->missed = id;
 }

@@ -62,6 +62,13 @@ Counters::Counters(Metrics& metrics)
                                "Activities and instances that were ended because they crash their workers.")),
       near_limits(metrics.counter("holdfast_near_limits_total", "Warnings that a limit is near.")),
       slow_turns(metrics.counter("holdfast_slow_turns_total", "Turns that took longer than their limit.")),
+      queries(metrics.counter("holdfast_queries_total", "Queries that were answered, failures included.")),
+      queries_failed(
+          metrics.counter("holdfast_queries_failed_total", "Queries that were answered with a failure.")),
+      queries_refused(metrics.counter("holdfast_queries_refused_total",
+                                      "Queries that were refused because too many waited.")),
+      queries_slow(metrics.counter("holdfast_queries_slow_total",
+                                   "Queries that were given up because their handler took too long.")),
       superseded(metrics.gauge("holdfast_superseded_workers",
                                "Workers that do nothing any more, because another process has started under "
                                "their node id.")),

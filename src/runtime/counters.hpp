@@ -29,6 +29,10 @@ struct Counters {
   Counter& poisoned;
   Counter& near_limits;
   Counter& slow_turns;
+  Counter& queries;
+  Counter& queries_failed;
+  Counter& queries_refused;
+  Counter& queries_slow;
   Gauge& superseded;
   Counter& sessions_claimed;
   Counter& sessions_moved;

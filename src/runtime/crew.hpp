@@ -9,6 +9,7 @@
 
 #include <concepts>
 #include <optional>
+#include <vector>
 
 namespace holdfast::runtime {
 
@@ -24,8 +25,8 @@ concept Crew = requires(T& crew, Step step, RunId run, const Progress& progress)
   { crew.run(step, run) } -> std::same_as<Progress>;
   /// The schedule of the step has changed: `all` who wait for it look again, or one of them.
   crew.call(step, true);
-  /// One thread more that runs turns and nothing else.
-  crew.add_turn_thread();
+  /// One thread more that runs this step and nothing else.
+  crew.add_thread(step);
   /// Whether the calling thread is one of those that run activities; then, whether one waits for it, and
   /// what has turns run there once it has nothing else to do.
   { crew.is_thread_of_activities() } -> std::same_as<bool>;
@@ -58,16 +59,23 @@ bool help(T& crew, Step step) {
   return crew.with(step, [now = crew.now()](StepSchedule& schedule) { return schedule.may_begin(now); });
 }
 
+/// Runs of a step that don't come back: others take their place.
+template <Crew T>
+void give_up(T& crew, Step step, const std::vector<RunId>& runs) {
+  for (const RunId stuck : runs) {
+    if (crew.with(step, [stuck](StepSchedule& schedule) { return schedule.give_up(stuck); }))
+      crew.add_thread(step);
+  }
+  if (!runs.empty()) crew.call(step, true);
+}
+
 /// A run that a thread of the step's own has begun. True when another thread has taken its place meanwhile:
 /// it ends.
 template <Crew T>
 bool run_own(T& crew, Step step, RunId run) {
   const Progress progress = crew.run(step, run);
-  for (const RunId stuck : progress.stuck) {
-    const auto give_up = [stuck](StepSchedule& schedule) { return schedule.give_up(stuck); };
-    if (crew.with(Step::turns, give_up)) crew.add_turn_thread();
-  }
-  if (!progress.stuck.empty()) crew.call(Step::turns, true);
+  give_up(crew, Step::turns, progress.stuck);
+  give_up(crew, Step::questions, progress.stuck_questions);
   end_run(crew, step, run, progress);
   return progress.came_back;
 }

@@ -31,7 +31,7 @@ class Notes {
   void call(Step step, bool all) {
     say((all ? "call all of " : "call one of ") + std::to_string(static_cast<int>(step)));
   }
-  void add_turn_thread() { say("add a thread"); }
+  void add_thread(Step /*step*/) { say("add a thread"); }
   [[nodiscard]] bool is_thread_of_activities() const { return in_activities; }
   [[nodiscard]] bool activity_waits() const { return waits; }
   void ask_for_rest() { say("rest"); }

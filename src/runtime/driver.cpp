@@ -11,9 +11,13 @@ using namespace std::chrono_literals;
 
 Driver::Driver(const Clock& clock, std::size_t turn_threads, std::size_t max_stuck)
     : clock_(clock), turn_threads_(turn_threads) {
-  Signal& turns = signal_of(Step::turns);
-  const MutexLock lock(turns.mutex);
-  turns.schedule = StepSchedule(turn_threads, max_stuck);
+  const auto allow = [&](Step step, std::size_t threads) {
+    Signal& signal = signal_of(step);
+    const MutexLock lock(signal.mutex);
+    signal.schedule = StepSchedule(threads, max_stuck);
+  };
+  allow(Step::turns, turn_threads);
+  allow(Step::questions, 1);
 }
 
 /// One of its threads, or one that helps, as a crew.
@@ -39,7 +43,7 @@ class Driver::Hands {
     Condition& changed = driver_.signal_of(step).changed;
     all ? changed.notify_all() : changed.notify_one();
   }
-  void add_turn_thread() { driver_.make_thread(Step::turns); }
+  void add_thread(Step step) { driver_.make_thread(step); }
   [[nodiscard]] bool is_thread_of_activities() const { return pool_ != nullptr && pool_->is_here(); }
   [[nodiscard]] bool activity_waits() const { return pool_->has_work(); }
   void ask_for_rest() { pool_->ask_for_rest(); }
@@ -64,7 +68,8 @@ void Driver::start() {
   const std::shared_ptr<Worker> worker = worker_.lock();
   listen_as(*worker);
   for (std::size_t i = 0; i < turn_threads_; ++i) make_thread(Step::turns);
-  for (const Step step : {Step::activities, Step::answers, Step::keep, Step::limits}) make_thread(step);
+  for (const Step step : {Step::activities, Step::answers, Step::keep, Step::limits, Step::questions})
+    make_thread(step);
   listening_ = std::thread([self = shared_from_this(), worker] { self->listen(*worker); });
 }
 
@@ -72,7 +77,8 @@ void Driver::make_thread(Step step) {
   const std::shared_ptr<Worker> worker = worker_.lock();
   if (!worker) return;
   const MutexLock lock(threads_mutex_);
-  Thread& made = threads_.emplace_back(Thread{.run = std::make_shared<std::atomic<std::uint64_t>>(0)});
+  Thread& made =
+      threads_.emplace_back(Thread{.step = step, .run = std::make_shared<std::atomic<std::uint64_t>>(0)});
   made.thread = std::thread(
       [self = shared_from_this(), worker, step, run = made.run] { self->drive(*worker, step, *run); });
 }
@@ -80,7 +86,8 @@ void Driver::make_thread(Step step) {
 // The limits step goes on until the others have come to their end, since it is what gives up those that
 // don't.
 std::size_t Driver::stop() {
-  for (const Step step : {Step::turns, Step::activities, Step::answers, Step::keep, Step::limits})
+  for (const Step step :
+       {Step::turns, Step::activities, Step::answers, Step::keep, Step::questions, Step::limits})
     end_step(step);
   {
     const MutexLock lock(listener_mutex_);
@@ -88,21 +95,26 @@ std::size_t Driver::stop() {
     if (listener_) listener_->interrupt();
   }
   listening_.join();
-  const StepSchedule turns = [this] {
-    Signal& signal = signal_of(Step::turns);
-    const MutexLock lock(signal.mutex);
-    return signal.schedule;
-  }();
+  const StepSchedule turns = schedule_of(Step::turns);
+  const StepSchedule questions = schedule_of(Step::questions);
   const MutexLock lock(threads_mutex_);
   for (Thread& one : threads_) {
-    if (turns.is_stuck({*one.run})) {
+    const StepSchedule* const schedule =
+        one.step == Step::turns ? &turns : (one.step == Step::questions ? &questions : nullptr);
+    if (schedule != nullptr && schedule->is_stuck({*one.run})) {
       one.thread.detach();
     } else {
       one.thread.join();
     }
   }
   threads_.clear();
-  return turns.stuck();
+  return turns.stuck() + questions.stuck();
+}
+
+StepSchedule Driver::schedule_of(Step step) {
+  Signal& signal = signal_of(step);
+  const MutexLock lock(signal.mutex);
+  return signal.schedule;
 }
 
 void Driver::end_step(Step step) {
@@ -117,8 +129,8 @@ void Driver::drive(Worker& worker, Step step, std::atomic<std::uint64_t>& in_run
   Hands hands(*this, &worker);
   Signal& signal = signal_of(step);
   while (const std::optional<RunId> run = wait_to_begin(signal)) {
-    // Only runs of turns are ever stuck, and asked about by this number.
-    if (step == Step::turns) in_run = run->value;
+    // Runs that may be stuck are asked about by this number.
+    in_run = run->value;
     if (run_own(hands, step, *run)) return;
   }
 }

@@ -49,6 +49,7 @@ class Driver : public std::enable_shared_from_this<Driver> {
     StepSchedule schedule HOLDFAST_GUARDED_BY(mutex){};
   };
   struct Thread {
+    Step step{};
     std::shared_ptr<std::atomic<std::uint64_t>> run{};  ///< in which it is, if any
     std::thread thread{};
   };
@@ -60,6 +61,7 @@ class Driver : public std::enable_shared_from_this<Driver> {
   void drive(Worker& worker, Step step, std::atomic<std::uint64_t>& in_run);
   void end_step(Step step);
   std::optional<RunId> wait_to_begin(Signal& signal);
+  StepSchedule schedule_of(Step step);
   void listen_as(Worker& worker);
   void listen(Worker& worker);
 

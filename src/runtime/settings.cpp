@@ -84,6 +84,7 @@ void check_options(const RuntimeOptions& options) {
           " or more: it is renewed every third of it, and a worker that is late for that loses the session");
   require_lease("worker_stale_after", options.worker_stale_after);
   require_positive("turn_time_limit", options.turn_time_limit);
+  require_positive("query_time_limit", options.query_time_limit);
   require_not_negative("hold_instances", options.hold_instances);
   require_not_negative("cancel_grace", options.cancel_grace);
   require_not_negative("cache_idle", options.cache_idle);

@@ -19,8 +19,9 @@ enum class Step : std::uint8_t {
   answers,     ///< tells the store how activities ended
   keep,        ///< renews, releases, sweeps
   limits,      ///< ends what has taken too long; never asks the store
+  questions,   ///< answers queries
 };
-inline constexpr int kSteps = 5;
+inline constexpr int kSteps = 6;
 
 /// One run of a step; whoever drives a worker numbers them.
 struct RunId {
@@ -32,8 +33,9 @@ struct RunId {
 struct Progress {
   bool progressed = false;              ///< there may be more to do at once
   BootTime next_due = BootTime::max();  ///< when it wants to be called even if nobody wakes it
-  /// Runs of turns that were given up in this step, and may never come back.
+  /// Runs of turns that were given up in this step, and may never come back; and runs of questions.
   std::vector<RunId> stuck{};
+  std::vector<RunId> stuck_questions{};
   bool came_back = false;  ///< this run was one of them
 };
 

@@ -32,14 +32,16 @@ Worker::Worker(std::shared_ptr<Store> store, RuntimeOptions options, Registry re
       desk_(settings_, standing_, waker_, chance_, cache_, sessions_, outbox_, executor),
       builds_(settings_, standing_),
       turns_(settings_, standing_, waker_, chance_, cache_, desk_, sessions_, builds_, outbox_),
+      questions_(std::make_shared<Questions>(settings_, standing_, waker_)),
       fetch_(settings_, standing_, waker_, chance_, desk_, sessions_),
       answers_(settings_, desk_, outbox_),
       keep_(settings_, standing_, waker_, cache_, desk_, sessions_, builds_, outbox_, turns_, fetch_),
-      limits_(waker_, desk_, turns_) {}
+      limits_(waker_, desk_, turns_, *questions_) {}
 
 StoreResult<void> Worker::join() {
   if (auto joined = register_worker(); !joined) return joined;
   standing_.set_accepts(true);
+  settings_.store->local_asks().attach(questions_);
   settings_.counters.session_limit.add(settings_.options.session_limit);
   log(*settings_.logger, LogLevel::info, "worker started",
       {{"build", settings_.options.build},
@@ -71,6 +73,7 @@ Progress Worker::run(Step step, RunId run) {
   if (step == Step::answers) return answers_.step();
   if (step == Step::keep) return keep();
   if (step == Step::limits) return limits_.step();
+  if (step == Step::questions) return questions_->step(run);
   const InProgress in_progress(bringing_work_);
   return step == Step::turns ? turns_.step(run) : fetch_.step();
 }
@@ -188,6 +191,7 @@ bool Worker::would_go_on_leaving(const Drain& drain) const {
 
 bool Worker::leave() {
   turns_.close();
+  questions_->close();
   const KeepStep::Kept kept = keep_.release_all();
   cache_.evict_elsewhere();
   const std::size_t activities = desk_.in_hand();

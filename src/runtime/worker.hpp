@@ -10,6 +10,7 @@
 #include "runtime/keep.hpp"
 #include "runtime/limits.hpp"
 #include "runtime/outbox.hpp"
+#include "runtime/questions.hpp"
 #include "runtime/registry.hpp"
 #include "runtime/session_desk.hpp"
 #include "runtime/settings.hpp"
@@ -43,6 +44,7 @@ class Worker {
     desk_.keep_alive(self);
     sessions_.keep_alive(self);
     turns_.keep_alive(self);
+    questions_->keep_alive(self);
   }
 
   /// Registers with the store; it accepts work from then on.
@@ -127,6 +129,7 @@ class Worker {
   ActivityDesk desk_;
   OtherBuilds builds_;
   TurnStep turns_;
+  const std::shared_ptr<Questions> questions_;
   FetchStep fetch_;
   AnswerStep answers_;
   KeepStep keep_;

@@ -41,6 +41,7 @@ class ReplayHarness::Impl {
   void terminate(std::string reason);
   void begin_execution(std::string version, Payload input);
   void forget();
+  [[nodiscard]] Payload ask(std::string_view name, const Payload& arguments);
 
   [[nodiscard]] Result<void, Problem> replay(Execution& execution) const;
   [[nodiscard]] std::unique_ptr<Execution> fresh(std::shared_ptr<const detail::OrchestrationCode> code,
@@ -232,6 +233,42 @@ void ReplayHarness::Impl::forget() {
   if (auto outcome = replay(*execution_); !outcome) throw Error(engine::to_failure(outcome.error()));
 }
 
+namespace {
+
+std::string in_words(const Result<Payload>& answer) {
+  return answer ? answer->bytes : "the failure '" + describe(answer.error()) + "'";
+}
+
+[[noreturn]] void refuse_as_different(std::string_view name, const Result<Payload>& one,
+                                      const Result<Payload>& other, std::string_view where) {
+  throw Error(Failure{.category = Category::nondeterminism,
+                      .type = "query_differs",
+                      .message = "the query '" + std::string(name) + "' gives " + in_words(one) +
+                                 " at first, and " + in_words(other) + " " + std::string(where) +
+                                 "; a handler may only read, and only what follows from history",
+                      .source = "query " + std::string(name),
+                      .retryable = false});
+}
+
+}  // namespace
+
+Payload ReplayHarness::Impl::ask(std::string_view name, const Payload& arguments) {
+  if (!execution_) throw std::logic_error("there is nobody to ask before the start");
+  engine::Asked first = execution_->ask(name, arguments);
+  const auto cold = fresh(code_, strict_);
+  if (auto outcome = replay(*cold); !outcome) throw Error(engine::to_failure(outcome.error()));
+  const engine::Asked replayed = cold->ask(name, arguments);
+  if (replayed.answer != first.answer)
+    refuse_as_different(name, first.answer, replayed.answer, "when its code was replayed");
+  if (first.spoiled) {
+    forget();
+  } else if (const engine::Asked again = execution_->ask(name, arguments); again.answer != first.answer) {
+    refuse_as_different(name, first.answer, again.answer, "when it was asked again");
+  }
+  if (!first.answer) throw QueryError(std::move(first.answer).error());
+  return *std::move(first.answer);
+}
+
 void ReplayHarness::Impl::check_replay() const {
   const auto execution = fresh(code_, strict_);
   if (auto outcome = replay(*execution); !outcome) throw Error(engine::to_failure(outcome.error()));
@@ -347,6 +384,10 @@ void ReplayHarness::fail_with(EventId id, Failure failure) {
   if (failure.source.empty()) failure.source = failure_source(operation);
   failure.event = id;
   impl_->turn(impl_->message(history::Failed{id, std::move(failure)}));
+}
+
+Payload ReplayHarness::ask(std::string_view name, const Payload& arguments) {
+  return impl_->ask(name, arguments);
 }
 
 void ReplayHarness::fire_timer() {

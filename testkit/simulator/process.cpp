@@ -35,6 +35,8 @@ std::string_view to_text(runtime::Step step) {
       return "keeps";
     case runtime::Step::limits:
       return "looks at its limits";
+    case runtime::Step::questions:
+      return "answers questions";
   }
   return "";
 }
@@ -91,7 +93,7 @@ class Process::Hands {
   }
   runtime::Progress run(runtime::Step step, runtime::RunId run) { return process_.run(step, run); }
   void call(runtime::Step /*step*/, bool /*all*/) {}
-  void add_turn_thread() { process_.threads_.push_back({.step = runtime::Step::turns}); }
+  void add_thread(runtime::Step step) { process_.threads_.push_back({.step = step}); }
   [[nodiscard]] bool is_thread_of_activities() const { return process_.in_activities_; }
   [[nodiscard]] bool activity_waits() const { return process_.executor_.next_due() <= now(); }
   void ask_for_rest() { process_.rest_wanted_ = true; }
@@ -110,8 +112,9 @@ Process::Process(Setup setup)
       runtime::StepSchedule(setup_.options.turn_threads, setup_.options.max_abandoned);
   for (std::size_t i = 0; i < setup_.options.turn_threads; ++i)
     threads_.push_back({.step = runtime::Step::turns});
-  for (const runtime::Step step :
-       {runtime::Step::activities, runtime::Step::answers, runtime::Step::keep, runtime::Step::limits})
+  schedule_of(runtime::Step::questions) = runtime::StepSchedule(1, setup_.options.max_abandoned);
+  for (const runtime::Step step : {runtime::Step::activities, runtime::Step::answers, runtime::Step::keep,
+                                   runtime::Step::limits, runtime::Step::questions})
     threads_.push_back({.step = step});
 }
 

@@ -18,9 +18,11 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -28,6 +30,7 @@ namespace holdfast::detail {
 
 class Core;
 class Dropping;
+class QueryCode;
 class Resumed;
 struct OpState;
 struct Undoing;
@@ -45,6 +48,7 @@ struct PromiseBase {
   std::uint32_t depth = 0;            // how many frames await each other up to this one
   std::uint32_t saga = 0;             // the last one of this frame, or else inherited; 0: none
   std::exception_ptr error;
+  std::source_location where;  // of its last await
 };
 
 /// Something that is resumed in its turn.
@@ -144,6 +148,12 @@ enum class StartedFor : std::uint8_t {
            // same
 };
 
+/// A state of an execution, see Context::state().
+struct OwnedState {
+  void* object = nullptr;
+  void (*destroy)(void* object) noexcept = nullptr;
+};
+
 /// One per execution. Used by one thread at a time, which may change between turns.
 class Core {
  public:
@@ -223,6 +233,16 @@ class Core {
   virtual void log(LogLevel level, std::string_view message, std::span<const LogField> fields) const = 0;
   [[nodiscard]] const Rare<Failure>& cancel_request() const noexcept { return cancel_request_; }
 
+  // ---- what others ask it -------------------------------------------------------------------------
+
+  /// A handler that goes with its guard; the number is for that. 0 when nothing is registered any more.
+  virtual std::uint64_t add_query(std::string_view name, std::unique_ptr<const QueryCode> code) = 0;
+  /// A handler over this state of the execution.
+  virtual void add_query(std::string_view name, std::unique_ptr<const QueryCode> code, const void* state) = 0;
+  virtual void remove_handler(std::uint64_t number) noexcept = 0;
+  /// The state of this type, which lives as long as the execution: made when it is asked for first.
+  virtual void* state(const std::type_info& type, OwnedState (*make)()) = 0;
+
   // ---- the scheduler ----------------------------------------------------------------------------
 
   /// Marks `state` as having an outcome and puts what waits for it into the queue.
@@ -266,14 +286,20 @@ class Core {
   void forget_undoings() noexcept;
   /// Why a saga could not be undone, where nobody was told.
   [[nodiscard]] std::optional<Failure> untold_failure() const;
-  /// Throws std::logic_error while the function of a side effect runs: it does not run again on replay.
-  void refuse_in_effect(std::string_view call) const;
+  /// Throws ReadOnlyError while code runs that may only read.
+  void refuse_in_read_only(std::string_view call) const;
+  /// Notes that code which may only read dropped or detached something: a destructor can't throw.
+  void note_drop_in_read_only() noexcept { dropped_in_read_only_ = true; }
+  /// The error of read-only code that did; nothing when it did not.
+  [[nodiscard]] std::optional<ReadOnlyError> take_drop_in_read_only(std::string_view where);
   /// More interruptions than any sane code meets: it catches everything in a loop.
   virtual void too_many_interruptions() = 0;
 
   Rare<Failure> cancel_request_;
-  bool teardown_ = false;   // frames are destroyed, not dropped by the code
-  bool in_effect_ = false;  // the function of a side effect runs
+  bool teardown_ = false;  // frames are destroyed, not dropped by the code
+  /// Why code that runs now may only read; null when it may do more.
+  const struct ReadOnly* read_only_ = nullptr;
+  bool dropped_in_read_only_ = false;
   std::uint64_t completions_ = 0;
   int interruptions_ = 0;  // in this turn
 
@@ -295,6 +321,12 @@ class Core {
   bool stopped_ = false;
   bool given_up_ = false;
   bool shield_ = false;
+};
+
+/// Code that may only read, in words.
+struct ReadOnly {
+  std::string_view where{};  ///< "the function of a side effect"
+  std::string_view why{};    ///< "which is not called again on replay, ..."
 };
 
 inline constexpr int kMaxInterruptions = 1000;

@@ -221,6 +221,15 @@ class ReplayHarness {
   /// kept.
   void next_execution();
 
+  /// Asks a query of the code, as run.query() does: ctx.on_query(). Throws QueryError. The frames in memory
+  /// are asked twice, and ones that were made from history once: Error of type `query_differs` says that the
+  /// answers are not the same, so that the handler changes something, or depends on what history does not
+  /// have.
+  template <class R, class... In>
+  [[nodiscard]] R query(std::string_view name, const In&... in) {
+    return decode<R>(ask(name, encode_args(in...))).value();
+  }
+
   // ---- a history from elsewhere -----------------------------------------------------------------
 
   /// Instead of start(): takes a history from a store or a file, and with it the ids of its instance, all of
@@ -287,6 +296,7 @@ class ReplayHarness {
   void resume_code(std::shared_ptr<const detail::OrchestrationCode> code);
   void complete_with(EventId id, std::optional<Payload> value);
   void fail_with(EventId id, Failure failure);
+  [[nodiscard]] Payload ask(std::string_view name, const Payload& arguments);
   void raise_with(std::string_view event, Payload value);
   void send_with(std::string_view mailbox, Payload value);
   [[nodiscard]] std::optional<Divergence> replay_code(
