@@ -287,6 +287,22 @@ class Store {
   virtual StoreResult<bool> prune_execution(std::string_view instance, ExecutionNumber execution) = 0;
   virtual StoreResult<std::vector<store::SetAsideRow>> set_aside(std::uint64_t after, std::size_t limit) = 0;
 
+  // ---- questions --------------------------------------------------------------------------------
+
+  /// Puts questions where workers of other processes find them. They are no messages: no instance is looked
+  /// at, and nothing has to be durable; what a crash takes is as if its time were up. A row goes when its
+  /// answer was taken, and when its time is up, with the next of these calls. The same id again changes
+  /// nothing. `busy` when kMaxAsks wait.
+  virtual std::vector<StoreResult<void>> ask(std::span<const store::Ask> asks) = 0;
+  /// Questions that have no answer, about instances whose code the worker has, and that nobody was given
+  /// within the lease of that call: those that wait longest, up to `max`. `within` is what is left of it.
+  virtual StoreResult<std::vector<store::Ask>> fetch_asks(const store::AskRequest& request) = 0;
+  /// Answers questions, whoever was given them; the first answer counts. `not_found` when nobody waits for it
+  /// any more.
+  virtual std::vector<StoreResult<void>> answer(std::span<const store::AskAnswer> answers) = 0;
+  /// The answers of those that have one; their rows are gone then. In the order of the ids.
+  virtual StoreResult<std::vector<store::AskAnswer>> take_answers(std::span<const store::AskId> asks) = 0;
+
   // ---- housekeeping ---------------------------------------------------------------------------
 
   /// Housekeeping that no other call does: fails activities past their deadlines, expires sessions, declares

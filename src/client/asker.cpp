@@ -116,6 +116,7 @@ void Asker::end(store::AskId id, Said said) {
 void Asker::end(ById::iterator it, Said said) {
   deadlines_.erase({it->second.until, it->first});
   unserved_.erase(it->first);
+  shared_.erase(it->first);
   ended_.push_back({std::move(it->second.done), std::move(said)});
   waiting_.erase(it);
 }
@@ -164,10 +165,50 @@ bool Asker::find_answerer(const Waiting& waiting) {
         Unexpected(detail::answer_of([&] { detail::refuse_as_gone(*store_, waiting.instance); }).error()));
     return true;
   }
+  const auto detail = store_->describe(waiting.instance);
+  if (!detail && detail.error().kind != StoreError::Kind::not_found) return !may_pass(detail.error());
+  if (detail && detail->view.key == waiting.ask.key && detail->workers > 0)
+    return share(waiting, detail->view);
   const auto workers = store_->workers();
   if (!workers) return !may_pass(workers.error());
   end(waiting.ask.id, Unexpected(nobody(waiting, *views->front(), *workers)));
   return true;
+}
+
+// Workers of other processes have the code.
+bool Asker::share(const Waiting& waiting, const store::InstanceView& view) {
+  store::Ask ask = waiting.ask;
+  ask.within = left(waiting.until, store_->clock().boot_now());
+  ask.code = view.code;
+  ask.build = view.build;
+  const auto asked = store_->ask({&ask, 1}).front();
+  if (!asked && asked.error().kind == StoreError::Kind::unavailable) return false;
+  if (!asked) {
+    end(ask.id,
+        Unexpected(query_error(ask, Category::limit, "query_busy",
+                               "too many queries wait for workers of other processes; ask again later")));
+    return true;
+  }
+  const MutexLock lock(mutex_);
+  if (waiting_.contains(ask.id)) shared_.insert(ask.id);
+  return true;
+}
+
+bool Asker::has_shared() const {
+  const MutexLock lock(mutex_);
+  return !shared_.empty();
+}
+
+void Asker::take_answers() {
+  std::vector<store::AskId> ids;
+  {
+    const MutexLock lock(mutex_);
+    ids.assign(shared_.begin(), shared_.end());
+  }
+  if (ids.empty()) return;
+  const auto answers = store_->take_answers(ids);
+  if (!answers) return;  // the next look comes soon
+  for (const store::AskAnswer& answer : *answers) heard(answer);
 }
 
 std::exception_ptr Asker::nobody(const Waiting& waiting, const store::InstanceView& view,
@@ -188,9 +229,8 @@ std::exception_ptr Asker::nobody(const Waiting& waiting, const store::InstanceVi
                                   : "orchestration '" + view.code.name + "'" +
                                         (view.code.version.empty() ? "" : ", version " + view.code.version);
   return query_error(waiting.ask, Category::application, "query_no_worker",
-                     "nobody can answer for instance '" + waiting.instance +
-                         "': no worker of this process has " + missing +
-                         (there.empty() ? "; no worker is alive" : "; live workers are " + there));
+                     "nobody can answer for instance '" + waiting.instance + "': no live worker has " +
+                         missing + (there.empty() ? "; no worker is alive" : "; live workers are " + there));
 }
 
 // ---- the thread that calls back

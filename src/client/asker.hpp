@@ -47,6 +47,10 @@ class Asker {
   [[nodiscard]] BootTime due() const;
   /// Finds somebody who can answer, or says why there is nobody.
   void find_answerers();
+  /// Whether an answer may come through the store.
+  [[nodiscard]] bool has_shared() const;
+  /// Looks for such answers.
+  void take_answers();
   /// When the first question ends whose time is up.
   [[nodiscard]] BootTime ends() const;
   /// What follows from answers, and from time that is up. It asks the store nothing.
@@ -64,6 +68,7 @@ class Asker {
     bool offered = false;     ///< it has been offered to workers of this process
     bool refused = false;     ///< whoever took it can't answer it
     bool gone = false;        ///< there is no such instance
+    bool shared = false;      ///< it waits in the store for another process
     std::string missing{};    ///< what the last worker that was asked lacks
   };
   struct Ended {
@@ -76,6 +81,7 @@ class Asker {
   void offer(const store::Ask& ask, std::uint64_t after);
   void heard(const store::AskAnswer& answer);
   bool find_answerer(const Waiting& waiting);
+  bool share(const Waiting& waiting, const store::InstanceView& view);
   [[nodiscard]] std::exception_ptr nobody(const Waiting& waiting, const store::InstanceView& view,
                                           const std::vector<store::WorkerView>& workers) const;
   void end(store::AskId id, Said said);
@@ -89,6 +95,7 @@ class Asker {
   ById waiting_ HOLDFAST_GUARDED_BY(mutex_);
   std::set<std::pair<BootTime, store::AskId>> deadlines_ HOLDFAST_GUARDED_BY(mutex_);
   std::set<store::AskId> unserved_ HOLDFAST_GUARDED_BY(mutex_);
+  std::set<store::AskId> shared_ HOLDFAST_GUARDED_BY(mutex_);
   BootTime again_at_ HOLDFAST_GUARDED_BY(mutex_) = BootTime::min();  // the store did not answer
   std::vector<Ended> ended_ HOLDFAST_GUARDED_BY(mutex_);
   bool closed_ HOLDFAST_GUARDED_BY(mutex_) = false;

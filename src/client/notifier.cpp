@@ -66,6 +66,7 @@ class Notifier::State : public std::enable_shared_from_this<State> {
   Asker questions_;
   std::unique_ptr<store::Listener> listener_;  // made with the threads
   BootTime next_floor_ = kLongAgo;             // the asker's own
+  BootTime next_answers_ = kLongAgo;           // likewise
   Duration sending_takes_{};                   // likewise: lately
 
   Mutex mutex_;
@@ -155,7 +156,7 @@ void Notifier::State::begin() {
   if (stopping_) refuse_as_closed();
   if (runs_) return;
   if (!listener_) {
-    listener_ = store_->listen(store::kWatched, {});
+    listener_ = store_->listen(store::kWatched | store::kAnswers, {});
     watcher_.hear(*listener_);
     questions_.belong_to(weak_from_this());
   }
@@ -213,6 +214,10 @@ void Notifier::State::ask() {
     }
     watcher_.tell_seen(callbacks_);
     questions_.find_answerers();
+    if (wake.work.has(store::kAnswers) || now >= next_answers_) {
+      questions_.take_answers();
+      next_answers_ = after(now, kFloor);
+    }
   }
   sender_.finish(callbacks_);
   watcher_.abandon();
@@ -241,7 +246,8 @@ store::Wake Notifier::State::wait_for_work() {
   {
     MutexLock lock(mutex_);
     const auto has_to_look = [this]() HOLDFAST_REQUIRES(mutex_) { return asker_poked_ || stopping_; };
-    while (!has_to_look() && !watcher_.has_waiters() && store_->clock().boot_now() >= next_floor_) {
+    while (!has_to_look() && !watcher_.has_waiters() && !questions_.has_shared() &&
+           store_->clock().boot_now() >= next_floor_) {
       const BootTime now = store_->clock().boot_now();
       if (due() <= now) break;
       asker_woken_.wait_for(lock, left(due(), now), has_to_look);
@@ -251,7 +257,12 @@ store::Wake Notifier::State::wait_for_work() {
     listens_ = !at_once;
   }
   const BootTime now = store_->clock().boot_now();
-  store::Wake wake = listener_->wait(at_once ? now : std::min(due(), std::max(next_floor_, now)));
+  BootTime floor = std::max(next_floor_, now);
+  if (questions_.has_shared()) {
+    const BootTime answers = std::max(next_answers_, now);
+    floor = watcher_.has_waiters() ? std::min(floor, answers) : answers;
+  }
+  store::Wake wake = listener_->wait(at_once ? now : std::min(due(), floor));
   const MutexLock lock(mutex_);
   listens_ = false;
   asker_poked_ = false;  // it looks now

@@ -4,6 +4,8 @@
 
 #include "codec/binary.hpp"
 
+#include <holdfast/clock.hpp>
+
 #include <set>
 #include <string>
 #include <string_view>
@@ -28,6 +30,20 @@ struct Binary<std::set<T, Less>> {
       if (!Binary<T>::read(in, value)) return false;
       values.insert(std::move(value));
     }
+    return true;
+  }
+};
+
+/// Of the lease clock of a store: a number of microseconds.
+template <>
+struct Binary<BootTime> {
+  static void write(BinaryWriter& out, BootTime time) {
+    Binary<CalendarTime>::write(out, CalendarTime(time.time_since_epoch()));
+  }
+  static bool read(BinaryReader& in, BootTime& time) {
+    CalendarTime number;
+    if (!Binary<CalendarTime>::read(in, number)) return false;
+    time = BootTime(number.time_since_epoch());
     return true;
   }
 };

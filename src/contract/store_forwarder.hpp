@@ -180,6 +180,19 @@ class StoreForwarder : public Store {
     return how().one("set aside", [&] { return inner_->set_aside(after, limit); });
   }
 
+  std::vector<StoreResult<void>> ask(std::span<const store::Ask> asks) override {
+    return how().each("ask", asks, [&](auto reached) { return inner_->ask(reached); });
+  }
+  StoreResult<std::vector<store::Ask>> fetch_asks(const store::AskRequest& request) override {
+    return how().one("fetch asks", [&] { return inner_->fetch_asks(request); });
+  }
+  std::vector<StoreResult<void>> answer(std::span<const store::AskAnswer> answers) override {
+    return how().each("answer", answers, [&](auto reached) { return inner_->answer(reached); });
+  }
+  StoreResult<std::vector<store::AskAnswer>> take_answers(std::span<const store::AskId> asks) override {
+    return how().one("take answers", [&] { return inner_->take_answers(asks); });
+  }
+
   StoreResult<store::Swept> sweep(const store::SweepRequest& request) override {
     return how().one("sweep", [&] { return inner_->sweep(request); });
   }

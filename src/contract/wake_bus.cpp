@@ -71,7 +71,7 @@ class WakeBus::Ear final : public Listener {
   }
 
   void hear(const News& news) HOLDFAST_REQUIRES(shared_->mutex) {
-    work_ |= news.work & mask_ & (kTurns | kActivities | kSweep);
+    work_ |= news.work & mask_ & (kTurns | kActivities | kSweep | kAsks | kAnswers);
     const bool concerned =
         news.any_worker || std::ranges::find(news.cancelled, worker_) != news.cancelled.end();
     if (mask_.has(kCancels) && worker_.value != 0 && concerned) work_ |= kCancels;

@@ -155,7 +155,7 @@ void Driver::listen_as(Worker& worker) {
   const WorkerKey key = worker.standing().key();
   if (listener_ && key == listening_for_) return;
   auto listener = worker.settings().store->listen(
-      store::kTurns | store::kActivities | store::kCancels | store::kSweep, key);
+      store::kTurns | store::kActivities | store::kCancels | store::kSweep | store::kAsks, key);
   const MutexLock lock(listener_mutex_);
   listener_ = std::move(listener);
   listening_for_ = key;

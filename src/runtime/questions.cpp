@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 namespace holdfast::runtime {
@@ -16,9 +17,11 @@ using namespace std::chrono_literals;
 constexpr std::size_t kBatch = 256;
 constexpr std::size_t kHistoryBytes = 1U << 20U;
 // Until an instance that has not begun is looked at again: longer the longer that takes.
-constexpr Duration kFirstPause = 5ms;
-constexpr Duration kLongestPause = 500ms;
-constexpr Duration kUnreadPause = 100ms;
+constexpr Duration kFirstWaitForTurn = 5ms;
+constexpr Duration kLongestWaitForTurn = 500ms;
+constexpr Duration kUntilReadAgain = 100ms;
+// Longer than most answers take; then another worker may try.
+constexpr Duration kAskLease = 3s;
 
 }  // namespace
 
@@ -51,6 +54,12 @@ bool Questions::take(const store::Ask& ask, const store::LocalAsks::Done& done) 
 }
 
 Progress Questions::step(RunId run) {
+  if (again_at_ <= settings_.now()) {
+    again_at_ = BootTime::max();
+    want_asks();
+  }
+  send_answers();
+  if (asks_wanted_.exchange(false)) fetch_asks();
   ByInstance due = take_due(settings_.now());
   if (due.empty()) return {false, next_due()};
   std::vector<InstanceKey> keys;
@@ -71,6 +80,69 @@ Progress Questions::step(RunId run) {
     return {.came_back = true};
   }
   return {false, next_due()};
+}
+
+// No more than there is room for: others may have some.
+void Questions::fetch_asks() {
+  const std::size_t most = settings_.options.queued_queries;
+  if (most == 0 || !standing_.accepts() || settings_.code.orchestrations.empty()) return;
+  std::size_t room = 0;
+  {
+    const MutexLock lock(mutex_);
+    room = most - std::min(most, waiting_.size());
+  }
+  if (room == 0) {
+    again_at_ = after(settings_.now(), kUntilReadAgain);
+    return;
+  }
+  const store::AskRequest request{
+      .worker = standing_.key(), .code = &settings_.code, .lease = kAskLease, .max = std::min(room, kBatch)};
+  auto asks = settings_.store->fetch_asks(request);
+  if (!asks) {
+    again_at_ = trouble_.failed("fetch queries", asks.error());
+    return;
+  }
+  const BootTime now = settings_.now();
+  const MutexLock lock(mutex_);
+  for (store::Ask& ask : *asks) {
+    const BootTime until = after(now, ask.within);
+    waiting_.push_back(
+        {.ask = std::move(ask), .done = answer_in_store(), .came = now, .until = until, .not_before = now});
+  }
+  if (asks->size() == request.max) want_asks();
+}
+
+// What this worker can't answer is left to others, when its lease is over.
+store::LocalAsks::Done Questions::answer_in_store() {
+  return [this](store::AskAnswer answer) {
+    if (answer.kind == Kind::no_code) return;
+    {
+      const MutexLock lock(mutex_);
+      answers_.push_back(std::move(answer));
+    }
+    waker_.poke(Step::questions);
+  };
+}
+
+void Questions::send_answers() {
+  std::vector<store::AskAnswer> answers;
+  {
+    const MutexLock lock(mutex_);
+    answers.swap(answers_);
+  }
+  if (answers.empty()) return;
+  const auto sent = settings_.store->answer(answers);
+  std::vector<store::AskAnswer> again;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (sent[i] || !may_pass(sent[i].error())) continue;
+    again_at_ = trouble_.failed("answer queries", sent[i].error());
+    again.push_back(std::move(answers[i]));
+  }
+  constexpr std::size_t kMost = 1000;
+  const MutexLock lock(mutex_);
+  if (answers_.size() + again.size() > kMost) return;  // nobody waits for these any more
+  answers_.insert(answers_.end(), std::make_move_iterator(again.begin()),
+                  std::make_move_iterator(again.end()));
 }
 
 // All who wait for an instance are answered together. Those who have given up are forgotten.
@@ -98,6 +170,7 @@ Questions::ByInstance Questions::take_due(BootTime now) {
 BootTime Questions::next_due() const {
   const MutexLock lock(mutex_);
   BootTime due = BootTime::max();
+  due = again_at_;
   for (const Question& question : waiting_) {
     const bool away =
         std::ranges::any_of(running_, [&](const Running& one) { return one.work->key == question.ask.key; });
@@ -164,7 +237,7 @@ bool Questions::answer(RunId run, std::vector<Question>&& questions,
     return true;
   }
   if (!*read) {
-    put_off(std::move(questions), kUnreadPause);
+    put_off(std::move(questions), kUntilReadAgain);
     return true;
   }
   for (const Question& question : questions) work->asks.push_back(question.ask);
@@ -244,7 +317,8 @@ void Questions::settle(Answering& work) {
   if (!rest.empty()) {
     const Duration waited = settings_.now() - rest.front().came;
     const bool at_once = work.came == Answering::Came::answered || work.came == Answering::Came::differs;
-    put_off(std::move(rest), at_once ? Duration::zero() : std::clamp(waited / 2, kFirstPause, kLongestPause));
+    put_off(std::move(rest),
+            at_once ? Duration::zero() : std::clamp(waited / 2, kFirstWaitForTurn, kLongestWaitForTurn));
   }
   waker_.poke(Step::questions);
 }

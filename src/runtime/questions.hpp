@@ -13,6 +13,7 @@
 
 #include <holdfast/store.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <list>
 #include <map>
@@ -36,6 +37,8 @@ class Questions final : public store::LocalAsks::Taker, private AnswerHost {
   void keep_alive(std::weak_ptr<const void> owner) { owner_ = std::move(owner); }
 
   bool take(const store::Ask& ask, const store::LocalAsks::Done& done) override;
+  /// Processes elsewhere may have asked something.
+  void want_asks() noexcept { asks_wanted_ = true; }
 
   /// `run` is the number of this call.
   Progress step(RunId run);
@@ -55,6 +58,11 @@ class Questions final : public store::LocalAsks::Taker, private AnswerHost {
     std::size_t answered = 0;
     BootTime until = BootTime::max();
   };
+
+  /// Questions of other processes, and what they are answered.
+  void fetch_asks();
+  void send_answers();
+  [[nodiscard]] store::LocalAsks::Done answer_in_store();
 
   ByInstance take_due(BootTime now);
   [[nodiscard]] BootTime next_due() const;
@@ -86,6 +94,9 @@ class Questions final : public store::LocalAsks::Taker, private AnswerHost {
   bool closed_ HOLDFAST_GUARDED_BY(mutex_) = false;
   std::list<Question> waiting_ HOLDFAST_GUARDED_BY(mutex_);
   std::vector<Running> running_ HOLDFAST_GUARDED_BY(mutex_);
+  std::vector<store::AskAnswer> answers_ HOLDFAST_GUARDED_BY(mutex_);  // for other processes
+  std::atomic<bool> asks_wanted_{true};
+  BootTime again_at_ = BootTime::max();  // the step's own: the store did not answer
 };
 
 }  // namespace holdfast::runtime

@@ -144,12 +144,16 @@ void Worker::hear(const store::Wake& wake) {
     fetch_.want();
     waker_.poke(Step::activities);
   }
+  if (wake.work.has(store::kAsks)) {
+    questions_->want_asks();
+    waker_.poke(Step::questions);
+  }
   if (wake.work.has(store::kCancels)) keep_.want_cancels();
   if (wake.work.has(store::kSweep)) keep_.want_sweep();
   if (wake.work.has(store::kCancels | store::kSweep)) waker_.poke(Step::keep);
 }
 
-void Worker::look_again() { hear({.work = store::kTurns | store::kActivities}); }
+void Worker::look_again() { hear({.work = store::kTurns | store::kActivities | store::kAsks}); }
 
 void Worker::stop_accepting() {
   standing_.set_accepts(false);

@@ -3,6 +3,7 @@
 
 #include "base/mutex.hpp"
 #include "contract/wake_bus.hpp"
+#include "stores/rules/asks.hpp"
 #include "stores/rules/source.hpp"
 #include "stores/rules/space.hpp"
 
@@ -39,6 +40,7 @@ struct Namespace final : rules::Source {
   std::string name_of(InstanceKey key) override { return space.instances.at(key).view.instance; }
 
   rules::Space space{};
+  rules::Asks asks{};
   std::vector<store::WakeBus*> buses{};  ///< of the open stores
 };
 

@@ -67,25 +67,25 @@ Unexpected<StoreError> MemoryStore::unavailable(std::string_view point) {
 // ---- workers -------------------------------------------------------------------------------------
 
 StoreResult<WorkerKey> MemoryStore::join(const NewWorker& info) {
-  return answer<WorkerKey>("memory.join", [&](Transaction& tx) { return rules::join(tx, info); });
+  return answer_one<WorkerKey>("memory.join", [&](Transaction& tx) { return rules::join(tx, info); });
 }
 StoreResult<void> MemoryStore::refresh(WorkerKey worker, bool draining) {
-  return answer<void>("memory.refresh",
-                      [=](Transaction& tx) { return rules::refresh(tx, worker, draining); });
+  return answer_one<void>("memory.refresh",
+                          [=](Transaction& tx) { return rules::refresh(tx, worker, draining); });
 }
 StoreResult<void> MemoryStore::leave(WorkerKey worker) {
-  return answer<void>("memory.leave", [=](Transaction& tx) { return rules::leave(tx, worker); });
+  return answer_one<void>("memory.leave", [=](Transaction& tx) { return rules::leave(tx, worker); });
 }
 StoreResult<std::vector<WorkerView>> MemoryStore::workers() {
-  return answer<std::vector<WorkerView>>("memory.workers",
-                                         [](Transaction& tx) { return rules::workers(tx); });
+  return answer_one<std::vector<WorkerView>>("memory.workers",
+                                             [](Transaction& tx) { return rules::workers(tx); });
 }
 
 // ---- turns ---------------------------------------------------------------------------------------
 
 StoreResult<FetchedTurns> MemoryStore::fetch_turns(const TurnRequest& request) {
-  return answer<FetchedTurns>("memory.fetch_turns",
-                              [&](Transaction& tx) { return rules::fetch_turns(tx, request); });
+  return answer_one<FetchedTurns>("memory.fetch_turns",
+                                  [&](Transaction& tx) { return rules::fetch_turns(tx, request); });
 }
 std::vector<StoreResult<Committed>> MemoryStore::commit_turns(const CommitRequest& request,
                                                               std::span<const TurnCommit> commits) {
@@ -106,7 +106,7 @@ std::vector<StoreResult<void>> MemoryStore::renew_turns(WorkerKey worker, Durati
 StoreResult<std::vector<Segment>> MemoryStore::read_history(InstanceKey key, ExecutionNumber execution,
                                                             EventId after, std::size_t max_bytes) {
   using Segments = std::vector<Segment>;
-  return answer<Segments>("memory.read_history", [&](Transaction& tx) -> StoreResult<Segments> {
+  return answer_one<Segments>("memory.read_history", [&](Transaction& tx) -> StoreResult<Segments> {
     const Instance* const instance = find_instance(tx, key);
     if (instance == nullptr) return rules::no_instance(key);
     Segments segments;
@@ -122,15 +122,15 @@ StoreResult<std::vector<Segment>> MemoryStore::read_history(InstanceKey key, Exe
   });
 }
 StoreResult<std::uint64_t> MemoryStore::wake_parked(const Code& code) {
-  return answer<std::uint64_t>("memory.wake_parked",
-                               [&](Transaction& tx) { return rules::wake_parked(tx, code); });
+  return answer_one<std::uint64_t>("memory.wake_parked",
+                                   [&](Transaction& tx) { return rules::wake_parked(tx, code); });
 }
 
 // ---- activities ----------------------------------------------------------------------------------
 
 StoreResult<FetchedActivities> MemoryStore::fetch_activities(const ActivityRequest& request) {
-  return answer<FetchedActivities>("memory.fetch_activities",
-                                   [&](Transaction& tx) { return rules::fetch_activities(tx, request); });
+  return answer_one<FetchedActivities>("memory.fetch_activities",
+                                       [&](Transaction& tx) { return rules::fetch_activities(tx, request); });
 }
 std::vector<StoreResult<void>> MemoryStore::finish_activities(std::span<const ActivityResult> results) {
   return answer_each<void>("memory.finish_activities", results, rules::finish_activity);
@@ -143,25 +143,25 @@ std::vector<StoreResult<void>> MemoryStore::renew_activities(WorkerKey worker, D
                            });
 }
 StoreResult<std::vector<CancelRecord>> MemoryStore::cancel_records(WorkerKey worker) {
-  return answer<std::vector<CancelRecord>>(
+  return answer_one<std::vector<CancelRecord>>(
       "memory.cancel_records", [=](Transaction& tx) { return rules::cancel_records(tx, worker); });
 }
 StoreResult<void> MemoryStore::acknowledge_cancels(std::span<const CancelAcknowledgement> cancels) {
-  return answer<void>("memory.acknowledge_cancels", [=](Transaction& tx) -> StoreResult<void> {
+  return answer_one<void>("memory.acknowledge_cancels", [=](Transaction& tx) -> StoreResult<void> {
     for (const CancelAcknowledgement& item : cancels) rules::acknowledge_cancel(tx, item);
     return {};
   });
 }
 StoreResult<std::vector<QueueDepth>> MemoryStore::queue_depths() {
-  return answer<std::vector<QueueDepth>>("memory.queue_depths",
-                                         [](Transaction& tx) { return rules::queue_depths(tx); });
+  return answer_one<std::vector<QueueDepth>>("memory.queue_depths",
+                                             [](Transaction& tx) { return rules::queue_depths(tx); });
 }
 
 // ---- sessions ------------------------------------------------------------------------------------
 
 StoreResult<Acquired> MemoryStore::acquire_session(WorkerKey worker, const Abilities& abilities,
                                                    std::string_view id, const SessionPolicy& policy) {
-  return answer<Acquired>("memory.acquire_session", [&](Transaction& tx) {
+  return answer_one<Acquired>("memory.acquire_session", [&](Transaction& tx) {
     return rules::acquire_session(tx, worker, abilities, id, policy);
   });
 }
@@ -178,41 +178,41 @@ std::vector<StoreResult<void>> MemoryStore::release_sessions(WorkerKey worker,
       [=](Transaction& tx, const SessionRelease& item) { return rules::release_session(tx, worker, item); });
 }
 StoreResult<bool> MemoryStore::close_session(std::string_view id, SessionReason reason) {
-  return answer<bool>("memory.close_session",
-                      [=](Transaction& tx) { return rules::close_session(tx, id, reason); });
+  return answer_one<bool>("memory.close_session",
+                          [=](Transaction& tx) { return rules::close_session(tx, id, reason); });
 }
 StoreResult<store::WishAnswer> MemoryStore::ask_for_session(std::string_view id,
                                                             const store::SessionWish& wish) {
-  return answer<store::WishAnswer>("memory.ask_for_session",
-                                   [&](Transaction& tx) { return rules::ask_for_session(tx, id, wish); });
+  return answer_one<store::WishAnswer>("memory.ask_for_session",
+                                       [&](Transaction& tx) { return rules::ask_for_session(tx, id, wish); });
 }
 StoreResult<std::vector<store::WantedSession>> MemoryStore::wanted_sessions(WorkerKey worker) {
   using Wanted = std::vector<store::WantedSession>;
-  return answer<Wanted>("memory.wanted_sessions", [=](Transaction& tx) -> StoreResult<Wanted> {
+  return answer_one<Wanted>("memory.wanted_sessions", [=](Transaction& tx) -> StoreResult<Wanted> {
     return rules::wanted_sessions(tx, worker);
   });
 }
 StoreResult<void> MemoryStore::acknowledge_ends(WorkerKey worker, std::span<const SessionHold> holds) {
-  return answer<void>("memory.acknowledge_ends", [=](Transaction& tx) -> StoreResult<void> {
+  return answer_one<void>("memory.acknowledge_ends", [=](Transaction& tx) -> StoreResult<void> {
     for (const SessionHold& hold : holds) rules::acknowledge_end(tx, worker, hold);
     return {};
   });
 }
 StoreResult<bool> MemoryStore::discard_session_state(std::string_view id) {
-  return answer<bool>("memory.discard_session_state",
-                      [=](Transaction& tx) { return rules::discard_session_state(tx, id); });
+  return answer_one<bool>("memory.discard_session_state",
+                          [=](Transaction& tx) { return rules::discard_session_state(tx, id); });
 }
 StoreResult<void> MemoryStore::fail_session(WorkerKey worker, const SessionHold& hold, SessionReason reason) {
-  return answer<void>("memory.fail_session",
-                      [&](Transaction& tx) { return rules::fail_session(tx, worker, hold, reason); });
+  return answer_one<void>("memory.fail_session",
+                          [&](Transaction& tx) { return rules::fail_session(tx, worker, hold, reason); });
 }
 StoreResult<SessionView> MemoryStore::session(std::string_view id, Saved saved) {
-  return answer<SessionView>("memory.session",
-                             [=](Transaction& tx) { return rules::session(tx, id, saved); });
+  return answer_one<SessionView>("memory.session",
+                                 [=](Transaction& tx) { return rules::session(tx, id, saved); });
 }
 StoreResult<std::vector<SessionView>> MemoryStore::sessions(const store::SessionFilter& filter) {
   using Views = std::vector<SessionView>;
-  return answer<Views>("memory.sessions", [&](Transaction& tx) -> StoreResult<Views> {
+  return answer_one<Views>("memory.sessions", [&](Transaction& tx) -> StoreResult<Views> {
     Views views;
     for (auto next = tx.space.sessions.upper_bound(filter.after);
          next != tx.space.sessions.end() && views.size() < filter.limit; ++next) {
@@ -223,7 +223,7 @@ StoreResult<std::vector<SessionView>> MemoryStore::sessions(const store::Session
   });
 }
 StoreResult<store::SessionCounts> MemoryStore::count_sessions() {
-  return answer<store::SessionCounts>("memory.count_sessions", [](Transaction& tx) {
+  return answer_one<store::SessionCounts>("memory.count_sessions", [](Transaction& tx) {
     store::SessionCounts counts;
     for (const auto& [id, session] : tx.space.sessions) {
       count(tx, counts, state_of(tx, session), session.worker, 1);
@@ -234,7 +234,7 @@ StoreResult<store::SessionCounts> MemoryStore::count_sessions() {
 StoreResult<std::vector<SessionLogEntry>> MemoryStore::session_log(std::string_view id, std::uint64_t after,
                                                                    std::size_t limit) {
   using Entries = std::vector<SessionLogEntry>;
-  return answer<Entries>("memory.session_log", [=](Transaction& tx) -> StoreResult<Entries> {
+  return answer_one<Entries>("memory.session_log", [=](Transaction& tx) -> StoreResult<Entries> {
     Entries entries;
     const auto& log = tx.space.session_log;
     for (auto next = std::ranges::upper_bound(log, after, {}, &SessionLogEntry::number);
@@ -257,22 +257,22 @@ std::vector<StoreResult<InstanceKey>> MemoryStore::set_suspended(std::span<const
   return answer_each<InstanceKey>("memory.set_suspended", wishes, rules::set_suspended);
 }
 StoreResult<InstanceView> MemoryStore::find(std::string_view instance) {
-  return answer<InstanceView>("memory.find", [=](Transaction& tx) { return rules::find(tx, instance); });
+  return answer_one<InstanceView>("memory.find", [=](Transaction& tx) { return rules::find(tx, instance); });
 }
 StoreResult<std::vector<std::optional<InstanceView>>> MemoryStore::look(std::span<const InstanceKey> keys) {
   using Views = std::vector<std::optional<InstanceView>>;
-  return answer<Views>("memory.look", [=](Transaction& tx) -> StoreResult<Views> {
+  return answer_one<Views>("memory.look", [=](Transaction& tx) -> StoreResult<Views> {
     Views views;
     for (const InstanceKey key : keys) views.push_back(rules::look(tx, key));
     return views;
   });
 }
 StoreResult<InstanceDetail> MemoryStore::describe(std::string_view instance) {
-  return answer<InstanceDetail>("memory.describe",
-                                [=](Transaction& tx) { return rules::describe(tx, instance); });
+  return answer_one<InstanceDetail>("memory.describe",
+                                    [=](Transaction& tx) { return rules::describe(tx, instance); });
 }
 StoreResult<InstancePage> MemoryStore::list(const InstanceFilter& filter) {
-  return answer<InstancePage>("memory.list", [&](Transaction& tx) -> StoreResult<InstancePage> {
+  return answer_one<InstancePage>("memory.list", [&](Transaction& tx) -> StoreResult<InstancePage> {
     const auto& instances = tx.space.instances;
     InstancePage page;
     auto next = filter.after == InstanceKey{} ? instances.end() : instances.lower_bound(filter.after);
@@ -284,12 +284,12 @@ StoreResult<InstancePage> MemoryStore::list(const InstanceFilter& filter) {
   });
 }
 StoreResult<std::vector<ExecutionView>> MemoryStore::executions(InstanceKey key) {
-  return answer<std::vector<ExecutionView>>("memory.executions",
-                                            [=](Transaction& tx) { return rules::executions(tx, key); });
+  return answer_one<std::vector<ExecutionView>>("memory.executions",
+                                                [=](Transaction& tx) { return rules::executions(tx, key); });
 }
 StoreResult<std::optional<std::string>> MemoryStore::value(std::string_view instance, std::string_view key) {
-  return answer<std::optional<std::string>>("memory.value",
-                                            [=](Transaction& tx) { return rules::value(tx, instance, key); });
+  return answer_one<std::optional<std::string>>(
+      "memory.value", [=](Transaction& tx) { return rules::value(tx, instance, key); });
 }
 std::vector<StoreResult<void>> MemoryStore::delete_instances(std::span<const store::Deletion> deletions) {
   return answer_each<void>("memory.delete_instances", deletions, rules::delete_instance);
@@ -308,17 +308,18 @@ StoreResult<Count> prune(const StoreResult<rules::Pruned>& pruned) {
 }  // namespace
 
 StoreResult<std::uint64_t> MemoryStore::prune_executions(std::string_view instance, std::uint64_t keep) {
-  return answer<std::uint64_t>("memory.prune_executions", [=](Transaction& tx) {
+  return answer_one<std::uint64_t>("memory.prune_executions", [=](Transaction& tx) {
     return prune<std::uint64_t>(rules::to_prune(tx, instance, keep));
   });
 }
 StoreResult<bool> MemoryStore::prune_execution(std::string_view instance, ExecutionNumber execution) {
-  return answer<bool>("memory.prune_execution",
-                      [=](Transaction& tx) { return prune<bool>(rules::to_prune(tx, instance, execution)); });
+  return answer_one<bool>("memory.prune_execution", [=](Transaction& tx) {
+    return prune<bool>(rules::to_prune(tx, instance, execution));
+  });
 }
 StoreResult<std::vector<SetAsideRow>> MemoryStore::set_aside(std::uint64_t after, std::size_t limit) {
   using Rows = std::vector<SetAsideRow>;
-  return answer<Rows>("memory.set_aside", [=](Transaction& tx) -> StoreResult<Rows> {
+  return answer_one<Rows>("memory.set_aside", [=](Transaction& tx) -> StoreResult<Rows> {
     Rows rows;
     for (const SetAsideRow& row : tx.space.set_aside) {
       if (row.number > after && rows.size() < limit) rows.push_back(row);
@@ -327,15 +328,45 @@ StoreResult<std::vector<SetAsideRow>> MemoryStore::set_aside(std::uint64_t after
   });
 }
 
+// ---- questions -----------------------------------------------------------------------------------
+
+// The mutex is held by whoever calls these.
+std::vector<StoreResult<void>> MemoryStore::ask(std::span<const store::Ask> asks) {
+  return answer_each<void>("memory.ask", asks, [this](Transaction& tx, const store::Ask& item) {
+    return rules::ask(namespace_->asks, tx.now, item, tx.news);
+  });
+}
+StoreResult<std::vector<store::Ask>> MemoryStore::fetch_asks(const store::AskRequest& request) {
+  using Fetched = std::vector<store::Ask>;
+  return answer_one<Fetched>("memory.fetch_asks", [&](Transaction& tx) -> StoreResult<Fetched> {
+    return rules::fetch_asks(namespace_->asks, tx.now, request);
+  });
+}
+std::vector<StoreResult<void>> MemoryStore::answer(std::span<const store::AskAnswer> answers) {
+  return answer_each<void>("memory.answer", answers, [this](Transaction& tx, const store::AskAnswer& item) {
+    return rules::answer(namespace_->asks, tx.now, item, tx.news);
+  });
+}
+StoreResult<std::vector<store::AskAnswer>> MemoryStore::take_answers(std::span<const store::AskId> asks) {
+  using Answers = std::vector<store::AskAnswer>;
+  return answer_one<Answers>("memory.take_answers", [&](Transaction& tx) -> StoreResult<Answers> {
+    return rules::take_answers(namespace_->asks, tx.now, asks);
+  });
+}
+
 // ---- keeping order -------------------------------------------------------------------------------
 
 StoreResult<Swept> MemoryStore::sweep(const SweepRequest& request) {
-  // answer() holds the mutex.
+  // answer_one() holds the mutex.
   const auto sweep = [&](Transaction& tx) HOLDFAST_UNCHECKED { return rules::sweep(tx, request, lapses_); };
-  return answer<Swept>("memory.sweep", sweep);
+  return answer_one<Swept>("memory.sweep", sweep);
 }
 StoreResult<StoreState> MemoryStore::state() {
-  return answer<StoreState>("memory.state", [](Transaction& tx) { return rules::state(tx); });
+  return answer_one<StoreState>("memory.state", [this](Transaction& tx) {
+    StoreState state = rules::state(tx);
+    state.asks = rules::view(namespace_->asks, tx.now);
+    return StoreResult<StoreState>(std::move(state));
+  });
 }
 
 }  // namespace memory_store

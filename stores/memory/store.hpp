@@ -91,6 +91,11 @@ class MemoryStore final : public Store {
   StoreResult<bool> prune_execution(std::string_view instance, ExecutionNumber execution) override;
   StoreResult<std::vector<SetAsideRow>> set_aside(std::uint64_t after, std::size_t limit) override;
 
+  std::vector<StoreResult<void>> ask(std::span<const store::Ask> asks) override;
+  StoreResult<std::vector<store::Ask>> fetch_asks(const store::AskRequest& request) override;
+  std::vector<StoreResult<void>> answer(std::span<const store::AskAnswer> answers) override;
+  StoreResult<std::vector<store::AskAnswer>> take_answers(std::span<const store::AskId> asks) override;
+
   StoreResult<Swept> sweep(const SweepRequest& request) override;
 
   StoreResult<StoreState> state() override;
@@ -109,7 +114,7 @@ class MemoryStore final : public Store {
 
   /// A call with one answer.
   template <class T, class Call>
-  StoreResult<T> answer(std::string_view point, Call&& call) {
+  StoreResult<T> answer_one(std::string_view point, Call&& call) {
     const Fault fault = fault_at(faults_, point);
     const MutexLock lock(database_->mutex);
     if (fault == Fault::fail_before) return unavailable(point);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "look_again.hpp"
+#include "stores/rules/asks.hpp"
 #include "stores/rules/calls.hpp"
 #include "working_set.hpp"
 
@@ -40,6 +41,23 @@ store::Swept sweep(WorkingSet& set, const store::SweepRequest& request, rules::L
 
 StoreResult<std::uint64_t> prune_executions(WorkingSet& set, std::string_view instance, std::uint64_t keep);
 StoreResult<bool> prune_execution(WorkingSet& set, std::string_view instance, ExecutionNumber execution);
+
+// ---- asks.cpp ------------------------------------------------------------------------------------
+
+/// The questions of a namespace, for one call. Where they may be changed they are locked, and what has
+/// changed is written by write_back().
+class AskRows {
+ public:
+  AskRows(WorkingSet& set, Access access);
+  rules::Asks& rows() noexcept { return rows_; }
+  void write_back();
+
+ private:
+  WorkingSet& set_;
+  rules::Asks rows_{};
+  rules::Asks in_table_{};
+};
+bool is_anything_asked(WorkingSet& set);
 
 // ---- in transactions that read -------------------------------------------------------------------
 

@@ -189,7 +189,8 @@ void check_schema(const std::string& schema) {
 std::span<const Migration> migrations() {
   static constexpr std::array kAll{Migration{1, kMigration1}, Migration{2, kMigration2},
                                    Migration{3, kMigration3}, Migration{4, kMigration4},
-                                   Migration{5, kMigration5}, Migration{6, kMigration6}};
+                                   Migration{5, kMigration5}, Migration{6, kMigration6},
+                                   Migration{7, kMigration7}};
   return kAll;
 }
 

@@ -20,6 +20,17 @@ inline constexpr Statement kTime{
     "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, lease_offset, lease_high,"
     " (SELECT number FROM migrations ORDER BY number DESC LIMIT 1) FROM deployment WHERE id = 1"};
 
+// ---- questions -----------------------------------------------------------------------------------
+
+inline constexpr Statement kAsks{"postgres.asks", "SELECT id, body FROM asks WHERE ns = $1"};
+inline constexpr Statement kLockedAsks{"postgres.locked_asks",
+                                       "SELECT id, body FROM asks WHERE ns = $1 ORDER BY id FOR UPDATE"};
+inline constexpr Statement kAnyAsk{"postgres.any_ask", "SELECT 1 FROM asks WHERE ns = $1 LIMIT 1"};
+inline constexpr Statement kWriteAsk{"postgres.write_ask",
+                                     "INSERT INTO asks (ns, id, body) VALUES ($1, $2, $3)"
+                                     " ON CONFLICT (ns, id) DO UPDATE SET body = excluded.body"};
+inline constexpr Statement kDeleteAsk{"postgres.delete_ask", "DELETE FROM asks WHERE ns = $1 AND id = $2"};
+
 // ---- guards --------------------------------------------------------------------------------------
 
 // What a transaction relies on without having read it. A guard that fails is a division by zero, the only one

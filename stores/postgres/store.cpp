@@ -436,6 +436,62 @@ StoreResult<std::vector<store::SetAsideRow>> PostgresStore::set_aside(std::uint6
       [=](WorkingSet& set) { return view_set_aside(set, after, limit); });
 }
 
+// ---- questions -----------------------------------------------------------------------------------
+
+std::vector<StoreResult<void>> PostgresStore::ask(std::span<const store::Ask> asks) {
+  return write_each<void>(
+      Caller::client, asks, Order::first,
+      [](WorkingSet& set, const store::Ask& item) {
+        AskRows asked(set, Access::writes);
+        auto answer = rules::ask(asked.rows(), set.tx().now, item, set.tx().news);
+        asked.write_back();
+        return answer;
+      },
+      store::NeedsNothing{});
+}
+
+// Those who look now and then find nothing, as a rule, and lock nothing then.
+StoreResult<std::vector<store::Ask>> PostgresStore::fetch_asks(const store::AskRequest& request) {
+  using Fetched = std::vector<store::Ask>;
+  const auto any = read<bool>([](WorkingSet& set) -> StoreResult<bool> { return is_anything_asked(set); });
+  if (!any) return Unexpected(any.error());
+  if (!*any) return Fetched{};
+  return write<Fetched>(
+      Caller::worker,
+      [&](WorkingSet& set) -> StoreResult<Fetched> {
+        AskRows asked(set, Access::writes);
+        Fetched fetched = rules::fetch_asks(asked.rows(), set.tx().now, request);
+        asked.write_back();
+        return fetched;
+      },
+      store::NeedsNothing{}, Order::first);
+}
+
+std::vector<StoreResult<void>> PostgresStore::answer(std::span<const store::AskAnswer> answers) {
+  return write_each<void>(
+      Caller::client, answers, Order::first,
+      [](WorkingSet& set, const store::AskAnswer& item) {
+        AskRows asked(set, Access::writes);
+        auto answer = rules::answer(asked.rows(), set.tx().now, item, set.tx().news);
+        asked.write_back();
+        return answer;
+      },
+      store::NeedsNothing{});
+}
+
+StoreResult<std::vector<store::AskAnswer>> PostgresStore::take_answers(std::span<const store::AskId> asks) {
+  using Answers = std::vector<store::AskAnswer>;
+  return write<Answers>(
+      Caller::client,
+      [&](WorkingSet& set) -> StoreResult<Answers> {
+        AskRows asked(set, Access::writes);
+        Answers answers = rules::take_answers(asked.rows(), set.tx().now, asks);
+        asked.write_back();
+        return answers;
+      },
+      store::NeedsNothing{}, Order::first);
+}
+
 // ---- keeping order -------------------------------------------------------------------------------
 
 StoreResult<store::Swept> PostgresStore::sweep(const store::SweepRequest& request) {

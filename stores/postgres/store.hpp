@@ -95,6 +95,11 @@ class PostgresStore final : public Store {
   StoreResult<bool> prune_execution(std::string_view instance, ExecutionNumber execution) override;
   StoreResult<std::vector<store::SetAsideRow>> set_aside(std::uint64_t after, std::size_t limit) override;
 
+  std::vector<StoreResult<void>> ask(std::span<const store::Ask> asks) override;
+  StoreResult<std::vector<store::Ask>> fetch_asks(const store::AskRequest& request) override;
+  std::vector<StoreResult<void>> answer(std::span<const store::AskAnswer> answers) override;
+  StoreResult<std::vector<store::AskAnswer>> take_answers(std::span<const store::AskId> asks) override;
+
   StoreResult<store::Swept> sweep(const store::SweepRequest& request) override;
   std::unique_ptr<store::Listener> listen(store::WorkMask mask, WorkerKey worker) override;
   StoreResult<store::StoreState> state() override;

@@ -340,6 +340,7 @@ store::StoreState state(WorkingSet& set) {
   store::StoreState state = rules::state(set.tx());
   state.session_log = view_session_log(set, "", 0, static_cast<std::size_t>(kAll));
   state.set_aside = view_set_aside(set, 0, static_cast<std::size_t>(kAll));
+  state.asks = rules::view(AskRows(set, Access::reads).rows(), set.tx().now);
   return state;
 }
 

@@ -1,6 +1,7 @@
 // Calls that look for rows before the rules do something with them.
 #pragma once
 
+#include "stores/rules/asks.hpp"
 #include "stores/rules/calls.hpp"
 #include "working_set.hpp"
 
@@ -24,6 +25,22 @@ std::uint64_t wake_parked(WorkingSet& set, const store::Code& code);
 StoreResult<store::FetchedActivities> fetch_activities(WorkingSet& set,
                                                        const store::ActivityRequest& request);
 StoreResult<void> release_session(WorkingSet& set, WorkerKey worker, const store::SessionRelease& item);
+
+// ---- asks.cpp ------------------------------------------------------------------------------------
+
+/// The questions of a namespace, for one call. What it changes is written by write_back().
+class AskRows {
+ public:
+  explicit AskRows(WorkingSet& set);
+  rules::Asks& rows() noexcept { return rows_; }
+  void write_back();
+
+ private:
+  WorkingSet& set_;
+  rules::Asks rows_{};
+  rules::Asks in_table_{};
+};
+bool is_anything_asked(WorkingSet& set);
 
 // ---- sweep.cpp -----------------------------------------------------------------------------------
 

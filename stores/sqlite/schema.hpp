@@ -403,4 +403,15 @@ inline constexpr std::string_view kTerminating = R"sql(
 ALTER TABLE routes ADD COLUMN terminating INTEGER NOT NULL DEFAULT 0;
 )sql";
 
+/// Questions between processes. They live for seconds: a commit that has only these need not wait for the
+/// disk.
+inline constexpr std::string_view kAsks = R"sql(
+CREATE TABLE asks (
+  ns INTEGER NOT NULL,
+  id BLOB NOT NULL,
+  row BLOB NOT NULL,  -- encoded, with the answer once there is one
+  PRIMARY KEY (ns, id)
+) WITHOUT ROWID;
+)sql";
+
 }  // namespace holdfast::sqlite_store

@@ -227,6 +227,12 @@ struct Statements {
 
   Query begin_read{"sqlite.begin_read", "BEGIN"};
 
+  // ---- questions --------------------------------------------------------------------------------
+  Query asks{"sqlite.asks", "SELECT id, row FROM asks WHERE ns = ?1"};
+  Query any_ask{"sqlite.any_ask", "SELECT 1 FROM asks WHERE ns = ?1 LIMIT 1"};
+  Query write_ask{"sqlite.write_ask", "REPLACE INTO asks (ns, id, row) VALUES (?1, ?2, ?3)"};
+  Query delete_ask{"sqlite.delete_ask", "DELETE FROM asks WHERE ns = ?1 AND id = ?2"};
+
   // ---- counters and interned names --------------------------------------------------------------
   Query counters{"sqlite.counters", text.counters};
   Query save_counters{"sqlite.save_counters", text.save_counters};

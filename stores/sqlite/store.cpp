@@ -437,6 +437,55 @@ StoreResult<std::vector<store::SetAsideRow>> SqliteStore::set_aside(std::uint64_
       [=](WorkingSet& set) { return view_set_aside(set, after, limit); });
 }
 
+// ---- questions ----------------------------------------------------------------------------------
+
+// Nothing of these has to reach the disk: they come with what is renewed.
+std::vector<StoreResult<void>> SqliteStore::ask(std::span<const store::Ask> asks) {
+  return write_each<void>(asks, Order::first, [](WorkingSet& set, const store::Ask& item) {
+    AskRows asked(set);
+    auto answer = rules::ask(asked.rows(), set.tx().now, item, set.tx().news);
+    asked.write_back();
+    return answer;
+  });
+}
+
+// Those who look now and then find nothing, as a rule, and write nothing then.
+StoreResult<std::vector<store::Ask>> SqliteStore::fetch_asks(const store::AskRequest& request) {
+  using Fetched = std::vector<store::Ask>;
+  const auto any = read<bool>([](WorkingSet& set) -> StoreResult<bool> { return is_anything_asked(set); });
+  if (!any) return Unexpected(any.error());
+  if (!*any) return Fetched{};
+  return write<Fetched>(
+      [&](WorkingSet& set) -> StoreResult<Fetched> {
+        AskRows asked(set);
+        Fetched fetched = rules::fetch_asks(asked.rows(), set.tx().now, request);
+        asked.write_back();
+        return fetched;
+      },
+      Order::first);
+}
+
+std::vector<StoreResult<void>> SqliteStore::answer(std::span<const store::AskAnswer> answers) {
+  return write_each<void>(answers, Order::first, [](WorkingSet& set, const store::AskAnswer& item) {
+    AskRows asked(set);
+    auto answer = rules::answer(asked.rows(), set.tx().now, item, set.tx().news);
+    asked.write_back();
+    return answer;
+  });
+}
+
+StoreResult<std::vector<store::AskAnswer>> SqliteStore::take_answers(std::span<const store::AskId> asks) {
+  using Answers = std::vector<store::AskAnswer>;
+  return write<Answers>(
+      [&](WorkingSet& set) -> StoreResult<Answers> {
+        AskRows asked(set);
+        Answers answers = rules::take_answers(asked.rows(), set.tx().now, asks);
+        asked.write_back();
+        return answers;
+      },
+      Order::first);
+}
+
 // ---- keeping order ------------------------------------------------------------------------------
 
 StoreResult<store::Swept> SqliteStore::sweep(const store::SweepRequest& request) {

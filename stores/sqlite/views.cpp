@@ -295,6 +295,7 @@ store::StoreState state(WorkingSet& set) {
   store::StoreState state = rules::state(set.tx());
   state.session_log = view_session_log(set, {}, 0, kAll);
   state.set_aside = view_set_aside(set, 0, kAll);
+  state.asks = rules::view(AskRows(set).rows(), set.tx().now);
   return state;
 }
 

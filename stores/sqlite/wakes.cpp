@@ -18,6 +18,8 @@ namespace holdfast::sqlite_store {
 namespace {
 
 using store::kActivities;
+using store::kAnswers;
+using store::kAsks;
 using store::kCancels;
 using store::kSweep;
 using store::kTurns;
@@ -26,11 +28,13 @@ using store::News;
 using store::Wake;
 using store::WorkMask;
 
+/// What stands in the mask of News itself.
+constexpr WorkMask kOfMask = kTurns | kActivities | kSweep | kAsks | kAnswers;
 constexpr std::size_t kKinds = 8;
 using Tally = std::array<std::uint32_t, kKinds>;
 
 WorkMask kinds_of(const News& news) {
-  WorkMask kinds = news.work & (kTurns | kActivities | kSweep);
+  WorkMask kinds = news.work & kOfMask;
   if (!news.cancelled.empty()) kinds |= kCancels;
   if (!news.instances.empty() || news.any_instance) kinds |= kWatched;
   return kinds;
@@ -177,7 +181,7 @@ class FileWakes::Ear final : public store::Listener {
 
   void add(Wake& wake, WorkMask kinds) {
     kinds = kinds & mask_;
-    wake.work |= kinds & (kTurns | kActivities | kSweep);
+    wake.work |= kinds & kOfMask;
     if (kinds.has(kCancels) && worker_.value != 0) wake.work |= kCancels;
     const MutexLock lock(mutex_);
     if (kinds.has(kWatched) && !watched_.empty()) {

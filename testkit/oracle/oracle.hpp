@@ -100,6 +100,12 @@ class Oracle final : public Store {
   StoreResult<std::vector<store::QueueDepth>> queue_depths() override;
   StoreResult<store::StoreState> state() override;
 
+  // asks.cpp
+  std::vector<StoreResult<void>> ask(std::span<const store::Ask> asks) override;
+  StoreResult<std::vector<store::Ask>> fetch_asks(const store::AskRequest& request) override;
+  std::vector<StoreResult<void>> answer(std::span<const store::AskAnswer> answers) override;
+  StoreResult<std::vector<store::AskAnswer>> take_answers(std::span<const store::AskId> asks) override;
+
   // sweep.cpp
   StoreResult<store::Swept> sweep(const store::SweepRequest& request) override;
 
@@ -178,6 +184,13 @@ class Oracle final : public Store {
 
   [[nodiscard]] static bool may_run(const store::Code& code, const Instance& instance);
   [[nodiscard]] static bool has_code(const store::Code& code, const Instance& instance);
+  /// The same for an instance of this version and build.
+  [[nodiscard]] static bool has_code(const store::Code& code, const store::CodeVersion& version,
+                                     std::uint64_t build);
+  // asks.cpp
+  void forget_late_questions();
+  [[nodiscard]] Question* find_question(store::AskId id) const;
+  [[nodiscard]] std::vector<store::AskRow> view_of_questions() const;
   void hand_out(Instance& instance, const store::TurnRequest& request, LockToken token) const;
   void release_lock(Instance& instance, bool counts) const;
   [[nodiscard]] Duration next_turn_due() const;

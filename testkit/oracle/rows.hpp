@@ -181,6 +181,15 @@ struct Request {
   BootTime at{};
 };
 
+/// A question between processes.
+struct Question {
+  store::Ask ask{};
+  BootTime until{};
+  WorkerKey given_to{};
+  BootTime given_until{};
+  std::optional<store::AskAnswer> answer{};
+};
+
 /// The rows of one namespace. Lists, so that a row stays where it is while others come and go.
 struct Space {
   std::list<WorkerRow> workers{};                          ///< by key
@@ -192,6 +201,7 @@ struct Space {
   std::list<Request> requests{};
   std::vector<store::SessionLogEntry> log{};
   std::vector<store::SetAsideRow> set_aside{};
+  std::list<Question> questions{};  ///< in the order in which they came
 };
 
 /// Numbers are shared by all namespaces: each grows by one per thing made.

@@ -93,15 +93,19 @@ bool Oracle::may_run(const store::Code& code, const Instance& instance) {
 // An instance of build 0 may be run by any. One that asks for a range of versions may be run by who has one
 // of them.
 bool Oracle::has_code(const store::Code& code, const Instance& instance) {
+  return has_code(code, instance.code, instance.build);
+}
+
+bool Oracle::has_code(const store::Code& code, const store::CodeVersion& version, std::uint64_t build) {
   const bool has_version =
       std::any_of(code.orchestrations.begin(), code.orchestrations.end(), [&](const store::CodeVersion& own) {
-        if (own.name != instance.code.name) return false;
-        if (own.version == instance.code.version) return true;
-        return holdfast::detail::is_range(instance.code.version) && !own.version.empty() &&
-               holdfast::detail::in_range(own.version, instance.code.version);
+        if (own.name != version.name) return false;
+        if (own.version == version.version) return true;
+        return holdfast::detail::is_range(version.version) && !own.version.empty() &&
+               holdfast::detail::in_range(own.version, version.version);
       });
   if (!has_version) return false;
-  return instance.build == 0 || (code.oldest_build <= instance.build && instance.build <= code.newest_build);
+  return build == 0 || (code.oldest_build <= build && build <= code.newest_build);
 }
 
 // Until a timer, a delayed message or a lapsing lock needs a fetch.

@@ -253,6 +253,7 @@ StoreResult<store::StoreState> Oracle::state() {
     state.early.push_back({early.instance, early.message, left(early.until)});
   }
   state.set_aside = rows().set_aside;
+  state.asks = view_of_questions();
   return state;
 }
 

@@ -50,6 +50,7 @@ std::string to_text(store::WorkMask work) {
   add(store::kActivities, "activities");
   add(store::kCancels, "cancels");
   add(store::kSweep, "sweep");
+  add(store::kAsks, "questions");
   return text;
 }
 
@@ -135,8 +136,8 @@ bool Process::start() {
 
 void Process::register_listener() {
   listens_as_ = worker_.standing().key();
-  listener_ =
-      setup_.store->listen(store::kTurns | store::kActivities | store::kCancels | store::kSweep, listens_as_);
+  listener_ = setup_.store->listen(
+      store::kTurns | store::kActivities | store::kCancels | store::kSweep | store::kAsks, listens_as_);
 }
 
 // ---- what it could do ---------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 // Queries: what code tells while it waits, and that nobody notices that it was asked.
 #include "stores_test.hpp"
+#include "testkit/support/outage.hpp"
 
 #include <holdfast/asio.hpp>
 
@@ -259,6 +260,62 @@ TEST_P(QueriesTest, OfCodeThatNoLongerFitsAreAnsweredAsFarAsItDoes) {
   EXPECT_TRUE(answer.behind);
   EXPECT_LT(answer.event, run.history().events.back().id);
   EXPECT_EQ(answer.as<int>(), 1) << "the last turn that it fits ends with the wait for 'first'";
+}
+
+// ---- from another process: here another handle of the same database -----------------------------------
+
+TEST_P(QueriesTest, AreAnsweredByWorkersElsewhere) {
+  const auto rt = runtime(add);
+  Client client(store());
+  const Run run = client.start("adds", {.id = "a"});
+  for (int i = 1; i <= 5; ++i) {
+    run.send("numbers", i);
+    eventually([&] { return run.query<int>("sum", {.timeout = kSoon}) == i * (i + 1) / 2; });
+  }
+  EXPECT_EQ(type_of_refusal([&] { static_cast<void>(run.query<int>("som")); }), "query_not_found");
+  run.send("numbers", 0);
+  EXPECT_EQ(run.wait<int>(kSoon), 15);
+  EXPECT_EQ(run.query<int>("sum", {.timeout = kSoon}), 15);
+  EXPECT_TRUE(store()->state().value().asks.empty()) << "nothing is left of them";
+}
+
+TEST_P(QueriesTest, OfWhatIsGoneOrUnknownElsewhereSayThat) {
+  const auto rt = runtime(add);
+  Client client(store());
+  const Run unknown = client.start("unknown", {.id = "a"});
+  EXPECT_EQ(type_of_refusal([&] { static_cast<void>(unknown.query<int>("sum")); }), "query_no_worker");
+  const Run run = client.start("adds", {.id = "b"});
+  EXPECT_EQ(run.query<int>("sum", {.timeout = kSoon}), 0);
+  client.delete_instance("b", {.force = true});
+  EXPECT_EQ(type_of_refusal([&] { static_cast<void>(run.query<int>("sum")); }), "not_found");
+}
+
+TEST_P(QueriesTest, FromManyClientsElsewhereAreAllAnswered) {
+  const auto one = runtime(add);
+  const auto other = runtime(add);
+  std::vector<Client> clients;
+  for (int i = 0; i < 3; ++i) clients.emplace_back(store());
+  std::vector<Run> runs;
+  for (int i = 0; i < 6; ++i) runs.push_back(clients[0].start("adds", {.id = "a" + std::to_string(i)}));
+  std::vector<std::future<int>> answers;
+  for (int i = 0; i < 60; ++i) {
+    const Run run = clients[static_cast<std::size_t>(i % 3)].run("a" + std::to_string(i % 6));
+    answers.push_back(run.query_async<int>("sum", {.timeout = kSoon}).future());
+  }
+  for (std::future<int>& answer : answers) EXPECT_EQ(answer.get(), 0);
+}
+
+TEST_P(QueriesTest, ComeThroughAnOutageOfTheStore) {
+  support::Outage outage;
+  const auto rt = runtime(add);
+  Client client(store(&outage));
+  const Run run = client.start("adds", {.id = "a"});
+  EXPECT_EQ(run.query<int>("sum", {.timeout = kSoon}), 0);
+  outage.begin();
+  auto answer = run.query_async<int>("sum", {.timeout = kSoon}).future();
+  outage.wait_for(5);
+  outage.end();
+  EXPECT_EQ(answer.get(), 0);
 }
 
 // ---- handlers that take too long --------------------------------------------------------------------

@@ -4,11 +4,14 @@
 
 #include <holdfast/clock.hpp>
 #include <holdfast/ids.hpp>
+#include <holdfast/store/workers.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace holdfast::store {
 
@@ -22,6 +25,9 @@ struct Ask {
   std::string name{};
   std::string arguments{};  ///< bytes of who asks
   Duration within{};        ///< nobody waits for the answer after that
+  /// Who can answer: the code of the instance, and the build that ran it last.
+  CodeVersion code{};
+  std::uint64_t build = 0;
   friend bool operator==(const Ask&, const Ask&) = default;
 };
 
@@ -37,6 +43,28 @@ struct AskAnswer {
   Kind kind = Kind::answered;
   std::string body{};
   friend bool operator==(const AskAnswer&, const AskAnswer&) = default;
+};
+
+/// So many questions of a namespace may wait in a store.
+inline constexpr std::size_t kMaxAsks = 1000;
+
+/// What a worker wants to answer.
+struct AskRequest {
+  WorkerKey worker{};
+  const Code* code = nullptr;
+  Duration lease{};  ///< nobody else is given the same questions for so long
+  std::size_t max = 100;
+};
+
+/// A question that waits in a store, or its answer.
+struct AskRow {
+  Ask ask{};
+  Duration left{};       ///< of `within`
+  WorkerKey taken_by{};  ///< 0: nobody
+  Duration taken_for{};  ///< what is left of that worker's lease
+  bool answered = false;
+  AskAnswer answer{};  ///< then
+  friend bool operator==(const AskRow&, const AskRow&) = default;
 };
 
 /// Where those who ask and those who answer meet without a store between them: in one process, with the same

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <holdfast/store/activities.hpp>
+#include <holdfast/store/asks.hpp>
 #include <holdfast/store/instances.hpp>
 #include <holdfast/store/messages.hpp>
 #include <holdfast/store/sessions.hpp>
@@ -67,6 +68,7 @@ struct StoreState {
   std::vector<CancelRecord> cancels{};
   std::vector<EarlyRow> early{};
   std::vector<SetAsideRow> set_aside{};
+  std::vector<AskRow> asks{};  ///< by id
   friend bool operator==(const StoreState&, const StoreState&) = default;
 };
 

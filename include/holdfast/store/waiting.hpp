@@ -32,7 +32,9 @@ inline constexpr WorkMask kActivities{2};  ///< the same for fetch_activities
 inline constexpr WorkMask kCancels{4};     ///< cancel_records or wanted_sessions may find more
 inline constexpr WorkMask kWatched{8};     ///< a watched instance ended, was deleted, or shows another status
 inline constexpr WorkMask kSweep{16};      ///< sweep has to be called earlier than its `next_due`
-inline constexpr WorkMask kAllWork{31};
+inline constexpr WorkMask kAsks{32};       ///< fetch_asks may find more
+inline constexpr WorkMask kAnswers{64};    ///< take_answers may find more
+inline constexpr WorkMask kAllWork{127};
 
 struct Wake {
   WorkMask work{};                       ///< empty when the deadline passed, or after interrupt()
