@@ -2,6 +2,8 @@
 
 #include "engine/record_test.hpp"
 
+#include <holdfast/codec.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -109,6 +111,13 @@ void CheckedExecution::compare(const Lane& lane, const std::string& name) {
   };
   if (!std::ranges::equal(other.open_operations(), warm().open_operations(), same)) {
     differs("other open operations");
+  }
+  // The first of them asked twice: the answer to one question does not depend on another.
+  for (const char* const query :
+       {"holdfast.waits", "holdfast.stack", "holdfast.status", "holdfast.queries", "holdfast.waits"}) {
+    const Asked one = warm().ask(query, encode_args());
+    const Asked two = lane.execution->ask(query, encode_args());
+    if (one.answer != two.answer) differs(std::string("another answer to ") + query);
   }
   if (!warm_.trace || !lane.trace) return;
   if (lane.trace->text != warm_.trace->text) {

@@ -153,6 +153,7 @@ class Execution final : private detail::Core {
   bool register_query(std::string_view name, std::unique_ptr<const detail::QueryCode> code, const void* state,
                       std::uint64_t number);
   [[nodiscard]] std::optional<Payload> built_in(std::string_view name) const;
+  [[nodiscard]] std::vector<std::string> queries() const;
   [[nodiscard]] Failure no_handler(std::string_view name) const;
   [[nodiscard]] Asked call_handler(const detail::QueryCode& code, const void* state, std::string_view name,
                                    const Payload& arguments);

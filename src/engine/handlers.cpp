@@ -201,6 +201,7 @@ std::optional<Payload> Execution::built_in(std::string_view name) const {
     for (const detail::OpState* state : open) waits.push_back(wait_of(*state));
     return encode(waits);
   }
+  if (name == "holdfast.queries") return encode(queries());
   if (name == "holdfast.stack") {
     std::vector<QueryStack> stacks;
     for (const detail::OpState* state : open) {
@@ -215,17 +216,21 @@ std::optional<Payload> Execution::built_in(std::string_view name) const {
   return std::nullopt;
 }
 
-Failure Execution::no_handler(std::string_view name) const {
-  std::string known = "holdfast.stack, holdfast.status, holdfast.waits";
-  if (handlers_) {
-    constexpr std::size_t kShown = 20;
-    std::size_t shown = 0;
-    for (const auto& [other, query] : handlers_->queries) {
-      if (!query.code || (end_ && query.state == nullptr)) continue;
-      if (++shown > kShown) break;
-      known += ", " + other;
-    }
+std::vector<std::string> Execution::queries() const {
+  std::vector<std::string> names;
+  if (!handlers_) return names;
+  for (const auto& [name, query] : handlers_->queries) {
+    if (query.code && (!end_ || query.state != nullptr)) names.push_back(name);
   }
+  return names;
+}
+
+Failure Execution::no_handler(std::string_view name) const {
+  constexpr std::size_t kShown = 20;
+  std::string known = "holdfast.queries, holdfast.stack, holdfast.status, holdfast.waits";
+  const std::vector<std::string> names = queries();
+  for (std::size_t i = 0; i < std::min(kShown, names.size()); ++i) known += ", " + names[i];
+  if (names.size() > kShown) known += " and " + std::to_string(names.size() - kShown) + " more";
   return query_failure("query_not_found", "'" + identity_.instance + "' answers no query '" +
                                               detail::failure_text(name) + "'; it answers: " + known);
 }

@@ -106,10 +106,10 @@ TEST(Queries, ThatNobodyAnswersNameThoseThatThereAre) {
   asked.driver.start();
   const Failure failure = asked.refused("sun");
   EXPECT_EQ(failure.type, "query_not_found");
-  EXPECT_EQ(
-      failure.message,
-      "'i-1' answers no query 'sun'; it answers: holdfast.stack, holdfast.status, holdfast.waits, done, "
-      "name, sum, times");
+  EXPECT_EQ(failure.message,
+            "'i-1' answers no query 'sun'; it answers: holdfast.queries, holdfast.stack, holdfast.status, "
+            "holdfast.waits, done, "
+            "name, sum, times");
   EXPECT_EQ(asked.refused("holdfast.what").type, "query_not_found");
 }
 
@@ -137,14 +137,17 @@ TEST(Queries, WhoseHandlerThrowsFailAndNothingElseDoes) {
 // ---- what Holdfast answers itself -------------------------------------------------------------------
 
 TEST(Queries, OfHoldfastTellTheStatusAndTheWaits) {
+  using Names = std::vector<std::string>;
   Asked asked(counts);
   asked.driver.start();
+  EXPECT_EQ(asked.query<Names>("holdfast.queries"), (Names{"done", "name", "sum", "times"}));
   EXPECT_EQ(asked.query<std::string>("holdfast.status"), "first");
   EXPECT_EQ(asked.query<std::vector<QueryWait>>("holdfast.waits"),
             (std::vector<QueryWait>{{.event = 3, .what = "activity 'first'"}}));
   asked.driver.step(asked.driver.completes(EventId{3}, 20));
   asked.driver.step(asked.driver.completes(EventId{6}, 22));
   EXPECT_EQ(asked.query<std::string>("holdfast.status"), "second");
+  EXPECT_EQ(asked.query<Names>("holdfast.queries"), (Names{"done", "name"})) << "after the end";
   EXPECT_EQ(asked.query<std::vector<QueryWait>>("holdfast.waits"), std::vector<QueryWait>{});
 }
 
