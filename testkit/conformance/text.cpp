@@ -129,6 +129,7 @@ std::string text(const StoreState& state) {
   add_rows(lines, "cancel record", state.cancels);
   add_rows(lines, "early delivery", state.early);
   add_rows(lines, "set aside", state.set_aside);
+  add_rows(lines, "question", state.asks);
   return lines;
 }
 

@@ -126,6 +126,46 @@ void Comparison::perform(const Prune& op) {
   ask(op.on, "prune_executions", [&](Store& store) { return store.prune_executions(name(op.id), op.keep); });
 }
 
+namespace {
+
+store::AskId question_id(std::uint64_t number) { return {77, number}; }
+
+}  // namespace
+
+void Comparison::perform(const AskQuestions& op) {
+  std::vector<store::Ask> asks;
+  for (const QuestionSpec& spec : op.questions) {
+    asks.push_back({.id = question_id(spec.number),
+                    .key = InstanceKey{spec.number},
+                    .name = "question",
+                    .arguments = body_of(step_, asks.size()),
+                    .within = spec.within,
+                    .code = spec.code,
+                    .build = spec.build});
+  }
+  ask(op.on, "ask", [&](Store& store) { return store.ask(asks); });
+}
+
+void Comparison::perform(const FetchQuestions& op) {
+  const Worker worker = world_.space(op.on).worker(op.who);
+  const store::AskRequest request{
+      .worker = worker.key, .code = &worker.info.code, .lease = op.lease, .max = op.max};
+  ask(op.on, "fetch_asks", [&](Store& store) { return store.fetch_asks(request); });
+}
+
+void Comparison::perform(const AnswerQuestions& op) {
+  std::vector<store::AskAnswer> answers;
+  for (const std::uint64_t number : op.numbers)
+    answers.push_back({.id = question_id(number), .body = body_of(step_, answers.size())});
+  ask(op.on, "answer", [&](Store& store) { return store.answer(answers); });
+}
+
+void Comparison::perform(const TakeAnswers& op) {
+  std::vector<store::AskId> ids;
+  for (const std::uint64_t number : op.numbers) ids.push_back(question_id(number));
+  ask(op.on, "take_answers", [&](Store& store) { return store.take_answers(ids); });
+}
+
 void Comparison::perform(const LookAround& op) {
   look_at_instances(op.on);
   look_at_lists(op.on);

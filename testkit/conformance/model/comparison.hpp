@@ -88,6 +88,10 @@ class Comparison {
   void perform(const SetSuspended& op);
   void perform(const Delete& op);
   void perform(const Prune& op);
+  void perform(const AskQuestions& op);
+  void perform(const FetchQuestions& op);
+  void perform(const AnswerQuestions& op);
+  void perform(const TakeAnswers& op);
   void perform(const LookAround& op);
   void perform(const Doze& op);
   void perform(const Sweep& op);

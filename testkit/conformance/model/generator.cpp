@@ -95,6 +95,10 @@ class Generator {
             {2 + some(suspended, 6), &Generator::set_suspended},
             {2, &Generator::delete_instances},
             {1, &Generator::prune},
+            {2, &Generator::ask_questions},
+            {2 + some(!state.asks.empty(), 4), &Generator::fetch_questions},
+            {1 + some(!state.asks.empty(), 4), &Generator::answer_questions},
+            {1 + some(!state.asks.empty(), 3), &Generator::take_answers},
             {3, &Generator::look_around},
             {4 + some(lapsed, 10), &Generator::sweep},
             {4, &Generator::doze},
@@ -350,6 +354,30 @@ class Generator {
     if (dice_.chance(50)) op.one = 1 + dice_.below(4);
     return op;
   }
+  Operation ask_questions() {
+    AskQuestions op{.on = on_};
+    for (std::size_t n = 1 + dice_.below(3); n > 0; --n) {
+      op.questions.push_back(
+          {.number = 1 + dice_.below(6),
+           .code = {dice_.pick({"flow", "flow", "loop"}), dice_.pick({"", "1", "2", "^1"})},
+           .build = dice_.pick<std::uint64_t>({0, 0, 1, 2, 3}),
+           .within = dice_.pick<Duration>({0s, 2s, 10s, 40s, never})});
+    }
+    return op;
+  }
+  Operation fetch_questions() {
+    return FetchQuestions{.on = on_,
+                          .who = choose_.worker(),
+                          .lease = dice_.pick<Duration>({0s, 1s, 3s}),
+                          .max = dice_.below(4)};
+  }
+  std::vector<std::uint64_t> question_numbers() {
+    std::vector<std::uint64_t> numbers;
+    for (std::size_t n = 1 + dice_.below(3); n > 0; --n) numbers.push_back(1 + dice_.below(6));
+    return numbers;
+  }
+  Operation answer_questions() { return AnswerQuestions{.on = on_, .numbers = question_numbers()}; }
+  Operation take_answers() { return TakeAnswers{.on = on_, .numbers = question_numbers()}; }
   Operation look_around() { return LookAround{.on = on_}; }
 
   Operation doze() {

@@ -459,6 +459,44 @@ struct Prune {
   std::uint64_t one = 0;  ///< if set: the history of this execution, and no other
   friend bool operator==(const Prune&, const Prune&) = default;
 };
+
+// ---- questions -----------------------------------------------------------------------------------
+
+/// One of a few questions, each with its id.
+struct QuestionSpec {
+  std::uint64_t number = 1;
+  store::CodeVersion code{"flow", "1"};
+  std::uint64_t build = 0;
+  Duration within = 10s;
+  friend bool operator==(const QuestionSpec&, const QuestionSpec&) = default;
+};
+struct AskQuestions {
+  static constexpr std::string_view kName = "ask";
+  On on = On::left;
+  std::vector<QuestionSpec> questions{};
+  friend bool operator==(const AskQuestions&, const AskQuestions&) = default;
+};
+struct FetchQuestions {
+  static constexpr std::string_view kName = "fetch_asks";
+  On on = On::left;
+  Who who = Who::ada;
+  Duration lease = 3s;
+  std::size_t max = 2;
+  friend bool operator==(const FetchQuestions&, const FetchQuestions&) = default;
+};
+struct AnswerQuestions {
+  static constexpr std::string_view kName = "answer";
+  On on = On::left;
+  std::vector<std::uint64_t> numbers{};
+  friend bool operator==(const AnswerQuestions&, const AnswerQuestions&) = default;
+};
+struct TakeAnswers {
+  static constexpr std::string_view kName = "take_answers";
+  On on = On::left;
+  std::vector<std::uint64_t> numbers{};
+  friend bool operator==(const TakeAnswers&, const TakeAnswers&) = default;
+};
+
 /// Every call that only reads.
 struct LookAround {
   static constexpr std::string_view kName = "look_around";
@@ -513,7 +551,8 @@ using Operation =
                  WakeParked, FetchActivities, FinishActivities, RenewActivities, AcknowledgeCancels,
                  AcquireSession, RenewSessions, ReleaseSessions, CloseSession, AskForSession,
                  DiscardSessionState, AcknowledgeEnds, FailSession, Start, Send, SetSuspended, Delete, Prune,
-                 LookAround, Doze, Sweep, Advance, StepCalendar, Reopen>;
+                 AskQuestions, FetchQuestions, AnswerQuestions, TakeAnswers, LookAround, Doze, Sweep, Advance,
+                 StepCalendar, Reopen>;
 
 /// The number stays with the step when others are removed: tokens, stamps, bodies and event numbers are made
 /// of it.
