@@ -48,6 +48,10 @@ Simulation& Simulation::add_orchestration(std::string_view name, SimulatedCode o
 void Simulation::at(Duration when, std::string what, std::function<void(Client&)> act) {
   impl_.at(when, std::move(what), std::move(act));
 }
+void Simulation::query(Duration when, std::string id, std::string name, Duration timeout,
+                       std::function<void(const Result<QueryAnswer>&)> check) {
+  impl_.query(when, {std::move(id), std::move(name), timeout, std::move(check)});
+}
 void Simulation::at_worker(Duration when, std::string what, std::function<void(SimulatedWorker&)> act) {
   impl_.at_worker(when, std::move(what), std::move(act));
 }

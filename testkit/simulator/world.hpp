@@ -56,6 +56,14 @@ class World : private CallGuard {
   std::vector<std::shared_ptr<const detail::SessionStateCode>> session_states;
   void at(Duration when, std::string what, std::function<void(Client&)> act);
   void at_worker(Duration when, std::string what, std::function<void(testing::SimulatedWorker&)> act);
+  /// A query that a scenario makes.
+  struct Query {
+    std::string instance{};
+    std::string name{};
+    Duration timeout{};
+    std::function<void(const Result<QueryAnswer>&)> check{};
+  };
+  void query(Duration when, Query query);
   std::vector<std::function<void()>> calm_actions;
   std::vector<std::function<void()>> end_checks;
   void fail(std::string what);
@@ -134,6 +142,8 @@ class World : private CallGuard {
   [[nodiscard]] BootTime next_due() const;
   void happen(const Choice& choice);
   void act(Action action);
+  void ask(const Query& query);
+  void look_for_answer(store::AskId id, BootTime until, const Query& query);
   void act(const WorkerAction& action);
   void listen();
   void bury();

@@ -165,6 +165,10 @@ class Simulation {
   /// until it returns. Its calls are repeated while the store is unavailable; the rest of the simulation goes
   /// on in between. An exception that leaves it is a failure of the run.
   void at(Duration when, std::string what, std::function<void(Client&)> act);
+  /// Asks an instance a query at time `when`, as a client of another process does: ctx.on_query(). `check` is
+  /// called with the answer, if one comes within `timeout`; a failure of the query is an error of it.
+  void query(Duration when, std::string id, std::string name, Duration timeout,
+             std::function<void(const Result<QueryAnswer>&)> check);
   /// Calls `act` in the program of some worker at time `when` of the run, or as soon as a worker is there;
   /// not at all if everything has ended before. A ClientError (unavailable) may leave `act`; any other
   /// exception is a failure of the run.

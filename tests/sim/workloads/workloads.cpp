@@ -112,7 +112,8 @@ void everything(Simulation& sim) {
                                   cancelled_while_suspended,
                                   watched_ends,
                                   unheard_of_ones,
-                                  schedules_of_work};
+                                  schedules_of_work,
+                                  questions};
   // Few kinds at once keep a failure readable; over many seeds they all meet.
   const std::size_t kinds = 1 + sim.draw(8);
   std::set<std::size_t> chosen;

@@ -147,6 +147,7 @@ void values(const Shared& shared);
 void new_lives(const Shared& shared);
 void versions(const Shared& shared);
 void broken_deployments(const Shared& shared);
+void questions(const Shared& shared);
 // What others do to them.
 void suspended_ones(const Shared& shared);
 void cancelled_while_suspended(const Shared& shared);
