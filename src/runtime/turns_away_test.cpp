@@ -97,6 +97,16 @@ Task<int> blocks(Context& ctx) {
   co_return co_await ctx.activity<int>("one");
 }
 
+Task<int> asked(Context& ctx) {
+  const FrameWitnessed part(witness);
+  const auto guard = ctx.on_query("five", [] {
+    witness.note(witness.ran);
+    door.pass();
+    return 5;
+  });
+  co_return co_await ctx.event<int>("go");
+}
+
 Task<int> in_place(Context& ctx) { co_return co_await ctx.activity<int>("one"); }
 
 void begin_test() {
@@ -133,6 +143,7 @@ class FramesElsewhereTest : public ::testing::Test {
     add(*rt, "waits", waits);
     add(*rt, "continues", continues);
     add(*rt, "blocks", blocks);
+    add(*rt, "asked", asked);
     rt->orchestration("in_place", in_place);
     rt->start();
     return rt;
@@ -165,6 +176,33 @@ TEST_F(FramesElsewhereTest, AreBegunRunAndDestroyedThere) {
   for (int i = 0; i < 50; ++i) runs.push_back(rt->client().start("adds", {.id = "a" + std::to_string(i)}, 5));
   for (const auto& run : runs) EXPECT_EQ(run.wait<int>(kSoon), 5);
   EXPECT_EQ(rt->client().start("continues", {.id = "c"}, 5).wait<int>(kSoon), 7);
+  EXPECT_TRUE(rt->drain(kSoon)) << lines->all();
+  expect_home();
+}
+
+TEST_F(FramesElsewhereTest, AreAskedThere) {
+  auto rt = started();
+  const auto run = rt->client().start("asked", {.id = "a"});
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(run.query<int>("five"), 5);
+  EXPECT_EQ(witness.ran, 5);
+  run.raise("go", 3);
+  EXPECT_EQ(run.wait<int>(kSoon), 3);
+  EXPECT_TRUE(rt->drain(kSoon)) << lines->all();
+  expect_home();
+}
+
+TEST_F(FramesElsewhereTest, ThatHangWhenTheyAreAskedHoldUpNobodyElse) {
+  auto rt = started({.query_time_limit = 20ms});
+  const auto run = rt->client().start("asked", {.id = "a"});
+  EXPECT_EQ(run.query<int>("five"), 5);
+  door.shut();
+  EXPECT_THROW(static_cast<void>(run.query<int>("five", {.timeout = kSoon})), QueryError);
+  EXPECT_EQ(rt->client().start("in_place", {.id = "p"}).wait<int>(kSoon), 1);
+  EXPECT_EQ(rt->client().run("p").query<std::vector<std::string>>("holdfast.queries"),
+            std::vector<std::string>{});
+  door.let_go();
+  run.raise("go", 3);
+  EXPECT_EQ(run.wait<int>(kSoon), 3);
   EXPECT_TRUE(rt->drain(kSoon)) << lines->all();
   expect_home();
 }
