@@ -70,6 +70,7 @@ Execution::~Execution() {
   }
   forget_undoings();
   for (const OpState* state : open_.list()) delete state;  // only detached ones are left
+  const auto handlers = std::move(handlers_);              // a state may have the guard of one of them
 }
 
 EventId Execution::next_event() const noexcept {

@@ -208,6 +208,23 @@ Task<std::string> registers_twice(Context& ctx) {
   co_return said;
 }
 
+struct Guards {
+  std::vector<HandlerGuard> all{};
+};
+
+Task<> keeps_its_guard_in_the_state(Context& ctx) {
+  ctx.state<Guards>().all.push_back(ctx.on_query("one", [] { return 1; }));
+  co_await ctx.activity<void>("work");
+}
+
+TEST(Queries, MayHaveTheirGuardsInTheState) {
+  Asked asked(keeps_its_guard_in_the_state);
+  asked.driver.start();
+  EXPECT_EQ(asked.query<int>("one"), 1);
+  asked.driver.step(asked.driver.completes(EventId{3}));
+  EXPECT_EQ(asked.refused("one").type, "query_handler_gone");
+}
+
 TEST(Queries, OfOneNameHaveOneHandler) {
   Asked asked(registers_twice);
   asked.driver.start();
