@@ -38,7 +38,7 @@ class SlowStore final : public support::ForwardingStore {
   /// Of the next look.
   void hold() { waits_ = true; }
   void until_asked() { asked_.get_future().wait(); }
-  void answer() { answers_.set_value(); }
+  void let_go() { answers_.set_value(); }
   /// The next one gets no answer.
   void fail() { fails_ = true; }
 
@@ -97,7 +97,7 @@ TEST_F(WatcherTest, NobodyIsToldOfWhatWasSeenBeforeHeCame) {
   request_cancel();
   int told = 0;
   watcher_.wait_async(key, never, is_left_alone, counting(told));
-  store_->answer();
+  store_->let_go();
   looks.join();
   call();
   EXPECT_EQ(told, 0) << "the look had begun before it waited";
