@@ -40,30 +40,38 @@ EventId turn_with(const Answering& work, EventId event) {
   return first;
 }
 
-/// Makes the frame as history is, or as it was after the last turn that the code fits. True when it can be
-/// asked.
-bool make_current(Answering& work, AnswerHost& host, bool& behind) {
+/// Makes the frame as history is, or as it was after the last turn that the code fits: then `problem` says
+/// why it fits no more. True when it can be asked.
+bool make_current(Answering& work, AnswerHost& host, std::optional<engine::Problem>& problem) {
   const bool from_beginning = !work.frame;
   if (from_beginning) work.frame = new_frame(work);
   Replayed replayed = replay(work, host, kEnd);
   if (replayed.problem) {
-    behind = true;
+    problem = std::move(replayed.problem);
     work.frame.reset();
     if (!from_beginning) {
       work.came = Answering::Came::differs;
       return false;
     }
     work.frame = new_frame(work);
-    replayed = replay(work, host, turn_with(work, replayed.problem->event));
+    replayed = replay(work, host, turn_with(work, problem->event));
   }
   if (replayed.given_up) {
     work.came = Answering::Came::given_up;
-  } else if (!work.frame->begun()) {
+  } else if (!work.frame->begun() && !problem) {
     work.came = Answering::Came::not_begun;
   } else if (work.frame->continues()) {
     work.came = Answering::Came::continued;
   }
   return work.came == Answering::Came::answered;
+}
+
+engine::Asked fits_nowhere(const engine::Problem& problem) {
+  return {Unexpected(
+      Failure{.category = Category::nondeterminism,
+              .type = "query_unfit",
+              .message = "the code does not fit the first turn of its history: " + engine::describe(problem),
+              .retryable = false})};
 }
 
 /// The answer to one question; nothing when it was given up.
@@ -83,13 +91,14 @@ std::optional<engine::Asked> ask(Answering& work, AnswerHost& host, const store:
 }  // namespace
 
 void work_on(Answering& work, AnswerHost& host) {
-  bool behind = false;
-  if (!make_current(work, host, behind)) return;
+  std::optional<engine::Problem> problem;
+  if (!make_current(work, host, problem)) return;
   bodies::Answer answer{.execution = work.identity.execution,
                         .event = EventId{work.frame->next_event().value - 1},
-                        .behind = behind};
+                        .behind = problem.has_value()};
   for (const store::Ask& question : work.asks) {
-    std::optional<engine::Asked> asked = ask(work, host, question);
+    std::optional<engine::Asked> asked =
+        work.frame->begun() ? ask(work, host, question) : fits_nowhere(*problem);
     if (asked) {
       const bodies::Outcome outcome = bodies::outcome_of(std::move(asked->answer));
       answer.failure = outcome.failure;
@@ -104,7 +113,7 @@ void work_on(Answering& work, AnswerHost& host) {
       return;
     }
   }
-  if (behind) work.frame.reset();
+  if (problem) work.frame.reset();
 }
 
 }  // namespace holdfast::runtime

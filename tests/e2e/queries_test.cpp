@@ -249,6 +249,7 @@ TEST_P(QueriesTest, OfCodeThatNoLongerFitsAreAnsweredAsFarAsItDoes) {
   };
   auto rt = runtime([&](Runtime& r) { r.orchestration("staged", before); });
   Run run = rt->client().start("staged", {.id = "a"});
+  EXPECT_EQ(run.query<int>("stage"), 1);
   run.raise("first", 1);
   run.raise("second", 1);
   eventually([&] { return run.query<int>("stage") == 3; });
@@ -260,6 +261,20 @@ TEST_P(QueriesTest, OfCodeThatNoLongerFitsAreAnsweredAsFarAsItDoes) {
   EXPECT_TRUE(answer.behind);
   EXPECT_LT(answer.event, run.history().events.back().id);
   EXPECT_EQ(answer.as<int>(), 1) << "the last turn that it fits ends with the wait for 'first'";
+}
+
+TEST_P(QueriesTest, OfCodeThatFitsNoTurnSayThat) {
+  const auto before = [](Context& ctx) -> Task<> { co_await ctx.event<int>("first"); };
+  const auto after = [](Context& ctx) -> Task<> { co_await ctx.sleep(1h); };
+  auto rt = runtime([&](Runtime& r) { r.orchestration("staged", before); });
+  const Run run = rt->client().start("staged", {.id = "a"});
+  EXPECT_EQ(run.query<std::vector<QueryWait>>("holdfast.waits").size(), 1U);
+  rt.reset();
+  rt = runtime([&](Runtime& r) { r.orchestration("staged", after); });
+  EXPECT_EQ(type_of_refusal([&] {
+              static_cast<void>(rt->client().run("a").query<std::vector<QueryWait>>("holdfast.waits"));
+            }),
+            "query_unfit");
 }
 
 // ---- from another process: here another handle of the same database -----------------------------------
