@@ -119,7 +119,7 @@ class ReadOnlyError : public std::logic_error {
 };
 /// A query was not answered. The type of the failure says why: `query_not_found`, `query_handler_gone`,
 /// `query_timeout`, `query_not_started`, `query_busy`, `query_no_worker`, `query_slow`, `query_too_large`,
-/// `read_only`; for what the handler threw, the type of that.
+/// `query_unfit`, `read_only`; for what the handler threw, the type of that.
 class QueryError : public Error {
  public:
   using Error::Error;

@@ -38,7 +38,8 @@ std::vector<store::Ask> fetch_asks(Asks& asks, BootTime now, const store::AskReq
   drop_late(asks, now);
   std::vector<Asked*> free;
   for (auto& [id, asked] : asks) {
-    if (is_free(asked, now) && suits(*request.code, asked.ask.code, asked.ask.build)) free.push_back(&asked);
+    if (is_free(asked, now) && suits(*request.code, {.code = asked.ask.code, .build = asked.ask.build}))
+      free.push_back(&asked);
   }
   std::ranges::sort(free, {}, &Asked::number);
   if (free.size() > request.max) free.resize(request.max);
