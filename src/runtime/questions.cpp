@@ -32,6 +32,8 @@ Questions::Questions(const Settings& settings, const Standing& standing, Waker& 
       trouble_(settings),
       frames_(settings.options.query_frames) {}
 
+Questions::~Questions() { link_->closed = true; }
+
 bool Questions::take(const store::Ask& ask, const store::LocalAsks::Done& done) {
   const std::size_t most = settings_.options.queued_queries;
   if (most == 0 || !standing_.accepts() || settings_.code.orchestrations.empty()) return false;
@@ -281,7 +283,8 @@ bool Questions::run(const std::shared_ptr<Answering>& work) {
 
 void Questions::send(const std::shared_ptr<Answering>& work) {
   begin(*work, work->replay_limit);  // the executor has as long to begin
-  const bool posted = work->home->post([this, work, owner = owner_.lock()] {
+  const bool posted = work->home->post([this, work, link = link_, owner = owner_.lock()] {
+    if (link->closed) return;
     const FrameHome::Visit visit(*work->home);
     if (!came_back(*work)) return;
     work_on(*work, *this);

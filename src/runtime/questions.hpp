@@ -32,6 +32,7 @@ namespace holdfast::runtime {
 class Questions final : public store::LocalAsks::Taker, private AnswerHost {
  public:
   Questions(const Settings& settings, const Standing& standing, Waker& waker);
+  ~Questions() override;
 
   /// What must live as long as code runs on executors.
   void keep_alive(std::weak_ptr<const void> owner) { owner_ = std::move(owner); }
@@ -90,6 +91,11 @@ class Questions final : public store::LocalAsks::Taker, private AnswerHost {
   StoreTrouble trouble_;
   QuestionFrames frames_;
   std::weak_ptr<const void> owner_;
+  /// What executors have been given may outlive this, and does nothing then.
+  struct Link {
+    std::atomic<bool> closed{false};
+  };
+  const std::shared_ptr<Link> link_ = std::make_shared<Link>();
   mutable Mutex mutex_;
   bool closed_ HOLDFAST_GUARDED_BY(mutex_) = false;
   std::list<Question> waiting_ HOLDFAST_GUARDED_BY(mutex_);

@@ -207,6 +207,22 @@ TEST_F(FramesElsewhereTest, ThatHangWhenTheyAreAskedHoldUpNobodyElse) {
   expect_home();
 }
 
+// An executor may come to what it was given when the runtime is gone.
+TEST_F(FramesElsewhereTest, ThatAreToBeAskedMayBeLeftBehind) {
+  auto rt = started();
+  const auto run = rt->client().start("asked", {.id = "a"});
+  EXPECT_EQ(run.query<int>("five"), 5);
+  executor.hold_up();
+  const std::size_t before = executor.posted();
+  auto answer = run.query_async<int>("five", {.timeout = kSoon}).future();
+  while (executor.posted() == before) std::this_thread::yield();
+  Client client = rt->client();
+  rt.reset();
+  client.close();
+  EXPECT_ANY_THROW(static_cast<void>(answer.get()));
+  executor.go_on();
+}
+
 TEST_F(FramesElsewhereTest, AreEvictedAndReplayedThere) {
   auto rt = started({.cached_instances = 1});
   const auto runs = start_waiting(rt->client(), 10);
