@@ -23,6 +23,8 @@ constexpr std::size_t kBatch = 1000;
 class Filler {
  public:
   using Turn = std::function<void(store::TurnCommit&, CalendarTime now)>;
+  /// What the instance of this number is started with.
+  std::function<std::vector<Attribute>(std::size_t)> attributes{};
 
   Filler(Store& store, const std::string& prefix, std::size_t before, Turn turn)
       : store_(store), prefix_(prefix), turn_(std::move(turn)), last_id_(before) {
@@ -51,6 +53,7 @@ class Filler {
                           .body = std::string(kBodyBytes, 'b'),
                           .request = random_token<RequestId>(random_),
                           .fingerprint = random_token<Fingerprint>(random_)});
+      if (attributes) requests.back().attributes = attributes(last_id_);
     }
     for (auto& answer : store_.start(requests)) require(answer, "start");
     auto fetched = store_.fetch_turns({.worker = worker_,
@@ -116,6 +119,18 @@ void fill_with_finished(Store& store, std::size_t count, std::size_t before) {
   Filler filler(store, "past-", before, [](store::TurnCommit& commit, CalendarTime) {
     commit.end = store::InstanceEnd{.output = std::string(kBodyBytes, 'b')};
   });
+  filler.fill(count);
+}
+
+void fill_with_attributes(Store& store, std::size_t count,
+                          const std::function<std::vector<Attribute>(std::size_t)>& attributes) {
+  constexpr std::size_t kOneIn = 100;
+  Filler filler(store, "found-", 0,
+                [turns = std::size_t{0}](store::TurnCommit& commit, CalendarTime) mutable {
+                  if (++turns % kOneIn != 0)
+                    commit.end = store::InstanceEnd{.output = std::string(kBodyBytes, 'b')};
+                });
+  filler.attributes = attributes;
   filler.fill(count);
 }
 

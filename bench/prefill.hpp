@@ -4,6 +4,8 @@
 #include <holdfast/store.hpp>
 
 #include <cstddef>
+#include <functional>
+#include <vector>
 
 namespace holdfast::bench {
 
@@ -14,5 +16,9 @@ void fill_with_timers(Store& store, std::size_t count, std::size_t before = 0);
 void fill_with_unservable(Store& store, std::size_t count);
 /// Instances that have ended; `before` of them are there already.
 void fill_with_finished(Store& store, std::size_t count, std::size_t before = 0);
+
+/// Instances with search attributes, by their number; one in a hundred runs, the others have ended.
+void fill_with_attributes(Store& store, std::size_t count,
+                          const std::function<std::vector<Attribute>(std::size_t)>& attributes);
 
 }  // namespace holdfast::bench

@@ -1,6 +1,7 @@
 // Client: starts instances and talks to them, in the process of a Runtime or in one of its own.
 #pragma once
 
+#include <holdfast/attributes.hpp>
 #include <holdfast/bulk.hpp>
 #include <holdfast/client_call.hpp>
 #include <holdfast/codec.hpp>
@@ -20,6 +21,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +42,9 @@ struct StartOptions {
   std::string_view version{};  ///< empty: newest_version; or a range, such as "^2.1"
   Reuse reuse = Reuse::never;
   Duration delay{};  ///< it begins this much later
+  /// Search attributes: `{{"customer", name}, {"cents", 1200}, {"tags", {"rush", "gift"}}}`. Like the delay,
+  /// they make no other start of it: for an id that exists, they are passed over.
+  AttributeList attributes{};
 };
 
 namespace detail {
@@ -52,11 +57,12 @@ concept PlainStartInputs = (!std::is_same_v<In, StartOptions> && ...);
 struct StartItem {
   std::string id{};
   Payload input{};
+  std::vector<Attribute> attributes{};
 };
 /// Encodes the inputs: `start_item("img-1", url, 200)`.
 template <class... In>
 StartItem start_item(std::string id, const In&... in) {
-  return {std::move(id), encode_args(in...)};
+  return {.id = std::move(id), .input = encode_args(in...)};
 }
 
 /// How an event or message is sent.
@@ -116,7 +122,10 @@ struct ListFilter {
   std::string parent{};   ///< the id of an instance: its children
   std::optional<CalendarTime> created_from{};
   std::optional<CalendarTime> created_before{};
-  InstanceKey after{};      ///< RunPage::next of the page before
+  std::vector<AttributeCondition> attributes{};  ///< all of them
+  /// By an attribute, which one of the conditions has to be about: those that have it, by its value.
+  ListOrder order{};
+  ListPlace after{};        ///< RunPage::next of the page before
   std::size_t limit = 100;  ///< of a page, above zero
 };
 
@@ -125,15 +134,24 @@ struct ListFilter {
 ///     status in (running, parked) and orchestration = bill and created > -2d order by created desc
 ///
 /// Fields: status, orchestration, version, parent (=), id (starts with), created (>, >=, <, <=: a time, a
-/// date, now, or how long before `now`). Texts with blanks stand in quotes. Throws Error (invalid_filter),
-/// which names the column.
+/// date, now, or how long before `now`). Every other name is that of an attribute (=, has, starts with, >,
+/// >=, <, <=), whose type is that of the value: 12 is an integer, 12.0 a real, true a bool, 2027-03-28 and
+/// -2d are times; everything else, and all that stands in quotes, is text. Names and texts with blanks stand
+/// in quotes, and so do attributes that are named like a field. Throws Error (invalid_filter), which names
+/// the column.
 ListFilter parse_filter(std::string_view text, CalendarTime now);
 ListFilter parse_filter(std::string_view text);
 
 /// A page with fewer than `limit` instances is the last one.
 struct RunPage {
-  std::vector<RunInfo> runs{};        ///< newest first
-  std::optional<InstanceKey> next{};  ///< set if there is more: ListFilter::after of the next page
+  std::vector<RunInfo> runs{};      ///< in the order of the filter, the newest first without one
+  std::optional<ListPlace> next{};  ///< set if there is more: ListFilter::after of the next page
+};
+
+/// How many instances match a filter.
+struct RunCount {
+  std::uint64_t count = 0;
+  bool at_least = false;  ///< there are more than these 10,000
 };
 
 /// How a session is released.
@@ -380,9 +398,14 @@ class Client {
   /// The same for all executions before the last `keep`, the current one included; returns how many.
   std::uint64_t prune_executions(std::string_view id, std::uint64_t keep) const;
 
-  /// Instances, the newest first. An index finds those of a status or parent; other filters are applied to
-  /// one instance after the other until the page is full.
+  /// Instances, the newest first, or by an attribute. Indexes find those of a status, a parent, and of values
+  /// of attributes; other filters are applied to one instance after the other until the page is full. Throws
+  /// ClientError (invalid) for conditions and orders that make no sense.
   [[nodiscard]] RunPage list(const ListFilter& filter = {}) const;
+  /// How many instances match a filter, on all pages: exact up to 10,000, and for statuses alone always.
+  [[nodiscard]] RunCount count(const ListFilter& filter = {}) const;
+  /// How many instances there are of each status; those of which there is none are left out.
+  [[nodiscard]] std::map<Status, std::uint64_t> count_by_status() const;
   /// An instance with its children, also those that have ended, their children, and so on. Each instance of a
   /// page costs a look at its children. Throws ClientError (not_found).
   [[nodiscard]] TreePage tree(std::string_view id, const TreeOptions& options = {}) const;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <holdfast/activity.hpp>
+#include <holdfast/attributes.hpp>
 #include <holdfast/clock.hpp>
 #include <holdfast/codec.hpp>
 #include <holdfast/combinators.hpp>
@@ -379,6 +380,27 @@ class Context {
     if (payload == nullptr) return std::nullopt;
     return decode<T>(*payload).value();
   }
+  /// Search attributes: what the instance is found by in lists and counts. Durable, recorded in history, and
+  /// kept across continue-as-new. A name and a type together are one attribute: texts (`std::string`), lists
+  /// of texts (`{"rush", "gift"}` or std::vector<std::string>), numbers, bool, CalendarTime. Throws
+  /// LimitError for too many of them and for what is too long; Error (invalid_name, invalid_attribute).
+  template <class T>
+  void set_attribute(std::string_view name, const T& value) {
+    core_.set_attribute(detail::checked_attribute({name, value}, "this instance"));
+  }
+  void set_attribute(std::string_view name, const Names& keywords) {
+    core_.set_attribute(detail::checked_attribute({name, keywords}, "this instance"));
+  }
+  /// The attribute that has this type; nothing when there is none.
+  template <class T>
+  [[nodiscard]] std::optional<T> attribute(std::string_view name) const {
+    return detail::attribute_as<T>(core_.attribute(name, detail::attribute_type<T>()));
+  }
+  template <class T>
+  void clear_attribute(std::string_view name) {
+    core_.clear_attribute(name, detail::attribute_type<T>());
+  }
+
   /// A value of another instance, as it is when the store looks; nothing when there is no such value.
   template <class T>
   Op<std::optional<T>> value_of(std::string_view instance, std::string_view key) {

@@ -60,14 +60,15 @@ struct HistoryEvent {
     cancel_sent,
     patched,  ///< the code was told to take a patch
     terminate_sent,
-    end_awaited,  ///< of another instance
-    unknown,      ///< recorded by a newer version of Holdfast
+    end_awaited,    ///< of another instance
+    attribute_set,  ///< or cleared, when there is no payload
+    unknown,        ///< recorded by a newer version of Holdfast
   };
 
   EventId id{};
   Kind kind = Kind::unknown;
   CalendarTime time{};  ///< of its turn: what ctx.now() said
-  /// Of the activity, orchestration, event, mailbox or patch; the key of a value.
+  /// Of the activity, orchestration, event, mailbox, patch or attribute; the key of a value.
   std::string name{};
   std::string version{};   ///< of the orchestration
   std::string instance{};  ///< another one: the parent, the child, the target; whose value was read

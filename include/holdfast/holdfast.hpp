@@ -4,6 +4,7 @@
 
 #include <holdfast/activity.hpp>
 #include <holdfast/activity_context.hpp>
+#include <holdfast/attributes.hpp>
 #include <holdfast/client.hpp>
 #include <holdfast/codec.hpp>
 #include <holdfast/combinators.hpp>

@@ -5,6 +5,8 @@
 //   prompt);
 #pragma once
 
+#include <holdfast/attributes.hpp>
+
 #include <array>
 #include <chrono>
 #include <concepts>
@@ -111,6 +113,7 @@ struct ChildOptions {
   ParentClosePolicy on_parent_close = ParentClosePolicy::cancel;
   /// A child that failed is retried as its next execution, under the same id; only if max_attempts is set.
   RetryPolicy retry{};
+  AttributeList attributes{};  ///< by which it is found: {{"customer", name}, {"cents", 1200}}
 };
 
 /// Options of a detached orchestration. Empty members are as in ChildOptions.
@@ -118,6 +121,7 @@ struct DetachedOptions {
   [[no_unique_address]] detail::ByName by_name = detail::ByName();
   std::string_view id{};
   std::string_view version{};
+  AttributeList attributes{};
 };
 
 /// How long an event or message is kept for an id that doesn't exist yet, unless its options say otherwise.

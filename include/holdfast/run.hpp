@@ -6,6 +6,7 @@
 #pragma once
 
 #include <holdfast/address.hpp>
+#include <holdfast/attributes.hpp>
 #include <holdfast/cancel_reason.hpp>
 #include <holdfast/client_call.hpp>
 #include <holdfast/clock.hpp>
@@ -72,6 +73,7 @@ struct RunInfo {
   CalendarTime created_at{};
   CalendarTime updated_at{};
   std::optional<CalendarTime> cancel_requested_at{};
+  std::vector<Attribute> attributes{};  ///< by which it is found, sorted by name and type
 
   /// Completed, failed, cancelled or terminated.
   [[nodiscard]] bool has_ended() const noexcept { return holdfast::has_ended(status); }
@@ -84,6 +86,11 @@ struct RunInfo {
   template <class T>
   [[nodiscard]] std::optional<T> status_as() const {
     return detail::decode_optional<T>(custom_status);
+  }
+  /// A search attribute; nothing when it has none of this name and type.
+  template <class T>
+  [[nodiscard]] std::optional<T> attribute(std::string_view name) const {
+    return detail::attribute_as<T>(detail::find_attribute(attributes, name, detail::attribute_type<T>()));
   }
 };
 

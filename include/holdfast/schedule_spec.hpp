@@ -76,10 +76,11 @@ struct ScheduleOptions {
   /// Each run begins up to this much after its time: a different part of it for each time and each schedule,
   /// the same whenever it is asked for. No run overtakes the one before.
   Duration jitter{};
-  std::uint64_t max_runs = 0;  ///< the schedule ends after it has started so many; 0: no limit
-  std::string version{};       ///< of what it starts; empty: newest_version
-  bool paused = false;         ///< nothing is started by its times, and nothing made up for later
-  std::string note{};          ///< a text for people, such as why it is paused
+  std::uint64_t max_runs = 0;           ///< the schedule ends after it has started so many; 0: no limit
+  std::string version{};                ///< of what it starts; empty: newest_version
+  bool paused = false;                  ///< nothing is started by its times, and nothing made up for later
+  std::string note{};                   ///< a text for people, such as why it is paused
+  std::vector<Attribute> attributes{};  ///< of what it starts
 };
 
 /// The first `count` times of a schedule after a moment; fewer if it ends before. Throws Error

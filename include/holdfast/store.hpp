@@ -113,9 +113,9 @@ class Store {
   /// an instance that has ended. Then nothing of this turn has happened. Otherwise all of it has, in this
   /// order: the segment; messages consumed and set aside; local completions (rows deleted, sessions saved or
   /// aborted); cancelled activities (rows deleted; for those that run a cancel record, and their worker is
-  /// woken), timers and end requests; sessions opened; new activities; new timers; values; sessions closed
-  /// and watched; starts, messages (which may be for what was just started, or kept for an id that doesn't
-  /// exist yet) and answers; custom status; waits; the end.
+  /// woken), timers and end requests; sessions opened; new activities; new timers; values and attributes;
+  /// sessions closed and watched; starts, messages (which may be for what was just started, or kept for an id
+  /// that doesn't exist yet) and answers; custom status; waits; the end.
   ///
   /// *Hand-off.* A new activity with `hand_off` is locked at once if a fetch by this worker could take it
   /// now: the worker has the handler, serves the queue, and, if there is a session, owns it with an unexpired
@@ -268,7 +268,14 @@ class Store {
   virtual StoreResult<std::vector<std::optional<store::InstanceView>>> look(
       std::span<const InstanceKey> keys) = 0;
   virtual StoreResult<store::InstanceDetail> describe(std::string_view instance) = 0;
+  /// Conditions on attributes are of a kind that their type has: `has` of a text, for keywords; `starts_with`
+  /// of a text; comparisons, which go by bytes for texts, of all types but keywords.
   virtual StoreResult<store::InstancePage> list(const store::InstanceFilter& filter) = 0;
+  /// How many of all instances match; the order, `after` and `limit` say nothing. Exact when no more than
+  /// kMost do, and always when the filter is of statuses alone.
+  virtual StoreResult<store::InstanceCount> count(const store::InstanceFilter& filter) = 0;
+  /// How many instances have each status, without looking at each of them.
+  virtual StoreResult<store::StatusCounts> count_by_status() = 0;
   virtual StoreResult<std::vector<store::ExecutionView>> executions(InstanceKey key) = 0;
   /// A value of an instance; none when it has no such value.
   virtual StoreResult<std::optional<std::string>> value(std::string_view instance, std::string_view key) = 0;

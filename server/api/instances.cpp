@@ -117,6 +117,21 @@ std::uint64_t key_in(std::string_view text, std::string_view parameter) {
   return key;
 }
 
+// A place in a list that has an order of its own: the key, and the value that the list is ordered by.
+std::string text_of(const ListPlace& place) {
+  return to_string(place.key) + (place.value ? "," + encode(*place.value).bytes : "");
+}
+
+ListPlace place_in(std::string_view text) {
+  const std::size_t end = std::min(text.find(','), text.size());
+  ListPlace place(InstanceKey{key_in(text.substr(0, end), "after")});
+  if (end == text.size()) return place;
+  Result<AttributeValue> value = decode<AttributeValue>(Payload{.bytes = std::string(text.substr(end + 1))});
+  if (!value) refuse_part("query after", "it is what `next` of the page before said");
+  place.value = *std::move(value);
+  return place;
+}
+
 Run run_of(const Asked& asked) { return asked.client().run(asked.part("id")); }
 
 // ---- looking at them
@@ -124,12 +139,11 @@ Run run_of(const Asked& asked) { return asked.client().run(asked.part("id")); }
 InstanceListView instance_page(const Asked& asked) {
   ListFilter filter = parse_filter(asked.text("filter"));
   filter.limit = asked.limit();
-  if (const std::string after = asked.text("after"); !after.empty())
-    filter.after = InstanceKey{key_in(after, "after")};
+  if (const std::string after = asked.text("after"); !after.empty()) filter.after = place_in(after);
   const RunPage page = asked.client().list(filter);
   InstanceListView shown;
   for (const RunInfo& info : page.runs) shown.instances.push_back(view(info));
-  if (page.next) shown.next = to_string(*page.next);
+  if (page.next) shown.next = text_of(*page.next);
   return shown;
 }
 

@@ -2,6 +2,7 @@
 // description of the API can't differ from what it does.
 #pragma once
 
+#include <holdfast/attributes.hpp>
 #include <holdfast/clock.hpp>
 #include <holdfast/codec.hpp>
 #include <holdfast/options.hpp>
@@ -135,5 +136,17 @@ std::string schema_of(SchemaTable& table) {
     static constexpr std::string_view name = Name; \
     static constexpr bool taken = true;            \
   }
+
+HOLDFAST_TAKEN(Attribute, "Attribute");
+
+/// As the codec writes it: which alternative it is, and its value.
+template <>
+struct SchemaName<AttributeValue> {
+  static constexpr std::string_view name = "AttributeValue";
+  static std::string write(SchemaTable& /*table*/) {
+    return R"({"type":"array","items":{},"description":"the number of its type, and the value: )"
+           R"(0 text, 1 list of keywords, 2 integer, 3 real, 4 boolean, 5 time"})";
+  }
+};
 
 }  // namespace holdfast::server

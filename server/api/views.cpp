@@ -91,6 +91,7 @@ InstanceView view(const RunInfo& info) {
   shown.parked_because = unless_empty(info.parked_because);
   shown.custom_status = part_view(info.custom_status);
   shown.custom_status_version = info.custom_status_version;
+  shown.attributes = info.attributes;
   return shown;
 }
 

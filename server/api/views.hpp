@@ -48,6 +48,7 @@ struct InstanceView {
   std::optional<std::string> parked_because{};
   std::optional<PayloadView> custom_status{};
   std::uint64_t custom_status_version = 0;
+  std::vector<Attribute> attributes{};  ///< by which it is found
 };
 [[nodiscard]] InstanceView view(const RunInfo& info);
 

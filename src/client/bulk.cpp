@@ -62,6 +62,7 @@ void for_all(detail::ClientCore& core, const ListFilter& filter, const std::set<
     std::erase_if(statuses, [&](Status status) { return !wanted->statuses.contains(status); });
   if (statuses.empty()) return;
   wanted->statuses = std::move(statuses);
+  wanted->order = {};
   if (before != InstanceKey{}) wanted->after = before;
   for (bool more = true; more;) {
     const store::InstancePage page = core.call([&] { return core.store().list(*wanted); });

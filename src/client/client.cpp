@@ -1,4 +1,5 @@
 #include "base/versions.hpp"
+#include "client/conditions.hpp"
 #include "client/core.hpp"
 #include "client/starting.hpp"
 
@@ -29,6 +30,8 @@ std::optional<store::InstanceFilter> ClientCore::wanted(const ListFilter& filter
                                .prefix = filter.prefix,
                                .created_from = filter.created_from,
                                .created_before = filter.created_before,
+                               .attributes = client::checked_conditions(filter),
+                               .order = client::checked_order(filter),
                                .after = filter.after,
                                .limit = filter.limit};
   if (filter.parent.empty()) return wanted;
@@ -86,7 +89,8 @@ std::vector<Run> Client::start_all(std::string_view orchestration, const std::ve
   std::vector<store::StartRequest> requests;
   requests.reserve(items.size());
   for (const StartItem& item : items)
-    requests.push_back(client::start_request(*core_, orchestration, {.id = item.id}, item.input));
+    requests.push_back(client::start_request(*core_, orchestration,
+                                             {.id = item.id, .attributes = item.attributes}, item.input));
   std::vector<Run> runs;
   std::exception_ptr refused;
   for (std::size_t begin = 0; begin < requests.size(); begin += kAtOnce) {
@@ -199,6 +203,17 @@ RunPage Client::list(const ListFilter& filter) const {
   if (!wanted) return {};
   const store::InstancePage page = core_->call([&] { return core_->store().list(*wanted); });
   return {.runs = core_->to_infos(page.instances), .next = page.next};
+}
+
+RunCount Client::count(const ListFilter& filter) const {
+  const auto wanted = core_->wanted(filter);
+  if (!wanted) return {};
+  const store::InstanceCount count = core_->call([&] { return core_->store().count(*wanted); });
+  return {.count = count.count, .at_least = count.at_least};
+}
+
+std::map<Status, std::uint64_t> Client::count_by_status() const {
+  return core_->call([&] { return core_->store().count_by_status(); });
 }
 
 }  // namespace holdfast

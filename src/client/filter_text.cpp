@@ -1,6 +1,9 @@
 // Filters of instances as text: `status in (running, parked) and created > -2d`.
+#include "client/conditions.hpp"
+
 #include <holdfast/client.hpp>
 #include <holdfast/codec.hpp>
+#include <holdfast/detail/names.hpp>
 #include <holdfast/errors.hpp>
 #include <holdfast/status.hpp>
 
@@ -138,16 +141,52 @@ std::optional<CalendarTime> relative_time(std::string_view text, CalendarTime no
   return now - count * *unit;
 }
 
-CalendarTime time_of(const Token& token, CalendarTime now) {
-  if (token.text == "now") return now;
-  if (const auto time = relative_time(token.text, now)) return *time;
+// "+2d": so much later.
+std::optional<CalendarTime> time_in(std::string_view text, CalendarTime now) {
+  if (text == "now") return now;
+  if (text.starts_with('+')) {
+    const auto before = relative_time("-" + std::string(text.substr(1)), now);
+    return before ? std::optional(now + (now - *before)) : std::nullopt;
+  }
+  if (const auto time = relative_time(text, now)) return time;
   for (const char* const rest : {"", "T00:00:00Z"}) {
-    const auto time = decode<CalendarTime>(encode(token.text + rest));
+    const auto time = decode<CalendarTime>(encode(std::string(text) + rest));
     if (time) return *time;
   }
+  return std::nullopt;
+}
+
+CalendarTime time_of(const Token& token, CalendarTime now) {
+  if (const auto time = time_in(token.text, now)) return *time;
   refuse(token.column, words_of(token) +
                            " is no time; write 2027-03-28T01:00:00Z, 2027-03-28, now, or how long ago: "
                            "-90s, -30m, -12h, -2d, -1w");
+}
+
+template <class T>
+std::optional<T> number_in(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// What a value of an attribute is: its form says its type.
+AttributeValue attribute_value_of(const Token& token, CalendarTime now) {
+  const std::string& text = token.text;
+  if (token.kind == Token::Kind::text) return text;
+  if (text == "true" || text == "false") return text == "true";
+  const bool is_like_a_number = text.find_first_not_of("+-0123456789.eE") == std::string::npos &&
+                                text.find_first_of("0123456789") == text.find_first_not_of("+-.");
+  if (const auto time = time_in(text, now)) return *time;
+  if (!is_like_a_number || text.empty()) return text;
+  if (text.find_first_not_of("+-0123456789") == std::string::npos) {
+    if (const auto number = number_in<std::int64_t>(text)) return *number;
+    refuse(token.column, words_of(token) + " is no integer of 64 bits with a sign");
+  }
+  if (const auto number = number_in<double>(text)) return *number;
+  refuse(token.column, words_of(token) + " is no number; texts that look like one stand in quotes");
 }
 
 class Parser {
@@ -170,6 +209,7 @@ class Parser {
  private:
   void condition() {
     const Token field = in_.take();
+    if (field.kind == Token::Kind::text) return attribute(field);
     if (field.kind != Token::Kind::word)
       refuse(field.column, "the name of a field is expected, not " + words_of(field));
     if (field.text == "status") return statuses();
@@ -178,9 +218,44 @@ class Parser {
     if (field.text == "orchestration") return same(field, filter_.orchestration);
     if (field.text == "version") return same(field, filter_.version);
     if (field.text == "parent") return same(field, filter_.parent);
+    attribute(field);
+  }
+
+  // Whatever is no field is an attribute.
+  void attribute(const Token& name) {
+    using Is = AttributeCondition::Is;
+    if (std::string problem = detail::name_problem("an attribute", name.text); !problem.empty())
+      refuse(name.column, problem);
+    AttributeCondition condition{.name = name.text};
+    const Token symbol = in_.now();
+    if (in_.take_word("has")) {
+      condition.is = Is::has;
+    } else if (in_.take_word("starts")) {
+      if (!in_.take_word("with")) refuse(in_.now().column, "'with' is expected, not " + words_of(in_.now()));
+      condition.is = Is::starts_with;
+    } else {
+      condition.is = comparison(name);
+    }
+    const Token wanted = value();
+    const bool of_texts = condition.is == Is::has || condition.is == Is::starts_with;
+    condition.value = of_texts ? AttributeValue(wanted.text) : attribute_value_of(wanted, now_);
+    if (const std::string problem = client::problem_of(condition); !problem.empty())
+      refuse(symbol.column, problem);
+    filter_.attributes.push_back(std::move(condition));
+  }
+
+  AttributeCondition::Is comparison(const Token& name) {
+    using Is = AttributeCondition::Is;
+    constexpr std::array<std::pair<std::string_view, Is>, 5> kSymbols{
+        {{"=", Is::equal}, {"<", Is::below}, {"<=", Is::at_most}, {">", Is::above}, {">=", Is::at_least}}};
+    for (const auto& [symbol, is] : kSymbols) {
+      if (in_.take_symbol(symbol)) return is;
+    }
     refuse(
-        field.column,
-        words_of(field) + " is no field; there are status, orchestration, version, id, parent and created");
+        in_.now().column,
+        "=, <, <=, >, >=, has or starts with is expected, not " + words_of(in_.now()) + "; " +
+            words_of(name) +
+            " is taken for an attribute: fields are status, orchestration, version, id, parent and created");
   }
 
   Token value() {
@@ -242,12 +317,25 @@ class Parser {
     bound = time;
   }
 
-  // The newest first is the only order that an index serves.
+  // The newest first, or by an attribute whose type a condition says: these are what indexes serve.
   void order() {
     if (!in_.take_word("by")) refuse(in_.now().column, "'by' is expected, not " + words_of(in_.now()));
     const Token field = in_.take();
-    if (field.text != "created" || !in_.take_word("desc"))
-      refuse(field.column, "instances are listed by created desc, in no other order");
+    const auto asked = std::ranges::find_if(filter_.attributes, [&](const AttributeCondition& condition) {
+      return condition.name == field.text && condition.is != AttributeCondition::Is::has;
+    });
+    const bool by_created = field.kind == Token::Kind::word && field.text == "created";
+    const bool by_attribute = !by_created && asked != filter_.attributes.end();
+    const bool ascends = in_.take_word("asc");
+    const bool descends = !ascends && in_.take_word("desc");
+    if (by_created && descends) return;
+    if (by_attribute) {
+      filter_.order = {field.text, client::type_asked(*asked), descends};
+      return;
+    }
+    refuse(field.column, "no index serves an order by " + words_of(field) + (ascends ? " asc" : "") +
+                             (descends ? " desc" : "") +
+                             "; possible are: " + client::possible_orders(filter_));
   }
 
   Lexer in_;

@@ -50,12 +50,44 @@ TEST(FilterText, BoundsTimes) {
   }
 }
 
+TEST(FilterText, NamesAttributesByTheirValues) {
+  using Is = AttributeCondition::Is;
+  const auto parsed = [](const std::string& text) { return parse_filter(text, kNow).attributes; };
+  const auto one = [](std::string name, Is is, AttributeValue value) {
+    return std::vector<AttributeCondition>{{std::move(name), is, std::move(value)}};
+  };
+  EXPECT_EQ(parsed("customer = acme"), one("customer", Is::equal, "acme"));
+  EXPECT_EQ(parsed("customer = \"12\""), one("customer", Is::equal, "12"));
+  EXPECT_EQ(parsed("cents=12"), one("cents", Is::equal, std::int64_t{12}));
+  EXPECT_EQ(parsed("cents > -12"), one("cents", Is::above, std::int64_t{-12}));
+  EXPECT_EQ(parsed("rate <= 1.5e3"), one("rate", Is::at_most, 1500.0));
+  EXPECT_EQ(parsed("rate < 12.0"), one("rate", Is::below, 12.0));
+  EXPECT_EQ(parsed("late = true"), one("late", Is::equal, true));
+  EXPECT_EQ(parsed("due >= 2027-03-28"), one("due", Is::at_least, kNow));
+  EXPECT_EQ(parsed("due < -2d"), one("due", Is::below, kNow - 48h));
+  EXPECT_EQ(parsed("due < +2d"), one("due", Is::below, kNow + 48h));
+  EXPECT_EQ(parsed("due > now"), one("due", Is::above, kNow));
+  EXPECT_EQ(parsed("tags HAS 12"), one("tags", Is::has, "12"));
+  EXPECT_EQ(parsed("sku starts with \"a b\""), one("sku", Is::starts_with, "a b"));
+  EXPECT_EQ(parsed("\"status\" = \"running\""), one("status", Is::equal, "running"));
+  EXPECT_EQ(parsed("stage = e5"), one("stage", Is::equal, "e5"));
+  EXPECT_EQ(parsed("a = 1 and b = x").size(), 2U);
+}
+
+TEST(FilterText, OrdersByAttributesThatItAsksFor) {
+  const ListFilter filter = parse_filter("cents > 5 and customer = acme order by cents desc", kNow);
+  EXPECT_EQ(filter.order, (ListOrder{"cents", AttributeType::integer, true}));
+  EXPECT_EQ(parse_filter("rate > 5.0 order by rate", kNow).order,
+            (ListOrder{"rate", AttributeType::real, false}));
+  EXPECT_EQ(parse_filter("rate > 5.0 ORDER BY rate ASC", kNow).order,
+            (ListOrder{"rate", AttributeType::real, false}));
+  EXPECT_EQ(parse_filter("rate > 5.0 order by created desc", kNow).order, ListOrder{});
+}
+
 TEST(FilterText, SaysWhereItIsWrong) {
   const std::string time_hint =
       " is no time; write 2027-03-28T01:00:00Z, 2027-03-28, now, or how long ago: -90s, -30m, -12h, -2d, -1w";
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"customer = acme",
-       "1: 'customer' is no field; there are status, orchestration, version, id, parent and created"},
       {"status = done",
        "10: 'done' is no status; there are running, suspended, parked, completed, failed, cancelled, "
        "terminated"},
@@ -78,8 +110,23 @@ TEST(FilterText, SaysWhereItIsWrong) {
       {"created > -2x", "11: '-2x'" + time_hint},
       {"created > -99999999999999999999d", "11: '-99999999999999999999d'" + time_hint},
       {"created > now and created >= now", "27: this end of the time is given twice"},
-      {"order by id", "10: instances are listed by created desc, in no other order"},
-      {"order by created", "10: instances are listed by created desc, in no other order"},
+      {"order by id", "10: no index serves an order by 'id'; possible are: created desc"},
+      {"order by created", "10: no index serves an order by 'created'; possible are: created desc"},
+      {"order by created asc", "10: no index serves an order by 'created' asc; possible are: created desc"},
+      {"cents > 5 and tags has rush order by tags desc",
+       "38: no index serves an order by 'tags' desc; possible are: created desc, cents asc, cents desc"},
+      {"customer",
+       "9: =, <, <=, >, >=, has or starts with is expected, not the end of the filter; 'customer' is "
+       "taken for an attribute: fields are status, orchestration, version, id, parent and created"},
+      {"customer != acme",
+       "10: =, <, <=, >, >=, has or starts with is expected, not '!='; 'customer' is taken "
+       "for an attribute: fields are status, orchestration, version, id, parent and created"},
+      {"cents = ", "9: a value is expected, not the end of the filter"},
+      {"cents = 99999999999999999999", "9: '99999999999999999999' is no integer of 64 bits with a sign"},
+      {"cents = 1.2.3", "9: '1.2.3' is no number; texts that look like one stand in quotes"},
+      {"customer starts acme", "17: 'with' is expected, not 'acme'"},
+      {"\"\" = 1",
+       "1: the name of an attribute is empty; names have 1 to 255 bytes of UTF-8 without control characters"},
       {"order created desc", "7: 'by' is expected, not 'created'"},
   };
   for (const auto& [text, message] : cases) {

@@ -108,6 +108,12 @@ void fill(HistoryEvent& to, TerminateSent&& from) {
   to.reason = std::move(from.reason);
 }
 void fill(HistoryEvent& to, EndAwaited&& from) { to.instance = std::move(from.instance); }
+void fill(HistoryEvent& to, AttributeSet&& from) {
+  to.name = std::move(from.name);
+  if (from.value) {
+    to.payload = std::visit([](const auto& value) { return encode(value); }, *from.value);
+  }
+}
 void fill(HistoryEvent& to, Patched&& from) { to.name = std::move(from.id); }
 
 bool is_known(std::uint8_t kind) { return kind < std::variant_size_v<Body>; }

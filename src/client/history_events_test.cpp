@@ -82,6 +82,13 @@ TEST(HistoryEvents, ShowWhoElseTheyAreAbout) {
   EXPECT_EQ(read.instance + " " + read.name, "shop stock");
   EXPECT_EQ(event_of(CancelSent{.instance = "shop", .reason = "sold"}).reason, "sold");
   EXPECT_EQ(event_of(Patched{.id = "check-stock"}).name, "check-stock");
+  const HistoryEvent set = event_of(AttributeSet{"cents", AttributeType::integer, std::int64_t{5}});
+  EXPECT_EQ(set.name, "cents");
+  EXPECT_EQ(set.payload_as<int>(), 5);
+  EXPECT_EQ(set.text(), "cents 5");
+  const HistoryEvent cleared = event_of(AttributeSet{"cents", AttributeType::integer, std::nullopt});
+  EXPECT_FALSE(cleared.payload);
+  EXPECT_EQ(cleared.text(), "cents (cleared integer)");
   EXPECT_EQ(event_of(SessionOpened{.settings = detail::SessionSettings{.id = "s"}}).session, "s");
 }
 

@@ -33,7 +33,8 @@ Run Run::restart(RestartOptions options) const {
   auto began = core().call([&] { return client::beginning_of(core().store(), *views.front()); });
   if (!began) refuse_without_input(id_);
   const store::StartRequest request = client::start_request(
-      core(), began->name, {.id = id_, .version = options.version, .reuse = Reuse::after_end},
+      core(), began->name,
+      {.id = id_, .version = options.version, .reuse = Reuse::after_end, .attributes = began->attributes},
       std::move(began->input));
   return {core_, id_, client::start(core(), request, std::move(core().store().start({&request, 1}).front()))};
 }

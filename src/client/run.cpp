@@ -177,7 +177,8 @@ RunInfo to_info(const store::InstanceView& view) {
                .custom_status_version = view.custom_status_version,
                .created_at = view.created_at,
                .updated_at = view.updated_at,
-               .cancel_requested_at = view.cancel_requested_at};
+               .cancel_requested_at = view.cancel_requested_at,
+               .attributes = view.attributes};
   if (view.custom_status) info.custom_status = bodies::read<Payload>(*view.custom_status);
   if (!has_ended(view.status)) return info;
   auto outcome = bodies::read<bodies::Outcome>(view.output);

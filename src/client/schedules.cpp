@@ -62,7 +62,7 @@ Schedule Client::schedule(std::string_view id) const {
 std::vector<Schedule> Client::schedules() const {
   std::vector<Schedule> all;
   store::InstanceFilter filter{.orchestration = std::string(schedules::kOrchestration), .limit = 1'000};
-  for (std::optional<InstanceKey> after = InstanceKey{}; after;) {
+  for (std::optional<ListPlace> after = ListPlace(); after;) {
     filter.after = *after;
     const store::InstancePage page = core_->call([&] { return core_->store().list(filter); });
     for (const store::InstanceView& view : page.instances)

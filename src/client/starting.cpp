@@ -50,11 +50,13 @@ store::StartRequest start_request(detail::ClientCore& core, std::string_view orc
   request.reuse = options.reuse;
   const Seed seed = random_token<Seed>(random);
   request.delay = options.delay;
+  request.attributes = options.attributes.checked("instance '" + request.instance + "'");
   request.body = bodies::to_bytes(bodies::Start{{.name = request.code.name,
                                                  .version = request.code.version,
                                                  .input = std::move(input),
                                                  .seed = seed.low,
-                                                 .seed_high = seed.high},
+                                                 .seed_high = seed.high,
+                                                 .attributes = request.attributes},
                                                 std::nullopt});
   return request;
 }

@@ -1,6 +1,8 @@
 #include "codec/binary.hpp"
 
 #include <algorithm>
+#include <type_traits>
+#include <variant>
 
 namespace holdfast::history {
 
@@ -74,6 +76,34 @@ bool Binary<Payload>::read(BinaryReader& in, Payload& payload) {
     if (!to_encoding(id, payload.encoding)) return in.fail("has an invalid encoding");
   }
   return Binary<std::string>::read(in, payload.bytes);
+}
+
+void Binary<AttributeValue>::write(BinaryWriter& out, const AttributeValue& value) {
+  Binary<AttributeType>::write(out, type_of(value));
+  std::visit([&]<class T>(const T& own) { Binary<T>::write(out, own); }, value);
+}
+
+bool Binary<AttributeValue>::read(BinaryReader& in, AttributeValue& value) {
+  const auto read_as = [&]<class T>(std::type_identity<T>) {
+    return Binary<T>::read(in, value.emplace<T>());
+  };
+  AttributeType type{};
+  if (!Binary<AttributeType>::read(in, type)) return false;
+  switch (type) {
+    case AttributeType::text:
+      return read_as(std::type_identity<std::string>());
+    case AttributeType::keywords:
+      return read_as(std::type_identity<Keywords>());
+    case AttributeType::integer:
+      return read_as(std::type_identity<std::int64_t>());
+    case AttributeType::real:
+      return read_as(std::type_identity<double>());
+    case AttributeType::boolean:
+      return read_as(std::type_identity<bool>());
+    case AttributeType::time:
+      return read_as(std::type_identity<CalendarTime>());
+  }
+  return false;
 }
 
 void Binary<std::shared_ptr<const Failure>>::write(BinaryWriter& out,

@@ -9,6 +9,7 @@
 #include "codec/bytes.hpp"
 #include "codec/history.hpp"
 
+#include <holdfast/attributes.hpp>
 #include <holdfast/detail/enum_names.hpp>
 #include <holdfast/detail/fields.hpp>
 
@@ -312,6 +313,13 @@ struct Binary<std::map<Key, Value>> {
     }
     return true;
   }
+};
+
+/// Its type, then the value.
+template <>
+struct Binary<AttributeValue> {
+  static void write(BinaryWriter& out, const AttributeValue& value);
+  static bool read(BinaryReader& in, AttributeValue& value);
 };
 
 /// Like an optional failure. A cause that is nested deeper than kMaxCauses is left out.

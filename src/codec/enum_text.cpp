@@ -1,5 +1,6 @@
 // The names of the enums of the codec and of those below it, which can't find them themselves.
 #include <holdfast/address.hpp>
+#include <holdfast/attributes.hpp>
 #include <holdfast/cancel_reason.hpp>
 #include <holdfast/detail/enum_names.hpp>
 #include <holdfast/errors.hpp>
@@ -12,6 +13,8 @@
 namespace holdfast {
 
 std::string_view to_string(Address::Kind kind) noexcept { return detail::enum_name(kind); }
+std::string_view to_string(AttributeCondition::Is is) noexcept { return detail::enum_name(is); }
+std::string_view to_string(AttributeType type) noexcept { return detail::enum_name(type); }
 std::string_view to_string(Backoff backoff) noexcept { return detail::enum_name(backoff); }
 std::string_view to_string(CancelReason reason) noexcept { return detail::enum_name(reason); }
 std::string_view to_string(CancelState state) noexcept { return detail::enum_name(state); }

@@ -38,6 +38,7 @@ constexpr std::array<std::string_view, std::variant_size_v<Body>> kKindNames = {
     "patched",
     "terminate_sent",
     "end_awaited",
+    "attribute_set",
 };
 
 }  // namespace

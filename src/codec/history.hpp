@@ -16,10 +16,12 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace holdfast::history {
 
 using detail::ActivityScheduled;
+using detail::AttributeSet;
 using detail::CancelSent;
 using detail::ChildStarted;
 using detail::DetachedStarted;
@@ -89,7 +91,8 @@ struct Started {
   std::uint64_t history_budget = 0;               ///< how many events before the code should continue as new
   detail::Boxed<ExecutionLimits> limits{};
   detail::Boxed<Retrying> retrying{};
-  std::uint64_t seed_high = 0;  ///< the upper half of the seed
+  std::uint64_t seed_high = 0;          ///< the upper half of the seed
+  std::vector<Attribute> attributes{};  ///< sorted by name and type
   friend bool operator==(const Started&, const Started&) = default;
 };
 
@@ -153,12 +156,12 @@ struct Patched {
 };
 
 /// The order of the alternatives is the kind in the binary form: new ones go to the end.
-using Body =
-    std::variant<TurnStarted, Started, Completed, Failed, CancelRequested, ExecutionCompleted,
-                 ExecutionFailed, ExecutionCancelled, ExecutionTerminated, ContinuedAsNew, OperationCancelled,
-                 ActivityScheduled, TimerStarted, EventAwaited, MessageAwaited, ChildStarted, DetachedStarted,
-                 SessionOpened, SessionClosing, SessionEventAwaited, ValueRead, SideEffectRecorded,
-                 MessageTried, ValueSet, MessageSent, CancelSent, Patched, TerminateSent, EndAwaited>;
+using Body = std::variant<TurnStarted, Started, Completed, Failed, CancelRequested, ExecutionCompleted,
+                          ExecutionFailed, ExecutionCancelled, ExecutionTerminated, ContinuedAsNew,
+                          OperationCancelled, ActivityScheduled, TimerStarted, EventAwaited, MessageAwaited,
+                          ChildStarted, DetachedStarted, SessionOpened, SessionClosing, SessionEventAwaited,
+                          ValueRead, SideEffectRecorded, MessageTried, ValueSet, MessageSent, CancelSent,
+                          Patched, TerminateSent, EndAwaited, AttributeSet>;
 
 struct Event {
   EventId id{};

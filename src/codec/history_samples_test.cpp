@@ -83,26 +83,28 @@ std::vector<Event> number_events(EventId first, std::vector<Body> bodies) {
 std::vector<Event> full_events() {
   std::vector<Body> bodies;
   bodies.emplace_back(TurnStarted{.time = kNoon + 250us, .build = "2030.3.1"});
-  bodies.emplace_back(
-      Started{.name = "order",
-              .version = "1.2.0",
-              .input = json(R"({"id":"o1","note":"caf\u00e9"})"),
-              .seed = std::numeric_limits<std::uint64_t>::max(),
-              .parent = Parent{.instance = "shop", .execution = {2}, .event = {300}, .key = {70}},
-              .values = {{"empty", Payload{}}, {"seen", json("[1,2]")}},
-              .cancel_requested = "closed",
-              .history_budget = 10000,
-              .limits = ExecutionLimits{.payload_bytes = 4194304,
-                                        .history_events = 50000,
-                                        .history_bytes = 67108864,
-                                        .open_operations = 10000,
-                                        .values = 1000,
-                                        .values_bytes = 1048576},
-              .retrying = Retrying{.policy = full_settings().retry,
-                                   .attempt = 2,
-                                   .first_start = kNoon - 1h,
-                                   .not_before = kNoon + 1s},
-              .seed_high = 1234567890123});
+  bodies.emplace_back(Started{
+      .name = "order",
+      .version = "1.2.0",
+      .input = json(R"({"id":"o1","note":"caf\u00e9"})"),
+      .seed = std::numeric_limits<std::uint64_t>::max(),
+      .parent = Parent{.instance = "shop", .execution = {2}, .event = {300}, .key = {70}},
+      .values = {{"empty", Payload{}}, {"seen", json("[1,2]")}},
+      .cancel_requested = "closed",
+      .history_budget = 10000,
+      .limits = ExecutionLimits{.payload_bytes = 4194304,
+                                .history_events = 50000,
+                                .history_bytes = 67108864,
+                                .open_operations = 10000,
+                                .values = 1000,
+                                .values_bytes = 1048576},
+      .retrying = Retrying{.policy = full_settings().retry,
+                           .attempt = 2,
+                           .first_start = kNoon - 1h,
+                           .not_before = kNoon + 1s},
+      .seed_high = 1234567890123,
+      .attributes = {
+          {"cents", std::int64_t{-1200}}, {"due", CalendarTime(Duration(1'500'000))}, {"late", true}}});
   bodies.emplace_back(Completed{.source = {128}, .value = json("\"paid\"")});
   bodies.emplace_back(Failed{.source = {129}, .failure = full_failure()});
   bodies.emplace_back(CancelRequested{.reason = "the customer left"});
@@ -122,9 +124,14 @@ std::vector<Event> full_events() {
                                    .version = "1.0.0",
                                    .on_parent_close = ParentClosePolicy::terminate,
                                    .input = {Encoding("frame-v1"), "\x01\x02"},
-                                   .retry = full_settings().retry});
-  bodies.emplace_back(DetachedStarted{
-      .id = "audit-7", .name = "audit", .version = "1.0.1", .input = json("true"), .launched = true});
+                                   .retry = full_settings().retry,
+                                   .attributes = {{"customer", "acme"}, {"rate", 0.5}}});
+  bodies.emplace_back(DetachedStarted{.id = "audit-7",
+                                      .name = "audit",
+                                      .version = "1.0.1",
+                                      .input = json("true"),
+                                      .launched = true,
+                                      .attributes = {{"sku", "lamp"}}});
   bodies.emplace_back(SessionOpened{.settings = full_session()});
   bodies.emplace_back(SessionClosing{.id = "gpu-render"});
   bodies.emplace_back(SessionEventAwaited{.id = "gpu-render"});
@@ -142,6 +149,8 @@ std::vector<Event> full_events() {
   bodies.emplace_back(Patched{.id = "check-stock"});
   bodies.emplace_back(TerminateSent{.instance = "order-8", .reason = "sold out"});
   bodies.emplace_back(EndAwaited{.instance = "order-8"});
+  bodies.emplace_back(
+      AttributeSet{.name = "tags", .type = AttributeType::keywords, .value = Keywords{"gift", "rush"}});
   return number_events({120}, std::move(bodies));
 }
 

@@ -124,6 +124,17 @@ struct Pick<Payload> {
   }
 };
 
+template <>
+struct Pick<AttributeValue> {
+  static AttributeValue pick() {
+    return *rc::gen::element(AttributeValue(history::pick<std::string>()),
+                             AttributeValue(Keywords{history::pick<std::string>(), ""}),
+                             AttributeValue(history::pick<std::int64_t>()),
+                             AttributeValue(history::pick<double>()), AttributeValue(false),
+                             AttributeValue(history::pick<CalendarTime>()));
+  }
+};
+
 template <class T>
 struct Pick<detail::Boxed<T>> {
   static detail::Boxed<T> pick() { return history::pick<T>(); }

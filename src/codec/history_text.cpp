@@ -75,6 +75,9 @@ std::string what(const CancelSent& e) { return words("to " + e.instance, e.reaso
 std::string what(const TerminateSent& e) { return words("to " + e.instance, e.reason); }
 std::string what(const EndAwaited& e) { return e.instance; }
 std::string what(const Patched& e) { return e.id; }
+std::string what(const AttributeSet& e) {
+  return words(e.name, e.value ? to_string(*e.value) : "(cleared " + std::string(to_string(e.type)) + ")");
+}
 
 }  // namespace
 

@@ -177,6 +177,29 @@ bool JsonForm<Payload>::read(JsonReader& in, Payload& payload) {
   return true;
 }
 
+void JsonForm<AttributeValue>::write(JsonWriter& out, const AttributeValue& value) {
+  out.begin_object();
+  out.key(to_string(type_of(value)));
+  std::visit([&]<class T>(const T& own) { Codec<T>::write(out, own); }, value);
+  out.end_object();
+}
+
+bool JsonForm<AttributeValue>::read(JsonReader& in, AttributeValue& value) {
+  int count = 0;
+  return in.object([&](std::string_view key) {
+    ++count;
+    if (key == "text") return Codec<std::string>::read(in, value.emplace<std::string>());
+    if (key == "keywords") return Codec<Keywords>::read(in, value.emplace<Keywords>());
+    if (key == "integer") return Codec<std::int64_t>::read(in, value.emplace<std::int64_t>());
+    if (key == "real") return Codec<double>::read(in, value.emplace<double>());
+    if (key == "boolean") return Codec<bool>::read(in, value.emplace<bool>());
+    if (key == "time") return Codec<CalendarTime>::read(in, value.emplace<CalendarTime>());
+    return in.fail(
+        "there is no such type of attribute; there are text, keywords, integer, real, boolean, time");
+  }) && (count == 1 ||
+         in.fail_expected("an object with one member: the type of the attribute, and its value"));
+}
+
 // One object in the other, without going deeper on the stack.
 void JsonForm<std::shared_ptr<const Failure>>::write(JsonWriter& out,
                                                      const std::shared_ptr<const Failure>& cause) {

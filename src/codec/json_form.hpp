@@ -177,6 +177,26 @@ struct JsonForm<Payload> {
   static bool read(JsonReader& in, Payload& payload);
 };
 
+/// {"integer": 12}: the type and the value.
+template <>
+struct JsonForm<AttributeValue> {
+  static void write(JsonWriter& out, const AttributeValue& value);
+  static bool read(JsonReader& in, AttributeValue& value);
+};
+
+/// One after the other.
+template <>
+struct JsonForm<std::vector<Attribute>> {
+  static void write(JsonWriter& out, const std::vector<Attribute>& attributes) {
+    out.begin_array();
+    for (const Attribute& attribute : attributes) JsonForm<Attribute>::write(out, attribute);
+    out.end_array();
+  }
+  static bool read(JsonReader& in, std::vector<Attribute>& attributes) {
+    return in.array([&](std::size_t) { return JsonForm<Attribute>::read(in, attributes.emplace_back()); });
+  }
+};
+
 /// Like the value in it.
 template <class T>
 struct JsonForm<detail::Boxed<T>> {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <holdfast/address.hpp>
+#include <holdfast/attributes.hpp>
 #include <holdfast/clock.hpp>
 #include <holdfast/errors.hpp>
 #include <holdfast/options.hpp>
@@ -118,6 +119,7 @@ struct ChildStarted {
   ParentClosePolicy on_parent_close = ParentClosePolicy::cancel;
   Payload input{};
   Boxed<RetrySettings> retry{};
+  std::vector<Attribute> attributes{};
   friend bool operator==(const ChildStarted&, const ChildStarted&) = default;
 };
 struct DetachedStarted {
@@ -126,6 +128,7 @@ struct DetachedStarted {
   std::string version{};
   Payload input{};
   bool launched = false;  ///< it has no outcome: nobody waits to hear whether it began
+  std::vector<Attribute> attributes{};
   friend bool operator==(const DetachedStarted&, const DetachedStarted&) = default;
 };
 struct SessionOpened {
@@ -202,11 +205,21 @@ struct EndAwaited {
   friend bool operator==(const EndAwaited&, const EndAwaited&) = default;
 };
 
+// ---- and another one whose outcome is in its own event ------------------------------------------
+
+/// A search attribute of this instance was set, or removed when there is no value.
+struct AttributeSet {
+  std::string name{};
+  AttributeType type = AttributeType::text;
+  std::optional<AttributeValue> value{};  ///< of that type
+  friend bool operator==(const AttributeSet&, const AttributeSet&) = default;
+};
+
 /// What code can ask for.
 using Operation =
     std::variant<ActivityScheduled, TimerStarted, EventAwaited, MessageAwaited, ChildStarted, DetachedStarted,
                  SessionOpened, SessionClosing, SessionEventAwaited, ValueRead, SideEffectRecorded,
-                 MessageTried, ValueSet, MessageSent, CancelSent, TerminateSent, EndAwaited>;
+                 MessageTried, ValueSet, MessageSent, CancelSent, TerminateSent, EndAwaited, AttributeSet>;
 
 template <class T, class... Alternatives>
 constexpr std::uint8_t position_in(const std::variant<Alternatives...>*) {

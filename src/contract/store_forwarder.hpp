@@ -160,6 +160,12 @@ class StoreForwarder : public Store {
   StoreResult<store::InstancePage> list(const store::InstanceFilter& filter) override {
     return how().one("list", [&] { return inner_->list(filter); });
   }
+  StoreResult<store::InstanceCount> count(const store::InstanceFilter& filter) override {
+    return how().one("count", [&] { return inner_->count(filter); });
+  }
+  StoreResult<store::StatusCounts> count_by_status() override {
+    return how().one("count by status", [&] { return inner_->count_by_status(); });
+  }
   StoreResult<std::vector<store::ExecutionView>> executions(InstanceKey key) override {
     return how().one("executions", [&] { return inner_->executions(key); });
   }

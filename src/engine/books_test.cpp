@@ -33,7 +33,7 @@ std::optional<Address> address_of(const Operation& operation) {
 bool has_no_outcome_to_come(const Operation& operation) {
   if (const auto* start = std::get_if<detail::DetachedStarted>(&operation)) return start->launched;
   return is_any<detail::SideEffectRecorded, detail::MessageTried, detail::ValueSet, detail::MessageSent,
-                detail::CancelSent, detail::TerminateSent>(operation);
+                detail::CancelSent, detail::TerminateSent, detail::AttributeSet>(operation);
 }
 
 // What must not be left behind without anybody knowing.

@@ -111,19 +111,23 @@ Described describe_activity(std::string_view name, const ActivityOptions* option
 
 Described describe_child(std::string_view name, const ChildOptions& options, Payload input) {
   check_options({"child", name}, options);
-  return describe_operation(ChildStarted{.id = optional_name("an instance", options.id),
-                                         .name = checked_name("an orchestration", name),
-                                         .version = wanted_version(options.version),
-                                         .on_parent_close = options.on_parent_close,
-                                         .input = std::move(input),
-                                         .retry = retry_settings(options.retry)});
+  return describe_operation(
+      ChildStarted{.id = optional_name("an instance", options.id),
+                   .name = checked_name("an orchestration", name),
+                   .version = wanted_version(options.version),
+                   .on_parent_close = options.on_parent_close,
+                   .input = std::move(input),
+                   .retry = retry_settings(options.retry),
+                   .attributes = options.attributes.checked("child '" + std::string(name) + "'")});
 }
 
 Described describe_detached(std::string_view name, const DetachedOptions& options, Payload input) {
-  return describe_operation(DetachedStarted{.id = optional_name("an instance", options.id),
-                                            .name = checked_name("an orchestration", name),
-                                            .version = wanted_version(options.version),
-                                            .input = std::move(input)});
+  return describe_operation(
+      DetachedStarted{.id = optional_name("an instance", options.id),
+                      .name = checked_name("an orchestration", name),
+                      .version = wanted_version(options.version),
+                      .input = std::move(input),
+                      .attributes = options.attributes.checked("orchestration '" + std::string(name) + "'")});
 }
 
 Described describe_launch(std::string_view name, const DetachedOptions& options, Payload input) {

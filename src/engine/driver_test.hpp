@@ -38,7 +38,8 @@ class Driver {
                                                   .values = values,
                                                   .cancel_requested = cancel_requested,
                                                   .history_budget = 1000,
-                                                  .retrying = retrying});
+                                                  .retrying = retrying,
+                                                  .attributes = attributes});
     return turn({std::move(message)});
   }
   template <class T>
@@ -107,6 +108,7 @@ class Driver {
   std::map<std::string, Payload> values;
   std::optional<std::string> cancel_requested;
   history::Retrying retrying;
+  std::vector<Attribute> attributes;
   Outcome last;
 
  private:

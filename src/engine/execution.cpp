@@ -83,7 +83,7 @@ std::vector<OpenOperation> Execution::open_operations() const {
   return operations;
 }
 
-// The parent and values go along.
+// The parent, values and attributes go along.
 history::Started Execution::successor(const std::string& version, const Payload& input) const {
   const Seed seed = seed_of_successor(seed_, next_event_, version, input);
   history::Started started{.name = name_,
@@ -94,6 +94,7 @@ history::Started Execution::successor(const std::string& version, const Payload&
                            .seed_high = seed.high};
   if (parent_) started.parent = *parent_;
   if (values_) started.values = {values_->begin(), values_->end()};
+  if (attributes_) started.attributes = *attributes_;
   return started;
 }
 
@@ -346,6 +347,30 @@ const Payload* Execution::value(std::string_view key) const {
   return found == values_->end() ? nullptr : &found->second;
 }
 
+void Execution::set_attribute(Attribute attribute) {
+  refuse_in_read_only("an attribute was set");
+  if (stopped()) return;
+  check_attribute_limits(attribute);
+  const AttributeType type = type_of(attribute.value);
+  Operation operation = detail::AttributeSet{std::move(attribute.name), type, std::move(attribute.value)};
+  EventId id;
+  const auto* const set = std::get_if<detail::AttributeSet>(&record(operation, id));
+  if (!stopped()) detail::change_attribute(attributes_.ensure(), set->name, set->type, set->value);
+}
+
+void Execution::clear_attribute(std::string_view name, AttributeType type) {
+  refuse_in_read_only("an attribute was cleared");
+  if (stopped()) return;
+  Operation operation = detail::AttributeSet{detail::checked_name("an attribute", name), type, std::nullopt};
+  EventId id;
+  const auto* const set = std::get_if<detail::AttributeSet>(&record(operation, id));
+  if (!stopped() && attributes_) detail::change_attribute(*attributes_, set->name, set->type, std::nullopt);
+}
+
+const AttributeValue* Execution::attribute(std::string_view name, AttributeType type) const {
+  return attributes_ ? detail::find_attribute(*attributes_, name, type) : nullptr;
+}
+
 // Outside of a turn the frames are destroyed, and after its end nobody hears of what they do.
 void Execution::log(LogLevel level, std::string_view message, std::span<const LogField> fields) const {
   if (identity_.log == nullptr || live_ == nullptr || stopped()) return;
@@ -365,6 +390,7 @@ void Execution::take_start(history::Started& started) {
     values_bytes_ += key.size() + value.bytes.size();
     values_.ensure().emplace(key, std::move(value));
   }
+  if (!started.attributes.empty()) attributes_ = std::move(started.attributes);
   if (!started.limits.is_default()) limits_ = *started.limits;
   begun_ = true;
 }

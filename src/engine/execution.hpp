@@ -118,6 +118,9 @@ class Execution final : private detail::Core {
                  const void* state) override;
   void remove_handler(std::uint64_t number) noexcept override;
   void* state(const std::type_info& type, detail::OwnedState (*make)()) override;
+  void set_attribute(Attribute attribute) override;
+  void clear_attribute(std::string_view name, AttributeType type) override;
+  const AttributeValue* attribute(std::string_view name, AttributeType type) const override;
   bool patched(std::string_view id) override;
   void deprecate_patch(std::string_view id) override;
   const std::string& instance() const noexcept override { return identity_.instance; }
@@ -163,6 +166,7 @@ class Execution final : private detail::Core {
   [[nodiscard]] std::optional<Failure> over_payload_limit(std::string_view what, std::uint64_t bytes);
   [[nodiscard]] Failure failure_thrown(const std::exception_ptr& error) const;
   void check_value_limits(std::string_view key, const Payload& value);
+  void check_attribute_limits(const Attribute& attribute) const;
   void end_if_history_is_too_long(std::uint64_t events);
   void note_history_size(std::uint64_t segment_bytes);
   void near_limit(std::string what, std::uint64_t now, std::uint64_t limit);
@@ -236,6 +240,7 @@ class Execution final : private detail::Core {
   std::uint64_t arrivals_ = 0;  // messages so far, to tell their order
   detail::Rare<std::map<std::string, Payload, std::less<>>> values_;
   std::uint64_t values_bytes_ = 0;
+  detail::Rare<std::vector<Attribute>> attributes_;  // sorted by name and type
   /// What the code was told about patches.
   struct Patches {
     std::map<std::string, bool, std::less<>> answers{};

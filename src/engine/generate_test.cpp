@@ -48,6 +48,9 @@ constexpr Weighted<K> kLeaves[] = {{K::await, 12},
                                    {K::set_value, 2},
                                    {K::clear_value, 1},
                                    {K::get_value, 2},
+                                   {K::set_attribute, 2},
+                                   {K::clear_attribute, 1},
+                                   {K::get_attribute, 2},
                                    {K::send_message, 2},
                                    {K::raise_event, 1},
                                    {K::cancel_other, 1},
@@ -201,6 +204,8 @@ class Generator {
       if (step.kind == K::close_session) node.parts.push_back({K::open_session, 0, 0, {}});
       if (step.kind == K::get_value && chance(2)) node.parts.push_back({K::set_value, step.a, 0, {}});
       if (step.kind == K::get_value && chance(2)) node.parts.push_back({K::clear_value, step.a, 0, {}});
+      if (step.kind == K::get_attribute && chance(2))
+        node.parts.push_back({K::set_attribute, step.a, static_cast<int>(number(2)), {}});
       if (step.kind == K::await_slot && chance(2)) node.parts.push_back(with_operation(K::start, step.a));
       node.parts.push_back(std::move(step));
     }

@@ -107,6 +107,17 @@ void Execution::check_value_limits(std::string_view key, const Payload& value) {
     near_limit("the size of all values", bytes, limits_->values_bytes);
 }
 
+void Execution::check_attribute_limits(const Attribute& attribute) const {
+  std::size_t count = 1;
+  std::size_t size = detail::size_of(attribute);
+  for (const Attribute& other : attributes_ ? *attributes_ : std::vector<Attribute>()) {
+    if (other.name == attribute.name && type_of(other.value) == type_of(attribute.value)) continue;
+    ++count;
+    size += detail::size_of(other);
+  }
+  if (auto refused = detail::over_attribute_limit(count, size)) throw LimitError(*std::move(refused));
+}
+
 // At the beginning of a turn: what the turns before it have written is the same on replay.
 void Execution::end_if_history_is_too_long(std::uint64_t events) {
   if (!limits_ || end_) return;

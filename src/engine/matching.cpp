@@ -43,6 +43,9 @@ bool same(const MessageSent& a, const MessageSent& b) {
 bool same(const CancelSent& a, const CancelSent& b) { return a.instance == b.instance; }
 bool same(const TerminateSent& a, const TerminateSent& b) { return a.instance == b.instance; }
 bool same(const EndAwaited& a, const EndAwaited& b) { return a == b; }
+bool same(const AttributeSet& a, const AttributeSet& b) {
+  return a.name == b.name && a.type == b.type && a.value.has_value() == b.value.has_value();
+}
 
 template <class T>
 concept HasInput = requires(T operation) { operation.input; };
@@ -84,6 +87,11 @@ std::string words(const MessageSent& o) {
 std::string words(const CancelSent& o) { return "a request to cancel instance " + quoted(o.instance); }
 std::string words(const TerminateSent& o) { return "a request to terminate instance " + quoted(o.instance); }
 std::string words(const EndAwaited& o) { return "a wait for the end of instance " + quoted(o.instance); }
+
+std::string words(const AttributeSet& o) {
+  return (o.value ? "setting" : "clearing") + (" the attribute " + quoted(o.name)) + " of type " +
+         std::string(to_string(o.type));
+}
 
 std::string words(const history::TurnStarted&) { return "the next turn"; }
 std::string words(const history::Started& e) { return "the start of " + quoted(e.name); }
@@ -130,6 +138,7 @@ constexpr std::array<std::string_view, std::variant_size_v<Operation>> kOpenWord
     "a request to cancel",
     "a request to terminate",
     "the end of instance",
+    "the attribute",
 };
 
 }  // namespace
@@ -138,6 +147,8 @@ bool same_operation(const Operation& recorded, const Operation& started, bool st
   if (recorded.index() != started.index()) return false;
   const auto agrees = [&]<class T>(const T& here) { return same(here, *std::get_if<T>(&started)); };
   if (!std::visit(agrees, recorded)) return false;
+  if (const auto* set = std::get_if<AttributeSet>(&recorded); set != nullptr && strict)
+    return set->value == std::get<AttributeSet>(started).value;
   return !strict || input_of(recorded) == nullptr || *input_of(recorded) == *input_of(started);
 }
 

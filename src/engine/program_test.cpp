@@ -504,6 +504,27 @@ Task<std::string> clear_value(Scope s, const Node& node) {
 Task<std::string> get_value(Scope s, const Node& node) {
   co_return s.ctx->value<std::string>(key_of(node)).value_or("no value");
 }
+Task<std::string> set_attribute(Scope s, const Node& node) {
+  if (node.b % 2 == 0) {
+    s.ctx->set_attribute(key_of(node), s.frame->last.size());
+  } else {
+    s.ctx->set_attribute(key_of(node), {"k", std::to_string(s.frame->last.size())});
+  }
+  co_return "set";
+}
+Task<std::string> clear_attribute(Scope s, const Node& node) {
+  if (node.b % 2 == 0) {
+    s.ctx->clear_attribute<int>(key_of(node));
+  } else {
+    s.ctx->clear_attribute<Keywords>(key_of(node));
+  }
+  co_return "cleared";
+}
+Task<std::string> get_attribute(Scope s, const Node& node) {
+  const std::optional<Keywords> words = s.ctx->attribute<Keywords>(key_of(node));
+  co_return std::to_string(s.ctx->attribute<int>(key_of(node)).value_or(-1)) +
+      (words ? words->front() : "no keywords");
+}
 Task<std::string> send_message(Scope s, const Node& node) {
   const std::string other = "other-" + std::to_string(node.b);
   s.ctx->send(other, "m" + std::to_string(node.a), {.keep_for = std::chrono::seconds(node.b)}, s.frame->last);
@@ -987,6 +1008,9 @@ Run code_of(NodeKind kind) {
     case K::set_value: return &set_value;
     case K::clear_value: return &clear_value;
     case K::get_value: return &get_value;
+    case K::set_attribute: return &set_attribute;
+    case K::clear_attribute: return &clear_attribute;
+    case K::get_attribute: return &get_attribute;
     case K::send_message: return &send_message;
     case K::raise_event: return &raise_event;
     case K::cancel_other: return &cancel_other;

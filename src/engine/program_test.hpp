@@ -49,6 +49,9 @@ enum class NodeKind : std::uint8_t {
   set_value,
   clear_value,
   get_value,
+  set_attribute,    // b: an integer, or keywords
+  clear_attribute,  // likewise
+  get_attribute,
   send_message,
   raise_event,
   cancel_other,

@@ -301,6 +301,14 @@ Task<> misuses(Context& ctx) {
     ctx.set_value("k", 1);
     return 1;
   });
+  const auto marks = ctx.on_query("attribute", [&ctx] {
+    ctx.set_attribute("customer", "acme");
+    return 1;
+  });
+  const auto unmarks = ctx.on_query("no attribute", [&ctx] {
+    ctx.clear_attribute<std::string>("customer");
+    return 1;
+  });
   const auto patches = ctx.on_query("patch", [&ctx] { return ctx.patched("p"); });
   const auto registers = ctx.on_query("register", [&ctx] {
     const auto guard = ctx.on_query("more", [] { return 1; });
@@ -319,8 +327,8 @@ TEST(Queries, MayOnlyRead) {
   Asked asked(misuses);
   const CalendarTime began = std::chrono::sys_days(std::chrono::year(2030) / 1 / 1);
   asked.driver.start();
-  for (const char* const name :
-       {"start", "launch", "random", "uuid", "status", "value", "patch", "register", "state"}) {
+  for (const char* const name : {"start", "launch", "random", "uuid", "status", "value", "attribute",
+                                 "no attribute", "patch", "register", "state"}) {
     const Failure failure = asked.refused(name);
     EXPECT_EQ(failure.type, "read_only") << name << ": " << describe(failure);
     EXPECT_TRUE(failure.message.ends_with(" inside the handler of a query, which may only read"))

@@ -244,12 +244,18 @@ bool Execution::match_patch(std::string_view id) {
 }
 
 void Execution::other_operation(EventId event, const Operation& recorded, const Operation& started) {
+  constexpr std::string_view kOnlyStrict = "Inputs are compared only in strict mode.";
+  const auto* const set = std::get_if<detail::AttributeSet>(&recorded);
+  if (set != nullptr && same_operation(recorded, started, false)) {
+    return diverge(event, in_words(recorded) + " to " + to_string(*set->value),
+                   "set it to " + to_string(*std::get<detail::AttributeSet>(started).value),
+                   with_advice(kOnlyStrict));
+  }
   if (same_operation(recorded, started, false)) {
     const Payload& then = *input_of(recorded);
     const Payload& now = *input_of(started);
     return diverge(event, in_words(recorded) + " with the input " + excerpt(then, now),
-                   "started it with the input " + excerpt(now, then),
-                   with_advice("Inputs are compared only in strict mode."));
+                   "started it with the input " + excerpt(now, then), with_advice(kOnlyStrict));
   }
   const bool drawn = recorded.index() == started.index() && has_drawn_id(recorded) && has_drawn_id(started);
   diverge(

@@ -108,7 +108,11 @@ class Builder {
     bodies::Start start{.started = begin(child, key)};
     start.started.parent = self(id);
     if (child.retry->max_attempts.value_or(1) > 1) start.started.retrying = history::Retrying{*child.retry};
-    commit_.starts.push_back({child.id, {child.name, child.version}, bodies::to_bytes(start), instance_.key});
+    commit_.starts.push_back({child.id,
+                              {child.name, child.version},
+                              bodies::to_bytes(start),
+                              instance_.key,
+                              std::move(start.started.attributes)});
   }
   void act(EventId id, OperationKey key, detail::DetachedStarted& detached) {
     bodies::Start start{.started = begin(detached, key)};
@@ -117,7 +121,11 @@ class Builder {
     } else {
       start.announce = self(id);
     }
-    commit_.starts.push_back({detached.id, {detached.name, detached.version}, bodies::to_bytes(start), {}});
+    commit_.starts.push_back({detached.id,
+                              {detached.name, detached.version},
+                              bodies::to_bytes(start),
+                              {},
+                              std::move(start.started.attributes)});
   }
   void act(EventId id, const detail::SessionOpened& opened) {
     store::SessionPolicy policy = policy_of(*opened.settings);
@@ -145,6 +153,9 @@ class Builder {
     store::ValueChange& change = commit_.values[found->second];
     change.value.reset();
     if (set.value) change.value = bodies::to_bytes(*set.value);
+  }
+  void act(EventId /*id*/, detail::AttributeSet& set) {
+    commit_.attributes.push_back({std::move(set.name), set.type, std::move(set.value)});
   }
   void act(EventId /*id*/, const detail::MessageSent& sent) {
     commit_.messages.push_back({.instance = sent.instance,
@@ -182,7 +193,8 @@ class Builder {
             .version = started.version,
             .input = std::move(started.input),
             .seed = key.low,
-            .seed_high = key.high};
+            .seed_high = key.high,
+            .attributes = std::move(started.attributes)};
   }
   [[nodiscard]] history::Parent self(EventId event) const {
     return {instance_.id, instance_.execution, event, instance_.key};

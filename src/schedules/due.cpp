@@ -61,6 +61,7 @@ void check_options(const ScheduleOptions& options) {
   static_cast<void>(checked_overlap(options.overlap));
   static_cast<void>(checked_note(options.note));
   static_cast<void>(detail::wanted_version(options.version));
+  static_cast<void>(AttributeList(options.attributes).checked("the runs of a schedule"));
   check_size("the options", encode(options).bytes.size(), kMaxOptionsBytes);
   if (options.catch_up < Duration(0)) refuse("`catch_up` of a schedule is below zero");
   if (options.jitter < Duration(0) || options.jitter > std::chrono::days(1))

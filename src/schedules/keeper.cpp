@@ -113,7 +113,7 @@ class Keeper {
 
   void start_and_follow(const Waiting& run) {
     const Started started{.id = run_id(ctx_.instance_id(), run), .time = run.time};
-    beginning_.emplace(ctx_.start(beginning_of(ctx_, started.id, state_, progress_.options.version)));
+    beginning_.emplace(ctx_.start(beginning_of(ctx_, started.id, state_, progress_.options)));
     wait_for_end(started.id);
     note_started(started);
     progress_.running = started;
@@ -125,7 +125,11 @@ class Keeper {
     const Started started{.id = run_id(ctx_.instance_id(), run), .time = run.time};
     const Payload input = input_of(state_);
     try {
-      ctx_.launch(state_.orchestration, {.id = started.id, .version = progress_.options.version}, input);
+      ctx_.launch(state_.orchestration,
+                  {.id = started.id,
+                   .version = progress_.options.version,
+                   .attributes = progress_.options.attributes},
+                  input);
     } catch (const Error& error) {
       return note_failed(started.id, error.failure());
     }
@@ -146,8 +150,8 @@ class Keeper {
   static Payload input_of(const State& state) { return {Encoding(state.input.encoding), state.input.bytes}; }
   // Gives its id.
   static Task<Result<std::string>> beginning_of(Context& ctx, std::string id, const State& state,
-                                                std::string version) {
-    const DetachedOptions options{.id = id, .version = version};
+                                                ScheduleOptions given) {
+    const DetachedOptions options{.id = id, .version = given.version, .attributes = given.attributes};
     const Payload input = input_of(state);
     Op<std::string> op = ctx.start_detached(state.orchestration, options, input);
     Result<std::string> answer = co_await std::move(op).result();

@@ -1,6 +1,7 @@
 #include "store.hpp"
 
 #include "contract/namespaces.hpp"
+#include "stores/rules/listing.hpp"
 #include "stores/rules/sessions.hpp"
 #include "stores/rules/views.hpp"
 
@@ -226,7 +227,7 @@ StoreResult<store::SessionCounts> MemoryStore::count_sessions() {
   return answer_one<store::SessionCounts>("memory.count_sessions", [](Transaction& tx) {
     store::SessionCounts counts;
     for (const auto& [id, session] : tx.space.sessions) {
-      count(tx, counts, state_of(tx, session), session.worker, 1);
+      rules::count(tx, counts, state_of(tx, session), session.worker, 1);
     }
     return StoreResult<store::SessionCounts>(counts);
   });
@@ -273,15 +274,35 @@ StoreResult<InstanceDetail> MemoryStore::describe(std::string_view instance) {
 }
 StoreResult<InstancePage> MemoryStore::list(const InstanceFilter& filter) {
   return answer_one<InstancePage>("memory.list", [&](Transaction& tx) -> StoreResult<InstancePage> {
-    const auto& instances = tx.space.instances;
+    const auto& instances = std::as_const(tx.space.instances);
+    if (!filter.order.attribute.empty()) {
+      std::vector<const InstanceView*> all;
+      for (const auto& [key, instance] : instances) {
+        if (rules::matches(instance.view, filter)) all.push_back(&instance.view);
+      }
+      return rules::page_of(std::move(all), filter);
+    }
     InstancePage page;
-    auto next = filter.after == InstanceKey{} ? instances.end() : instances.lower_bound(filter.after);
+    auto next = filter.after.key == InstanceKey{} ? instances.end() : instances.lower_bound(filter.after.key);
     while (next != instances.begin()) {
       const InstanceView& view = (--next)->second.view;
-      if (rules::matches(view, filter) && !rules::add(page, view, filter.limit)) break;
+      if (rules::matches(view, filter) && !rules::add(page, view, filter)) break;
     }
     return page;
   });
+}
+StoreResult<store::InstanceCount> MemoryStore::count(const InstanceFilter& filter) {
+  return answer_one<store::InstanceCount>("memory.count", [&](Transaction& tx) -> StoreResult<InstanceCount> {
+    std::uint64_t count = 0;
+    for (const auto& [key, instance] : std::as_const(tx.space.instances))
+      count += rules::matches(instance.view, filter) ? 1U : 0U;
+    return rules::counted(count, filter);
+  });
+}
+StoreResult<store::StatusCounts> MemoryStore::count_by_status() {
+  return answer_one<store::StatusCounts>(
+      "memory.count_by_status",
+      [](Transaction& tx) -> StoreResult<StatusCounts> { return rules::count_by_status(tx); });
 }
 StoreResult<std::vector<ExecutionView>> MemoryStore::executions(InstanceKey key) {
   return answer_one<std::vector<ExecutionView>>("memory.executions",

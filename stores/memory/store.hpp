@@ -84,6 +84,8 @@ class MemoryStore final : public Store {
   StoreResult<std::vector<std::optional<InstanceView>>> look(std::span<const InstanceKey> keys) override;
   StoreResult<InstanceDetail> describe(std::string_view instance) override;
   StoreResult<InstancePage> list(const InstanceFilter& filter) override;
+  StoreResult<store::InstanceCount> count(const store::InstanceFilter& filter) override;
+  StoreResult<store::StatusCounts> count_by_status() override;
   StoreResult<std::vector<ExecutionView>> executions(InstanceKey key) override;
   StoreResult<std::optional<std::string>> value(std::string_view instance, std::string_view key) override;
   std::vector<StoreResult<void>> delete_instances(std::span<const store::Deletion> deletions) override;

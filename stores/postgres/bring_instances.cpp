@@ -93,11 +93,19 @@ void WorkingSet::take_instances(const Answer& answer, Versions versions) {
     const bool lost_watchers =
         !codes.end_watchers.empty() && !store::from_bytes(codes.end_watchers, instance.end_watchers);
     if (lost_watchers) instance.end_watchers.clear();
+    const bool lost_attributes =
+        !codes.attributes.empty() && !store::from_bytes(codes.attributes, view.attributes);
+    if (lost_attributes) view.attributes.clear();
     space_.keys.emplace(view.instance, key);
-    about.read = read_row(instance, damaged || lost_watchers ? codes : codes_of(instance));
+    about.read = read_row(instance, damaged || lost_watchers || lost_attributes ? codes : codes_of(instance));
     if (damaged && writes()) rules::waits_are_damaged(tx(), instance, std::move(codes.waits));
     if (lost_watchers && writes())
       rules::end_watchers_are_damaged(tx(), instance, std::move(codes.end_watchers));
+    if (lost_attributes && writes()) {
+      about.attributes_lost = true;
+      about.attributes.emplace();
+      rules::attributes_are_damaged(tx(), instance, std::move(codes.attributes));
+    }
     if (code == nullptr && writes())
       rules::code_is_missing(tx(), instance, "row " + std::to_string(codes.route) + " of `routes`");
     came_instances_.push_back(key);
@@ -315,6 +323,7 @@ void WorkingSet::commits(Instance& instance, const store::TurnCommit& commit) {
   for (const store::ValueChange& change : commit.values)
     about.values.insert_or_assign(change.key, change.value);
   if (commit.custom_status) ++about.shown;
+  if (!commit.attributes.empty() && !about.attributes) about.attributes = instance.view.attributes;
   std::set<std::string> started;
   for (const store::NewInstance& start : commit.starts) started.insert(start.instance);
   for (const std::string& name : started) reserve(name);

@@ -76,6 +76,8 @@ StoreResult<store::InstanceView> find(WorkingSet& set, std::string_view instance
 std::vector<std::optional<store::InstanceView>> look(WorkingSet& set, std::span<const InstanceKey> keys);
 StoreResult<store::InstanceDetail> describe(WorkingSet& set, std::string_view instance);
 store::InstancePage list(WorkingSet& set, const store::InstanceFilter& filter);
+store::InstanceCount count(WorkingSet& set, const store::InstanceFilter& filter);
+store::StatusCounts count_by_status(WorkingSet& set);
 StoreResult<std::vector<store::ExecutionView>> executions(WorkingSet& set, InstanceKey key);
 std::vector<store::SetAsideRow> view_set_aside(WorkingSet& set, std::uint64_t after, std::size_t limit);
 store::StoreState state(WorkingSet& set);

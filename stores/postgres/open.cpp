@@ -190,7 +190,7 @@ std::span<const Migration> migrations() {
   static constexpr std::array kAll{Migration{1, kMigration1}, Migration{2, kMigration2},
                                    Migration{3, kMigration3}, Migration{4, kMigration4},
                                    Migration{5, kMigration5}, Migration{6, kMigration6},
-                                   Migration{7, kMigration7}};
+                                   Migration{7, kMigration7}, Migration{8, kMigration8}};
   return kAll;
 }
 
@@ -206,7 +206,8 @@ ConnectionSetup connection_setup(std::string_view uri, const PostgresOptions& op
           .schema = options.schema,
           .settings =
               "SET jit = off; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off;"
-              "SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET "
+              "SET max_parallel_workers_per_gather = 0; SET enable_bitmapscan = off; SET enable_hashjoin = "
+              "off; SET enable_mergejoin = off; SET "
               "join_collapse_limit = 1;"
               "SET statement_timeout = " +
               std::to_string(options.timeout.count()) +

@@ -21,6 +21,7 @@ struct InstanceCodes {
   std::optional<BootTime> due_at{};
   std::string waits{};         ///< encoded
   std::string end_watchers{};  ///< likewise
+  std::string attributes{};    ///< likewise
 };
 /// What never changes.
 void birth_columns(auto& instance, auto&& field) {
@@ -55,6 +56,7 @@ void state_columns(auto& instance, auto& codes, auto&& field) {
   field("parked_because", rules::Bytes(instance.view.parked_because));
   field("output", rules::Bytes(instance.view.output));
   field("end_watchers", rules::Bytes(codes.end_watchers));
+  field("attributes", rules::Bytes(codes.attributes));
 }
 
 // ---- messages ------------------------------------------------------------------------------------

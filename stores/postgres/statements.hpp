@@ -216,44 +216,6 @@ inline constexpr Statement kParked{
                                      rules::number(store::InstanceStatus::parked) +
                                      " AND -i.key < -$2::bigint ORDER BY -i.key DESC LIMIT $3 FOR UPDATE");
     }};
-// Lists come newest first, in an order that only the index has which they are to take: by `-key`. $2: before
-// this key, $3 to $8: other filters, $9: so many. `l.name || ''` keeps them from the index on names.
-inline std::string is_listed() {
-  return "($4::text = '' OR r.name = $4) AND ($5::text = '' OR r.version = $5)"
-         " AND starts_with(l.name || '', $6) AND ($7::bigint IS NULL OR l.created_at >= $7)"
-         " AND ($8::bigint IS NULL OR l.created_at < $8)";
-}
-
-/// What comes next is planned so that an index gives the order. Statistics that are older than most rows make
-/// reading all of a namespace and sorting it look as cheap as a look at one place of the right index.
-inline constexpr Statement kInOrderOfIndex{"postgres.in_order_of_index",
-                                           "SELECT set_config('enable_sort', 'off', true)"};
-inline constexpr Statement kInAnyOrder{"postgres.in_any_order",
-                                       "SELECT set_config('enable_sort', 'on', true)"};
-/// Each status has its place in an index, so those of one are found however many others there are. $10: the
-/// parent, if it matters; 0: none.
-inline constexpr Statement kListed{
-    "postgres.listed", [] {
-      return table::select_instances(
-          "FROM (SELECT f.key FROM unnest($3::integer[]) AS s (status) CROSS JOIN LATERAL (SELECT l.key"
-          " FROM instances AS l LEFT JOIN routes AS r ON r.id = l.route WHERE l.ns = $1"
-          " AND l.status = s.status AND -l.key > -$2::bigint AND ($10::bigint IS NULL OR coalesce(l.parent, "
-          "0) = $10) AND " +
-          is_listed() +
-          " ORDER BY -l.key LIMIT $9) AS f ORDER BY f.key DESC LIMIT $9) AS w"
-          " CROSS JOIN LATERAL (SELECT * FROM instances AS o WHERE o.key = w.key LIMIT 1) AS i");
-    }};
-/// Children of $10.
-inline constexpr Statement kListedChildren{
-    "postgres.listed_children", [] {
-      return table::select_instances(
-          "FROM (SELECT l.key FROM instances AS l LEFT JOIN routes AS r ON r.id = l.route"
-          " WHERE l.parent = $10 AND (l.parent, -l.key) > ($10, -$2::bigint) AND l.ns + 0 = $1"
-          " AND l.status + 0 = ANY($3::integer[]) AND " +
-          is_listed() +
-          " ORDER BY -l.key LIMIT $9) AS w CROSS JOIN LATERAL (SELECT * FROM instances AS o"
-          " WHERE o.key = w.key LIMIT 1) AS i");
-    }};
 inline constexpr Statement kInstanceNames{"postgres.instance_names",
                                           "SELECT key, name FROM instances WHERE ns + 0 = $1"
                                           " AND key = ANY($2::bigint[])"};
@@ -295,6 +257,54 @@ inline constexpr Statement kDeleteValuesOf{"postgres.delete_values_of",
                                            "DELETE FROM kept_values WHERE key = ANY($1::bigint[])"};
 inline constexpr Statement kDeleteStatusOf{"postgres.delete_status_of",
                                            "DELETE FROM custom_status WHERE key = ANY($1::bigint[])"};
+inline constexpr Statement kDeleteEntriesOf{"postgres.delete_entries_of",
+                                            "DELETE FROM attribute_entries WHERE key = ANY($1::bigint[])"};
+inline constexpr Statement kDeleteEntries{
+    "postgres.delete_entries",
+    "DELETE FROM attribute_entries AS e USING unnest($1::bigint[], $2::bytea[]) AS n (key, entry)"
+    " WHERE e.key = n.key AND e.entry = n.entry"};
+inline constexpr Statement kInsertEntries{
+    "postgres.insert_entries",
+    "INSERT INTO attribute_entries (ns, key, entry) SELECT $1, n.key, n.entry"
+    " FROM unnest($2::bigint[], $3::bytea[]) AS n (key, entry) ON CONFLICT DO NOTHING"};
+
+/// Nobody else writes this row while the connection lives.
+inline std::string status_counts() {
+  return "running, suspended, parked, completed, failed, cancelled, terminated";
+}
+inline std::string add_to_status_counts(const std::string& source) {
+  return "INSERT INTO status_counts AS c (ns, backend, " + status_counts() + ") " + source +
+         " ON CONFLICT (ns, backend) DO UPDATE SET running = c.running + excluded.running,"
+         " suspended = c.suspended + excluded.suspended, parked = c.parked + excluded.parked,"
+         " completed = c.completed + excluded.completed, failed = c.failed + excluded.failed,"
+         " cancelled = c.cancelled + excluded.cancelled, terminated = c.terminated + excluded.terminated";
+}
+inline constexpr Statement kAddStatusCounts{
+    "postgres.add_status_counts", [] {
+      return add_to_status_counts(
+          "VALUES ($1::integer, pg_backend_pid(), $2::bigint, $3::bigint, $4::bigint, $5::bigint, $6::bigint,"
+          " $7::bigint, $8::bigint)");
+    }};
+/// Rows of connections that are gone, once there are many.
+inline constexpr Statement kFoldStatusCounts{
+    "postgres.fold_status_counts", [] {
+      return "WITH gone AS (DELETE FROM status_counts AS d WHERE d.ns = $1 AND d.backend = ANY(ARRAY("
+             "SELECT s.backend FROM status_counts AS s WHERE s.ns = $1 AND s.backend <> pg_backend_pid()"
+             " AND (SELECT count(*) FROM status_counts AS m WHERE m.ns = $1) > 16"
+             " AND NOT EXISTS (SELECT 1 FROM pg_stat_activity AS p WHERE p.pid = s.backend)"
+             " LIMIT 100 FOR UPDATE OF s SKIP LOCKED)) RETURNING d.*) " +
+             add_to_status_counts(
+                 "SELECT $1::integer, pg_backend_pid(), sum(running), sum(suspended), sum(parked),"
+                 " sum(completed), sum(failed), sum(cancelled), sum(terminated) FROM gone"
+                 " HAVING count(*) > 0");
+    }};
+inline constexpr Statement kStatusCounts{
+    "postgres.status_counts",
+    "SELECT coalesce(sum(running), 0)::bigint, coalesce(sum(suspended), 0)::bigint,"
+    " coalesce(sum(parked), 0)::bigint, coalesce(sum(completed), 0)::bigint, coalesce(sum(failed), "
+    "0)::bigint,"
+    " coalesce(sum(cancelled), 0)::bigint, coalesce(sum(terminated), 0)::bigint FROM status_counts"
+    " WHERE ns = $1"};
 /// A long history goes in slices, by sweeps.
 inline constexpr Statement kRemains{
     "postgres.remains",

@@ -397,6 +397,14 @@ StoreResult<store::InstancePage> PostgresStore::list(const store::InstanceFilter
   return read<store::InstancePage>([&](WorkingSet& set) { return postgres_store::list(set, filter); });
 }
 
+StoreResult<store::InstanceCount> PostgresStore::count(const store::InstanceFilter& filter) {
+  return read<store::InstanceCount>([&](WorkingSet& set) { return postgres_store::count(set, filter); });
+}
+
+StoreResult<store::StatusCounts> PostgresStore::count_by_status() {
+  return read<store::StatusCounts>([](WorkingSet& set) { return postgres_store::count_by_status(set); });
+}
+
 StoreResult<std::vector<store::ExecutionView>> PostgresStore::executions(InstanceKey key) {
   return read<std::vector<store::ExecutionView>>(
       [=](WorkingSet& set) { return postgres_store::executions(set, key); });

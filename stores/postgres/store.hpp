@@ -88,6 +88,8 @@ class PostgresStore final : public Store {
       std::span<const InstanceKey> keys) override;
   StoreResult<store::InstanceDetail> describe(std::string_view instance) override;
   StoreResult<store::InstancePage> list(const store::InstanceFilter& filter) override;
+  StoreResult<store::InstanceCount> count(const store::InstanceFilter& filter) override;
+  StoreResult<store::StatusCounts> count_by_status() override;
   StoreResult<std::vector<store::ExecutionView>> executions(InstanceKey key) override;
   StoreResult<std::optional<std::string>> value(std::string_view instance, std::string_view key) override;
   std::vector<StoreResult<void>> delete_instances(std::span<const store::Deletion> deletions) override;

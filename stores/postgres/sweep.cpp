@@ -157,6 +157,7 @@ Swept sweep(WorkingSet& set, const SweepRequest& request, rules::Lapses& lapses)
   remains.drop_history();
   set.ask(sql::kSeeConnections, Parameters());
   set.ask(sql::kForgetListeners, Parameters());
+  set.ask(sql::kFoldStatusCounts, Parameters(set.ns()));
   set.bring();
   const BootTime next = std::min(by_rules, remains.next());
   set.clear();

@@ -240,36 +240,6 @@ StoreResult<store::InstanceDetail> describe(WorkingSet& set, std::string_view id
   return detail;
 }
 
-store::InstancePage list(WorkingSet& set, const store::InstanceFilter& filter) {
-  using store::InstanceStatus;
-  std::set<InstanceStatus> statuses = filter.statuses;
-  if (statuses.empty()) {
-    for (auto status = InstanceStatus::running; status <= InstanceStatus::terminated;
-         status = static_cast<InstanceStatus>(static_cast<int>(status) + 1)) {
-      statuses.insert(status);
-    }
-  }
-  constexpr InstanceKey kEnd{static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())};
-  Parameters wanted(set.ns(), filter.after == InstanceKey{} ? kEnd : filter.after);
-  wanted.add_all(statuses).add(filter.orchestration).add(filter.version).add(filter.prefix);
-  wanted.add(filter.created_from).add(filter.created_before).add(limit_of(filter.limit) + 1);
-  wanted.add(filter.parent);
-  const bool of_parent = filter.parent && *filter.parent != InstanceKey{};
-  set.ask(sql::kInOrderOfIndex, Parameters());
-  set.ask(of_parent ? sql::kListedChildren : sql::kListed, wanted,
-          [&](const Answer& answer) { set.take_instances(answer); });
-  set.ask(sql::kInAnyOrder, Parameters());
-  set.bring();
-  set.want_custom_status(keys_in(set));
-  set.bring();
-  store::InstancePage page;
-  const auto& instances = set.tx().space.instances;
-  for (auto next = instances.rbegin(); next != instances.rend(); ++next) {
-    if (!rules::add(page, next->second.view, filter.limit)) break;
-  }
-  return page;
-}
-
 StoreResult<std::vector<store::ExecutionView>> executions(WorkingSet& set, InstanceKey key) {
   std::vector<store::ExecutionView> views;
   set.want_instances({key});
@@ -341,6 +311,7 @@ store::StoreState state(WorkingSet& set) {
   state.session_log = view_session_log(set, "", 0, static_cast<std::size_t>(kAll));
   state.set_aside = view_set_aside(set, 0, static_cast<std::size_t>(kAll));
   state.asks = rules::view(AskRows(set, Access::reads).rows(), set.tx().now);
+  state.counts = count_by_status(set);
   return state;
 }
 

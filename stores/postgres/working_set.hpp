@@ -301,6 +301,8 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
     bool drops_of_execution = false;
     std::map<std::string, std::optional<std::string>> values{};
     std::uint64_t shown = 0;
+    std::optional<std::vector<Attribute>> attributes{};  ///< as they were before a turn changed them
+    bool attributes_lost = false;                        ///< nobody knows what it is found by
   };
   /// Ids beyond this are given by the table when the row is written: they come after all that were read.
   static constexpr std::uint64_t kProvisional = std::uint64_t{1} << 62U;
@@ -359,6 +361,8 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void write_cancels();
   void write_clients();
   void write_values();
+  void write_entries();
+  void write_status_counts();
   void write_session(const rules::Session& session, bool keeps_saved);
 
   Link& link_;

@@ -2,6 +2,7 @@
 #include "contract/rows.hpp"
 #include "rows.hpp"
 #include "statements.hpp"
+#include "stores/rules/listing.hpp"
 #include "working_set.hpp"
 
 #include <algorithm>
@@ -71,7 +72,9 @@ void WorkingSet::write_back() {
   write_cancels();
   write_workers();
   write_values();
+  write_entries();
   write_clients();
+  write_status_counts();
 }
 
 // ---- instances -----------------------------------------------------------------------------------
@@ -80,14 +83,15 @@ InstanceCodes WorkingSet::codes_of(const Instance& instance) {
   const auto due_at = instance.lock.live ? std::optional(instance.lock.until) : instance.ready_since;
   return {.due_at = due_at,
           .waits = instance.waits.empty() ? "" : store::to_bytes(instance.waits),
-          .end_watchers = instance.end_watchers.empty() ? "" : store::to_bytes(instance.end_watchers)};
+          .end_watchers = instance.end_watchers.empty() ? "" : store::to_bytes(instance.end_watchers),
+          .attributes = instance.view.attributes.empty() ? "" : store::to_bytes(instance.view.attributes)};
 }
 
 // Its code is compared by name: the number of one that is new is only asked for when it is written.
 WorkingSet::ReadInstance WorkingSet::read_row(const Instance& instance, const InstanceCodes& codes) {
   ReadInstance row{.route = instance.route()};
   turn_columns(instance, codes, row.turn);
-  const InstanceCodes nameless{.end_watchers = codes.end_watchers};
+  const InstanceCodes nameless{.end_watchers = codes.end_watchers, .attributes = codes.attributes};
   state_columns(instance, nameless, row.state);
   return row;
 }
@@ -172,7 +176,7 @@ void WorkingSet::write_instances() {
 void WorkingSet::write_removed(const std::vector<InstanceKey>& removed) {
   for (const Statement* const statement :
        {&sql::kDeleteInstances, &sql::kDeleteMessagesOf, &sql::kDeleteDelayedOf, &sql::kDeleteValuesOf,
-        &sql::kDeleteStatusOf, &sql::kRemains, &sql::kDeleteHistoryOf}) {
+        &sql::kDeleteStatusOf, &sql::kDeleteEntriesOf, &sql::kRemains, &sql::kDeleteHistoryOf}) {
     ask(*statement, Parameters().add_all(removed));
   }
 }
@@ -273,6 +277,39 @@ void WorkingSet::write_values() {
   if (!changed.empty()) ask(sql::kUpsertValues, changed.parameters());
   if (!removed.empty()) ask(sql::kDeleteValues, removed.parameters());
   if (!shown.empty()) ask(sql::kShow, shown.parameters());
+}
+
+// What instances are found by.
+void WorkingSet::write_entries() {
+  Rows<InstanceKey, Bytes> added;
+  Rows<InstanceKey, Bytes> removed;
+  std::vector<InstanceKey> lost;
+  for (const auto& [key, about] : known_) {
+    const Instance* const instance = space_.instances.peek(key);
+    const bool is_new = !about.read && !about.version;
+    if (instance == nullptr || !(is_new || about.attributes)) continue;
+    const std::vector<std::string> before =
+        about.attributes ? rules::entries_of(*about.attributes) : std::vector<std::string>();
+    const std::vector<std::string> now = rules::entries_of(instance->view.attributes);
+    if (about.attributes_lost) lost.push_back(key);
+    for (const std::string& entry : before) {
+      if (!std::ranges::binary_search(now, entry)) removed.add(key, Bytes{entry});
+    }
+    for (const std::string& entry : now) {
+      if (!std::ranges::binary_search(before, entry)) added.add(key, Bytes{entry});
+    }
+  }
+  if (!lost.empty()) ask(sql::kDeleteEntriesOf, Parameters().add_all(lost));
+  if (!removed.empty()) ask(sql::kDeleteEntries, removed.parameters());
+  if (!added.empty()) ask(sql::kInsertEntries, added.parameters(ns()));
+}
+
+void WorkingSet::write_status_counts() {
+  const rules::StatusChanges changes = std::exchange(tx().status_changes, {});
+  if (changes == rules::StatusChanges{}) return;
+  Parameters added(ns());
+  for (const std::int64_t change : changes) added.add(change);
+  ask(sql::kAddStatusCounts, added);
 }
 
 // ---- activities and sessions ---------------------------------------------------------------------

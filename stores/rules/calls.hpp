@@ -82,7 +82,6 @@ StoreResult<InstanceView> find(Transaction& tx, std::string_view instance);
 std::optional<InstanceView> look(Transaction& tx, InstanceKey key);
 /// Its activities, cancel records and children are those in the space.
 StoreResult<InstanceDetail> describe(Transaction& tx, std::string_view instance);
-[[nodiscard]] bool matches(const InstanceView& view, const InstanceFilter& filter);
 /// By the history in the space.
 StoreResult<std::vector<ExecutionView>> executions(Transaction& tx, InstanceKey key);
 StoreResult<std::optional<std::string>> value(Transaction& tx, std::string_view instance,

@@ -22,7 +22,8 @@ StartAnswer begin_life(Transaction& tx, const StartRequest& request) {
   Instance& instance = create(tx, {.id = request.instance,
                                    .code = request.code,
                                    .request = request.request,
-                                   .fingerprint = request.fingerprint});
+                                   .fingerprint = request.fingerprint,
+                                   .attributes = request.attributes});
   const NewMessage message{
       .kind = MessageKind::start, .execution = instance.view.execution, .body = request.body};
   if (request.delay > Duration{}) {
@@ -74,15 +75,6 @@ std::vector<ExecutionView> executions_of(const Instance& instance) {
 }
 
 }  // namespace
-
-bool matches(const InstanceView& view, const InstanceFilter& filter) {
-  return (filter.statuses.empty() || filter.statuses.contains(view.status)) &&
-         (filter.orchestration.empty() || filter.orchestration == view.code.name) &&
-         (filter.version.empty() || filter.version == view.code.version) &&
-         view.instance.starts_with(filter.prefix) && (!filter.parent || *filter.parent == view.parent) &&
-         (!filter.created_from || view.created_at >= *filter.created_from) &&
-         (!filter.created_before || view.created_at < *filter.created_before);
-}
 
 StoreResult<StartAnswer> start(Transaction& tx, const StartRequest& request) {
   tx.rows.reserve(request.instance);

@@ -38,6 +38,7 @@ class Turn {
     schedule_activities();
     for (const NewTimer& timer : commit_.timers) set_timer(tx_, instance_, timer);
     change_values();
+    change_attributes();
     close_and_watch_sessions();
     start_and_send();
     answer();
@@ -127,6 +128,11 @@ class Turn {
     }
   }
 
+  void change_attributes() {
+    for (const AttributeChange& change : commit_.attributes)
+      detail::change_attribute(instance_.view.attributes, change.name, change.type, change.value);
+  }
+
   void close_and_watch_sessions() {
     for (const SessionClose& item : commit_.close_sessions) {
       Session* const session = session_now(tx_, item.id);
@@ -167,7 +173,10 @@ class Turn {
     tx_.rows.reserve(item.instance);
     Instance* target = find_instance(tx_, item.instance);
     const bool is_new = target == nullptr;
-    if (is_new) target = &create(tx_, {.id = item.instance, .code = item.code, .parent = item.parent});
+    if (is_new)
+      target = &create(
+          tx_,
+          {.id = item.instance, .code = item.code, .parent = item.parent, .attributes = item.attributes});
     const ExecutionNumber begins = is_new ? target->view.execution : ExecutionNumber{};
     deliver(tx_, *target, NewMessage{.kind = MessageKind::start, .execution = begins, .body = item.body});
     if (is_new) deliver_early(tx_, *target);

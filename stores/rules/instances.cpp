@@ -20,7 +20,9 @@ Instance& create(Transaction& tx, const Birth& birth) {
                    .execution = ExecutionNumber{1},
                    .parent = birth.parent,
                    .created_at = tx.calendar,
-                   .updated_at = tx.calendar};
+                   .updated_at = tx.calendar,
+                   .attributes = birth.attributes};
+  tx.count(instance.view.status, 1);
   instance.request = birth.request;
   instance.fingerprint = birth.fingerprint;
   tx.space.keys.emplace(birth.id, key);
@@ -87,7 +89,7 @@ void end(Transaction& tx, Instance& instance, const InstanceEnd& how) {
   end_execution(tx, instance, reason_of(how.status));
   leave_sessions(tx, instance);
   drop_all_but_starts(tx, instance);
-  instance.view.status = how.status;
+  set_status(tx, instance, how.status);
   instance.view.output = how.output;
   instance.view.parked_because.clear();
   instance.waits.clear();
@@ -117,6 +119,7 @@ void remove(Transaction& tx, Instance& instance) {
   touch(tx, instance);
   remember(tx, instance.request, instance.view.key);
   tx.space.keys.erase(instance.view.instance);
+  tx.count(instance.view.status, -1);
   const InstanceKey key = instance.view.key;
   tx.space.instances.erase(key);
 }
@@ -140,6 +143,12 @@ std::optional<StoreError> refusal(const Instance& instance, InstanceKey life) {
   }
   if (!has_ended(instance.view.status)) return std::nullopt;
   return StoreError{.kind = StoreError::Kind::conflict, .message = who + " has ended"};
+}
+
+void set_status(Transaction& tx, Instance& instance, InstanceStatus status) {
+  tx.count(instance.view.status, -1);
+  tx.count(status, 1);
+  instance.view.status = status;
 }
 
 void touch(Transaction& tx, Instance& instance) {

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace holdfast::rules {
 
@@ -14,6 +15,7 @@ struct Birth {
   InstanceKey parent{};
   RequestId request{};
   Fingerprint fingerprint{};
+  std::vector<Attribute> attributes{};
 };
 
 /// Makes the row. The start message comes next, then deliver_early().
@@ -38,6 +40,8 @@ std::optional<InstanceKey> answer_of(const Transaction& tx, RequestId request);
 /// Why a client can't tell it anything: this is another life of its id than is meant, or has ended.
 std::optional<StoreError> refusal(const Instance& instance, InstanceKey life);
 
+/// Takes note of it: instances are counted by status.
+void set_status(Transaction& tx, Instance& instance, InstanceStatus status);
 /// What people see of its status has changed.
 void touch(Transaction& tx, Instance& instance);
 

@@ -40,7 +40,7 @@ void park_unplaced(Transaction& tx, Instance& instance, const std::string& probl
   instance.seen = {};
   instance.woken = false;
   instance.ready_since.reset();
-  instance.view.status = InstanceStatus::parked;
+  set_status(tx, instance, InstanceStatus::parked);
   instance.view.parked_because = problem;
   touch(tx, instance);
 }
@@ -88,6 +88,12 @@ void end_watchers_are_damaged(Transaction& tx, Instance& instance, std::string b
   instance.end_watchers.clear();
   keep(tx, instance.view.key, part_of(instance, "who waits for its end"),
        "can't be decoded; they are not told of it", std::move(bytes));
+}
+
+void attributes_are_damaged(Transaction& tx, Instance& instance, std::string bytes) {
+  instance.view.attributes.clear();
+  keep(tx, instance.view.key, part_of(instance, "its attributes"),
+       "can't be decoded; it is found by those that its code sets from now on", std::move(bytes));
 }
 
 void code_is_missing(Transaction& tx, Instance& instance, const std::string& row) {

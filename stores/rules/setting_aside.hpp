@@ -27,6 +27,8 @@ void set_aside(Transaction& tx, const Activity& activity, const std::string& pro
 void waits_are_damaged(Transaction& tx, Instance& instance, std::string bytes);
 /// Nobody knows who waits for its end, so they are not told of it.
 void end_watchers_are_damaged(Transaction& tx, Instance& instance, std::string bytes);
+/// The attributes of an instance are lost, and so is what it was found by.
+void attributes_are_damaged(Transaction& tx, Instance& instance, std::string bytes);
 /// Nobody can run it without knowing its code: it is parked. `row` tells where that should have been.
 void code_is_missing(Transaction& tx, Instance& instance, const std::string& row);
 /// Nobody can run it without knowing what it is: it fails at the next sweep, unless it runs already and is

@@ -13,7 +13,7 @@ namespace {
 /// Under another status its place may be another, too.
 void change_status(Transaction& tx, Instance& instance, InstanceStatus status) {
   unplace(tx, instance);
-  instance.view.status = status;
+  set_status(tx, instance, status);
   instance.view.parked_because.clear();
   instance.not_before = {};
   instance.ready_since.reset();

@@ -8,11 +8,17 @@
 
 #include <holdfast/store/error.hpp>
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace holdfast::rules {
+
+/// By the number of the status.
+using StatusChanges = std::array<std::int64_t, static_cast<std::size_t>(InstanceStatus::terminated) + 1>;
 
 struct Transaction {
   Space& space;
@@ -21,7 +27,12 @@ struct Transaction {
   BootTime now;
   CalendarTime calendar;
   News news{};
+  /// How many instances more, or less, have each status since the transaction began.
+  StatusChanges status_changes{};
 
+  void count(InstanceStatus status, std::int64_t more) {
+    status_changes[static_cast<std::size_t>(status)] += more;
+  }
   /// A sweep has something to do at `moment`.
   void sweep_by(BootTime moment);
 };

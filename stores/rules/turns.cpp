@@ -96,7 +96,7 @@ StoreResult<Instance*> locked(Transaction& tx, InstanceKey key, LockToken token)
 
 void park(Transaction& tx, Instance& instance, const std::string& why) {
   if (has_ended(instance.view.status)) return;
-  instance.view.status = InstanceStatus::parked;
+  set_status(tx, instance, InstanceStatus::parked);
   instance.view.parked_because = why;
   touch(tx, instance);
 }
@@ -170,7 +170,7 @@ std::uint64_t wake_parked(Transaction& tx, const Code& code) {
     if (row.view.status != InstanceStatus::parked || !suits.is_for(row)) continue;
     Instance& instance = tx.space.instances.at(key);
     unplace(tx, instance);
-    instance.view.status = InstanceStatus::running;
+    set_status(tx, instance, InstanceStatus::running);
     instance.view.parked_because.clear();
     instance.woken = true;
     instance.not_before = {};

@@ -161,13 +161,10 @@ void count(const Transaction& tx, SessionCounts& counts, SessionStatus state, Wo
   counts.add(state, is_orphaned(tx, state, owner), how_many);
 }
 
-bool add(InstancePage& page, const InstanceView& view, std::size_t limit) {
-  if (page.instances.size() < limit) {
-    page.instances.push_back(view);
-    return true;
-  }
-  if (!page.instances.empty()) page.next = page.instances.back().key;
-  return false;
+StatusCounts count_by_status(const Transaction& tx) {
+  StatusCounts counts;
+  for (const auto& [key, instance] : tx.space.instances) ++counts[instance.view.status];
+  return counts;
 }
 
 std::vector<ExecutionView> with_current(std::vector<ExecutionView> recorded, const Instance& instance) {
@@ -230,7 +227,8 @@ ActivityRow row(const Transaction& tx, const Activity& activity) {
 }  // namespace
 
 StoreState state(Transaction& tx) {
-  StoreState state{.session_log = tx.space.session_log, .set_aside = tx.space.set_aside};
+  StoreState state{
+      .session_log = tx.space.session_log, .set_aside = tx.space.set_aside, .counts = count_by_status(tx)};
   for (const auto& [key, instance] : tx.space.instances) state.instances.push_back(row(tx, instance));
   for (const auto& [id, activity] : tx.space.activities) state.activities.push_back(row(tx, activity));
   for (const auto& [id, session] : tx.space.sessions) {

@@ -26,11 +26,11 @@ namespace holdfast::rules {
 /// Counts so many sessions of one owner that are in one state.
 void count(const Transaction& tx, SessionCounts& counts, SessionStatus state, WorkerKey owner,
            std::uint64_t how_many);
-/// The next of a list, newest first. False when the page is full: then there is more.
-bool add(InstancePage& page, const InstanceView& view, std::size_t limit);
 /// Those that have a history. The current one is there from its first moment on.
 [[nodiscard]] std::vector<ExecutionView> with_current(std::vector<ExecutionView> recorded,
                                                       const Instance& instance);
+/// Of those in the space.
+[[nodiscard]] StatusCounts count_by_status(const Transaction& tx);
 /// Says how many there are of what a store has counted and not brought.
 void add_counts(InstanceDetail& detail, std::uint64_t unread, std::uint64_t open_children,
                 std::vector<std::string> value_keys);

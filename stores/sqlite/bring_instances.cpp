@@ -92,6 +92,8 @@ void WorkingSet::take_instance(Cursor row) {
     instance.end_watchers.clear();
     if (writes()) rules::end_watchers_are_damaged(tx(), instance, about.row.end_watchers);
   }
+  if (!about.row.attributes.empty() && instance.view.attributes.empty() && writes())
+    rules::attributes_are_damaged(tx(), instance, about.row.attributes);
   if (writes() && link_.interned.route(about.row.route) == nullptr)
     rules::code_is_missing(tx(), instance, "row " + std::to_string(about.row.route) + " of `routes`");
 
@@ -133,6 +135,7 @@ void WorkingSet::show(const InstanceRow& row, store::InstanceView& view) {
   view.cancel_requested_at = row.cancel_requested_at;
   view.parked_because = row.parked_because;
   view.output = row.output;
+  if (!row.attributes.empty() && !store::from_bytes(row.attributes, view.attributes)) view.attributes.clear();
 }
 
 void WorkingSet::bring_custom_status(Instance& instance) {

@@ -4,6 +4,7 @@
 
 #include "rows.hpp"
 #include "stores/rules/brought.hpp"
+#include "stores/rules/transaction.hpp"
 
 #include <cstdint>
 #include <map>
@@ -17,6 +18,7 @@ namespace holdfast::sqlite_store {
 struct NumberRows {
   Counters counters{};
   Horizons horizons{};
+  rules::StatusChanges statuses{};
   friend bool operator==(const NumberRows&, const NumberRows&) = default;
 };
 /// What stands in the tables of an instance in the space, as far as it was read.

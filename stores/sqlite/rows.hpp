@@ -32,6 +32,7 @@ struct InstanceRow {
   std::string parked_because{};
   std::string output{};
   std::string end_watchers{};  ///< encoded
+  std::string attributes{};    ///< likewise
   friend bool operator==(const InstanceRow&, const InstanceRow&) = default;
 };
 void instance_columns(auto& row, auto&& field) {
@@ -50,6 +51,7 @@ void instance_columns(auto& row, auto&& field) {
   field("parked_because", Bytes(row.parked_because));
   field("output", Bytes(row.output));
   field("end_watchers", Bytes(row.end_watchers));
+  field("attributes", Bytes(row.attributes));
 }
 
 /// What never changes in it.
@@ -196,6 +198,17 @@ void horizon_columns(auto& horizons, auto&& field) {
   field("turn_horizon", horizons.turns);
   field("activity_horizon", horizons.activities);
   field("session_horizon", horizons.sessions);
+}
+
+/// In the same row: how many instances have each status.
+void status_columns(auto& counts, auto&& field) {
+  field("running", counts[0]);
+  field("suspended", counts[1]);
+  field("parked", counts[2]);
+  field("completed", counts[3]);
+  field("failed", counts[4]);
+  field("cancelled", counts[5]);
+  field("terminated", counts[6]);
 }
 
 }  // namespace holdfast::sqlite_store

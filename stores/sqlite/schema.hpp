@@ -414,4 +414,35 @@ CREATE TABLE asks (
 ) WITHOUT ROWID;
 )sql";
 
+/// By what people search, and how many instances have each status.
+inline constexpr std::string_view kAttributes = R"sql(
+ALTER TABLE instances ADD COLUMN attributes BLOB;  -- encoded; NULL: none
+
+-- What instances are found by: an entry for each attribute, and for each keyword of a list. Entries of one
+-- attribute compare as its values do.
+CREATE TABLE attribute_entries (
+  ns INTEGER NOT NULL,
+  entry BLOB NOT NULL,
+  key INTEGER NOT NULL,
+  PRIMARY KEY (ns, entry, key DESC)
+) WITHOUT ROWID;
+
+-- In a row that most transactions write which start or end something.
+ALTER TABLE namespaces ADD COLUMN running INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE namespaces ADD COLUMN suspended INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE namespaces ADD COLUMN parked INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE namespaces ADD COLUMN completed INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE namespaces ADD COLUMN failed INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE namespaces ADD COLUMN cancelled INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE namespaces ADD COLUMN terminated INTEGER NOT NULL DEFAULT 0;
+UPDATE namespaces SET
+  running = (SELECT count(*) FROM instances AS i WHERE i.ns = namespaces.id AND i.status = 0),
+  suspended = (SELECT count(*) FROM instances AS i WHERE i.ns = namespaces.id AND i.status = 1),
+  parked = (SELECT count(*) FROM instances AS i WHERE i.ns = namespaces.id AND i.status = 2),
+  completed = (SELECT count(*) FROM instances AS i WHERE i.ns = namespaces.id AND i.status = 3),
+  failed = (SELECT count(*) FROM instances AS i WHERE i.ns = namespaces.id AND i.status = 4),
+  cancelled = (SELECT count(*) FROM instances AS i WHERE i.ns = namespaces.id AND i.status = 5),
+  terminated = (SELECT count(*) FROM instances AS i WHERE i.ns = namespaces.id AND i.status = 6);
+)sql";
+
 }  // namespace holdfast::sqlite_store

@@ -5,6 +5,7 @@
 #include "query.hpp"
 #include "rows.hpp"
 #include "stores/rules/in_sql.hpp"
+#include "stores/rules/transaction.hpp"
 
 #include <string>
 
@@ -67,6 +68,8 @@ struct SqlTexts {
   static constexpr auto horizon = [](auto& field) {
     Horizons row;
     horizon_columns(row, field);
+    rules::StatusChanges counts{};
+    status_columns(counts, field);
   };
 
   template <class Visit>
@@ -106,7 +109,7 @@ struct SqlTexts {
   using Names = ColumnNames;
   const Names birth_names = names(birth, 5);
   const Names instance_names = names(instance, 10);
-  const std::string counters = "SELECT " + names(counter).list + ", " + names(horizon).list +
+  const std::string counters = "SELECT " + names(counter).list + ", " + names(horizon, 1, "n.").list +
                                " FROM counters, namespaces AS n WHERE counters.id = 1 AND n.id = ?1";
   const std::string save_counters = "UPDATE counters SET " + names(counter).changes + " WHERE id = 1";
   const std::string save_horizons = "UPDATE namespaces SET " + names(horizon, 2).changes + " WHERE id = ?1";
@@ -210,6 +213,30 @@ struct SqlTexts {
                                    rules::may_be_swept(swept_session) + " ORDER BY s.id";
   const std::string next_sessions =
       "SELECT " + rules::next_to_sweep(swept_session) + " FROM sessions AS s WHERE s.ns = ?1";
+  // Lists: what filters look at, and nothing that is long. ?2: before this key; ?3: whether they look at
+  // attributes, which may stand behind much else in a row.
+  static std::string list_of(const std::string& from) {
+    return "SELECT i.key, i.name, i.route, i.status, i.parent, i.created_at,"
+           " CASE WHEN ?3 THEN i.attributes END FROM " +
+           from;
+  }
+  /// By the index of attributes; ?4 and ?5: from this entry on, before that one.
+  static std::string list_by_entry(const std::string& where) {
+    return list_of("attribute_entries AS a CROSS JOIN instances AS i ON i.key = a.key WHERE a.ns = ?1 AND " +
+                   where);
+  }
+  const std::string listed = list_of("instances AS i WHERE i.key < ?2 AND +i.ns = ?1 ORDER BY i.key DESC");
+  const std::string listed_by_status =
+      list_of("instances AS i WHERE i.ns = ?1 AND i.status = ?4 AND i.key < ?2 ORDER BY i.key DESC");
+  const std::string listed_by_parent =
+      list_of("instances AS i WHERE i.parent = ?4 AND i.key < ?2 AND +i.ns = ?1 ORDER BY i.key DESC");
+  const std::string listed_in_range = list_by_entry("a.entry >= ?4 AND a.entry < ?5 AND a.key < ?2");
+  const std::string listed_by_entry = list_by_entry("a.entry = ?4 AND a.key < ?2 ORDER BY a.key DESC");
+  const std::string listed_by_entry_back = list_by_entry("a.entry = ?4 AND a.key > ?2 ORDER BY a.key ASC");
+  const std::string listed_up =
+      list_by_entry("a.entry >= ?4 AND a.entry < ?5 ORDER BY a.entry ASC, a.key DESC");
+  const std::string listed_down =
+      list_by_entry("a.entry >= ?4 AND a.entry < ?5 ORDER BY a.entry DESC, a.key ASC");
   const std::string insert_log = insert("INSERT INTO session_log", "ns", 1, names(log, 2));
   const std::string log_of_all = "SELECT " + names(log).list +
                                  " FROM session_log WHERE number > ?1 AND ns = ?2 ORDER BY number LIMIT ?3";
@@ -508,16 +535,24 @@ struct Statements {
   Query any_remains{"sqlite.any_remains", "SELECT 1 FROM remains LIMIT 1"};
 
   // ---- looking ----------------------------------------------------------------------------------
-  // The newest first; what filters look at, and nothing that is long.
-  Query listed{"sqlite.listed",
-               "SELECT key, name, route, status, parent, created_at FROM instances"
-               " WHERE key < ?2 AND +ns = ?1 ORDER BY key DESC"};
-  Query listed_by_status{"sqlite.listed_by_status",
-                         "SELECT key, name, route, status, parent, created_at FROM instances"
-                         " WHERE ns = ?1 AND status = ?3 AND key < ?2 ORDER BY key DESC"};
-  Query listed_by_parent{"sqlite.listed_by_parent",
-                         "SELECT key, name, route, status, parent, created_at FROM instances"
-                         " WHERE parent = ?3 AND key < ?2 AND +ns = ?1 ORDER BY key DESC"};
+  Query listed{"sqlite.listed", text.listed};
+  Query listed_by_status{"sqlite.listed_by_status", text.listed_by_status};
+  Query listed_by_parent{"sqlite.listed_by_parent", text.listed_by_parent};
+  Query listed_in_range{"sqlite.listed_in_range", text.listed_in_range};
+  Query listed_by_entry{"sqlite.listed_by_entry", text.listed_by_entry};
+  Query listed_by_entry_back{"sqlite.listed_by_entry_back", text.listed_by_entry_back};
+  Query listed_up{"sqlite.listed_up", text.listed_up};
+  Query listed_down{"sqlite.listed_down", text.listed_down};
+  Query count_entries{"sqlite.count_entries",
+                      "SELECT count(*) FROM (SELECT 1 FROM attribute_entries WHERE ns = ?1 AND entry >= ?2"
+                      " AND entry < ?3 LIMIT ?4)"};
+  Query insert_entry{"sqlite.insert_entry",
+                     "INSERT OR IGNORE INTO attribute_entries (ns, entry, key) VALUES (?1, ?2, ?3)"};
+  Query delete_entry{"sqlite.delete_entry",
+                     "DELETE FROM attribute_entries WHERE ns = ?1 AND entry = ?2 AND key = ?3"};
+  /// Of an instance of which nobody knows them any more: goes through all.
+  Query delete_entries_of{"sqlite.delete_entries_of",
+                          "DELETE FROM attribute_entries WHERE ns = ?1 AND key = ?2"};
   Query open_children{"sqlite.open_children", text.open_children};
   Query count_open_children{"sqlite.count_open_children", text.count_open_children};
   Query all_keys{"sqlite.all_keys", "SELECT key FROM instances WHERE ns = ?1 ORDER BY key"};

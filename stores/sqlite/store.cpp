@@ -158,6 +158,7 @@ StoreResult<Answer> SqliteStore::read(Call call) {
     // The only connection: what was written before is looked at in a set of its own.
     return write<Answer>([&](WorkingSet& set) -> StoreResult<Answer> {
       set.write_back();
+      set.write_numbers();
       WorkingSet looks(set.link(), Access::reads);
       looks.begin(set.tx().now, set.tx().calendar);
       return call(looks);
@@ -404,6 +405,14 @@ StoreResult<store::InstanceDetail> SqliteStore::describe(std::string_view instan
 
 StoreResult<store::InstancePage> SqliteStore::list(const store::InstanceFilter& filter) {
   return read<store::InstancePage>([&](WorkingSet& set) { return sqlite_store::list(set, filter); });
+}
+
+StoreResult<store::InstanceCount> SqliteStore::count(const store::InstanceFilter& filter) {
+  return read<store::InstanceCount>([&](WorkingSet& set) { return sqlite_store::count(set, filter); });
+}
+
+StoreResult<store::StatusCounts> SqliteStore::count_by_status() {
+  return read<store::StatusCounts>([](WorkingSet& set) { return sqlite_store::count_by_status(set); });
 }
 
 StoreResult<std::vector<store::ExecutionView>> SqliteStore::executions(InstanceKey key) {

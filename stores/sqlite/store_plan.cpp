@@ -15,7 +15,8 @@ constexpr std::array kMigrations{
     Migration{.number = 5, .name = "the first schema", .sql = kSchema},
     Migration{.number = 6, .name = "who waits for the end of an instance", .sql = kEndWatchers},
     Migration{.number = 7, .name = "instances that any worker may terminate", .sql = kTerminating},
-    Migration{.number = 8, .name = "questions between processes", .sql = kAsks}};
+    Migration{.number = 8, .name = "questions between processes", .sql = kAsks},
+    Migration{.number = 9, .name = "search attributes, and counts by status", .sql = kAttributes}};
 
 constexpr std::chrono::microseconds kSilence = std::chrono::minutes{1};
 

@@ -108,8 +108,9 @@ std::uint64_t fingerprint(std::span<const Migration> migrations) {
 }
 
 TEST(SqliteStorePlan, NumbersEveryChangeOfTheSchema) {
-  constexpr std::array<std::uint64_t, 4> kFingerprints{10877388978034346362U, 6575402268420085604U,
-                                                       15549250388794029625U, 12158740791010422874U};
+  constexpr std::array<std::uint64_t, 5> kFingerprints{10877388978034346362U, 6575402268420085604U,
+                                                       15549250388794029625U, 12158740791010422874U,
+                                                       12964650674305610749U};
   const auto migrations = store_plan(real_clock()).migrations;
   ASSERT_EQ(migrations.size(), kFingerprints.size()) << "add the fingerprint of the new migration";
   for (std::size_t count = 1; count <= kFingerprints.size(); ++count) {

@@ -2,10 +2,12 @@
 #include "stores/rules/views.hpp"
 
 #include "calls.hpp"
+#include "contract/rows.hpp"
+#include "stores/rules/listing.hpp"
 #include "stores/rules/sessions.hpp"
 
 #include <algorithm>
-#include <functional>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <utility>
@@ -123,47 +125,119 @@ InstanceView shown(WorkingSet& set, rules::Instance& instance) {
   return instance.view;
 }
 
-/// The first `limit` of these rows that match.
+using Found = std::vector<InstanceView>;
+
+/// What a row of a list says, if the filter takes it: enough of the view for the order.
+std::optional<InstanceView> matching(WorkingSet& set, const Cursor& row,
+                                     const store::InstanceFilter& filter) {
+  RowReader reader(row);
+  InstanceView view;
+  view.key = reader.next<InstanceKey>();
+  view.instance = reader.next<std::string>();
+  const auto route = reader.next<std::int64_t>();
+  view.status = reader.next<store::InstanceStatus>();
+  view.parent = reader.next<InstanceKey>();
+  view.created_at = reader.next<CalendarTime>();
+  const std::string_view attributes = row->blob(reader.column());
+  if (!attributes.empty() && !store::from_bytes(attributes, view.attributes)) view.attributes.clear();
+  const bool by_code = !filter.orchestration.empty() || !filter.version.empty();
+  const Route* const known = by_code ? set.link().interned.route(route) : nullptr;
+  if (known != nullptr) view.code = known->code;
+  if (!rules::matches(view, filter)) return std::nullopt;
+  return view;
+}
+
+/// Adds those of these rows that match, until `found` has `limit`.
 void add_matching(WorkingSet& set, Cursor row, const store::InstanceFilter& filter, std::size_t limit,
-                  std::vector<InstanceKey>& keys) {
-  for (std::size_t count = 0; count < limit && row.next();) {
-    RowReader reader(row);
-    InstanceView view;
-    view.key = reader.next<InstanceKey>();
-    view.instance = reader.next<std::string>();
-    const auto route = reader.next<std::int64_t>();
-    view.status = reader.next<store::InstanceStatus>();
-    view.parent = reader.next<InstanceKey>();
-    view.created_at = reader.next<CalendarTime>();
-    const bool by_code = !filter.orchestration.empty() || !filter.version.empty();
-    const Route* const known = by_code ? set.link().interned.route(route) : nullptr;
-    if (known != nullptr) view.code = known->code;
-    if (!rules::matches(view, filter)) continue;
-    keys.push_back(view.key);
-    ++count;
+                  Found& found) {
+  while (found.size() < limit && row.next()) {
+    if (auto view = matching(set, row, filter)) found.push_back(*std::move(view));
   }
 }
 
-/// Those that match, newest first, and no less than the first `limit` of them.
-std::vector<InstanceKey> listed_keys(WorkingSet& set, const store::InstanceFilter& filter,
-                                     std::size_t limit) {
+std::vector<rules::EntryRange> ranges_and_plan(WorkingSet& set, const store::InstanceFilter& filter,
+                                               rules::ListPlan& plan) {
+  std::vector<rules::EntryRange> ranges = rules::ranges_of(filter);
+  std::vector<std::uint64_t> counts;
+  counts.reserve(ranges.size());
+  for (const rules::EntryRange& range : ranges) {
+    counts.push_back(number_of(set.link().rows(set.sql().count_entries, set.ns(), Blob{range.from},
+                                               Blob{range.before}, rules::kFewEntries)));
+  }
+  std::optional<std::uint64_t> of_statuses;
+  if (!ranges.empty() && !filter.statuses.empty())
+    of_statuses = rules::sum(count_by_status(set), filter.statuses);
+  plan = rules::plan_of(filter, ranges, counts, of_statuses);
+  return ranges;
+}
+
+/// In the order of the index, behind the place where the last page ended.
+void add_in_order(WorkingSet& set, const store::InstanceFilter& filter, rules::EntryRange range,
+                  std::size_t limit, Found& found) {
+  const bool descends = filter.order.descending;
+  if (filter.after.key != InstanceKey{} && filter.after.value) {
+    // The rest of those that have the same value, then the other ones.
+    const std::string last = rules::entry_of(filter.order.attribute, *filter.after.value);
+    Query& same = descends ? set.sql().listed_by_entry_back : set.sql().listed_by_entry;
+    if (last >= range.from && last < range.before)
+      add_matching(set, set.link().rows(same, set.ns(), filter.after.key, true, Blob{last}), filter, limit,
+                   found);
+    if (descends) {
+      range.before = std::min(range.before, last);
+    } else {
+      range.from = std::max(range.from, last + '\0');
+    }
+  }
+  Query& rest = descends ? set.sql().listed_down : set.sql().listed_up;
+  add_matching(set, set.link().rows(rest, set.ns(), nullptr, true, Blob{range.from}, Blob{range.before}),
+               filter, limit, found);
+}
+
+/// Those that match: no less than the first `limit` of them behind `after`.
+Found listed(WorkingSet& set, const store::InstanceFilter& filter, std::size_t limit) {
+  using By = rules::ListPlan::By;
   constexpr std::int64_t kNewest = std::numeric_limits<std::int64_t>::max();
   const std::int64_t before =
-      filter.after == InstanceKey{} ? kNewest : static_cast<std::int64_t>(filter.after.value);
-  std::vector<InstanceKey> keys;
-  if (filter.parent && *filter.parent != InstanceKey{}) {
-    add_matching(set, set.link().rows(set.sql().listed_by_parent, set.ns(), before, *filter.parent), filter,
-                 limit, keys);
-  } else if (filter.statuses.empty()) {
-    add_matching(set, set.link().rows(set.sql().listed, set.ns(), before), filter, limit, keys);
-  } else {
-    for (const store::InstanceStatus status : filter.statuses) {
-      add_matching(set, set.link().rows(set.sql().listed_by_status, set.ns(), before, parameter(status)),
-                   filter, limit, keys);
-    }
-    std::ranges::sort(keys, std::greater());
+      filter.after.key == InstanceKey{} ? kNewest : static_cast<std::int64_t>(filter.after.key.value);
+  rules::ListPlan plan;
+  ranges_and_plan(set, filter, plan);
+  const bool asks = !filter.attributes.empty() || !filter.order.attribute.empty();
+  Found found;
+  const auto add = [&](Query& query, const auto&... values) {
+    add_matching(set, set.link().rows(query, set.ns(), values...), filter, limit, found);
+  };
+  switch (plan.by) {
+    case By::all:
+      add(set.sql().listed, before, asks);
+      break;
+    case By::statuses:
+      for (const store::InstanceStatus status : filter.statuses) {
+        Found of_one;
+        add_matching(set,
+                     set.link().rows(set.sql().listed_by_status, set.ns(), before, asks, parameter(status)),
+                     filter, limit, of_one);
+        std::ranges::move(of_one, std::back_inserter(found));
+      }
+      break;
+    case By::parent:
+      add(set.sql().listed_by_parent, before, asks, *filter.parent);
+      break;
+    case By::entry:
+      add(set.sql().listed_by_entry, before, asks, Blob{plan.range.from});
+      break;
+    case By::few:
+      limit = kAll;
+      add(set.sql().listed_in_range, kNewest, asks, Blob{plan.range.from}, Blob{plan.range.before});
+      break;
+    case By::order:
+      add_in_order(set, filter, plan.range, limit, found);
+      break;
   }
-  return keys;
+  // A list of keywords may have several entries in a range.
+  std::ranges::sort(found, {}, &InstanceView::key);
+  const auto twice = std::ranges::unique(found, {}, &InstanceView::key);
+  found.erase(twice.begin(), twice.end());
+  return found;
 }
 
 }  // namespace
@@ -204,16 +278,45 @@ StoreResult<store::InstanceDetail> describe(WorkingSet& set, std::string_view id
 }
 
 store::InstancePage list(WorkingSet& set, const store::InstanceFilter& filter) {
-  store::InstancePage page;
-  if (filter.limit == 0) return page;
-  const std::size_t limit = std::min<std::size_t>(filter.limit, std::numeric_limits<std::uint32_t>::max());
-  std::vector<InstanceKey> keys = listed_keys(set, filter, limit + 1);
-  if (keys.size() > limit) {
-    keys.resize(limit);
-    page.next = keys.back();
+  if (filter.limit == 0) return {};
+  store::InstanceFilter bounded = filter;
+  bounded.limit = std::min<std::size_t>(filter.limit, std::numeric_limits<std::uint32_t>::max());
+  const Found found = listed(set, bounded, bounded.limit + 1);
+  std::vector<const InstanceView*> views;
+  views.reserve(found.size());
+  for (const InstanceView& view : found) views.push_back(&view);
+  store::InstancePage page = rules::page_of(std::move(views), bounded);
+  for (InstanceView& view : page.instances) {
+    if (auto whole = set.look_at(view.key)) view = *std::move(whole);
   }
-  for (const auto& view : look(set, keys)) page.instances.push_back(*view);
   return page;
+}
+
+store::StatusCounts count_by_status(WorkingSet& set) {
+  store::StatusCounts counts;
+  const rules::StatusChanges& all = set.statuses();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all.at(i) > 0)
+      counts.emplace(static_cast<store::InstanceStatus>(i), static_cast<std::uint64_t>(all.at(i)));
+  }
+  return counts;
+}
+
+store::InstanceCount count(WorkingSet& set, const store::InstanceFilter& filter) {
+  if (rules::is_of_statuses(filter))
+    return rules::counted(rules::sum(count_by_status(set), filter.statuses), filter);
+  constexpr std::size_t kEnough = store::InstanceCount::kMost + 1;
+  store::InstanceFilter all = filter;
+  all.order = {};
+  all.after = {};
+  const std::vector<rules::EntryRange> ranges = rules::ranges_of(all);
+  if (rules::is_in_index_alone(all)) {
+    return rules::counted(
+        number_of(set.link().rows(set.sql().count_entries, set.ns(), Blob{ranges.front().from},
+                                  Blob{ranges.front().before}, std::uint64_t{kEnough})),
+        filter);
+  }
+  return rules::counted(listed(set, all, kEnough).size(), filter);
 }
 
 std::vector<store::SetAsideRow> view_set_aside(WorkingSet& set, std::uint64_t after, std::size_t limit) {
@@ -296,6 +399,7 @@ store::StoreState state(WorkingSet& set) {
   state.session_log = view_session_log(set, {}, 0, kAll);
   state.set_aside = view_set_aside(set, 0, kAll);
   state.asks = rules::view(AskRows(set).rows(), set.tx().now);
+  state.counts = count_by_status(set);
   return state;
 }
 

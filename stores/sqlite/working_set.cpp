@@ -77,6 +77,7 @@ NumberRows& WorkingSet::numbers() {
   NumberRows& read = numbers_.emplace();
   counter_columns(read.counters, reader);
   horizon_columns(read.horizons, reader);
+  status_columns(read.statuses, reader);
   numbers_in_tables_ = read;
   messages_written_ = read.counters.messages;
   delayed_written_ = read.counters.delayed;
@@ -84,16 +85,23 @@ NumberRows& WorkingSet::numbers() {
 }
 
 void WorkingSet::write_numbers() {
+  const rules::StatusChanges changes = std::exchange(tx().status_changes, {});
+  if (changes != rules::StatusChanges{}) {
+    for (std::size_t i = 0; i < changes.size(); ++i) numbers().statuses.at(i) += changes.at(i);
+  }
   if (!numbers_ || *numbers_ == numbers_in_tables_) return;
   if (numbers_->counters != numbers_in_tables_.counters) {
     Statement& save = sql().save_counters.use(link_.connection, link_.faults);
     counter_columns(std::as_const(numbers_->counters), ColumnBinder(save, 1));
     run_bound(save);
   }
-  if (numbers_->horizons != numbers_in_tables_.horizons) {
+  if (numbers_->horizons != numbers_in_tables_.horizons ||
+      numbers_->statuses != numbers_in_tables_.statuses) {
     Statement& save = sql().save_horizons.use(link_.connection, link_.faults);
     save.bind(1, ns());
-    horizon_columns(std::as_const(numbers_->horizons), ColumnBinder(save, 2));
+    ColumnBinder horizons(save, 2);
+    horizon_columns(std::as_const(numbers_->horizons), horizons);
+    status_columns(std::as_const(numbers_->statuses), ColumnBinder(save, horizons.position()));
     run_bound(save);
   }
   numbers_in_tables_ = *numbers_;

@@ -42,6 +42,8 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void settle();
   /// Writes what has changed so far. Whoever looks for rows in the tables does so before.
   void write_back();
+  /// The same for counters and counts, which change until the end.
+  void write_numbers();
   /// Before the commit: writes back, and lets rows go that are not worth their memory.
   void end();
   /// The guard is broken.
@@ -53,6 +55,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   Statements& sql() { return link_.statements; }
   [[nodiscard]] std::int64_t ns() const { return link_.ns; }
   [[nodiscard]] const Horizons& horizons() { return numbers().horizons; }
+  [[nodiscard]] const rules::StatusChanges& statuses() { return numbers().statuses; }
 
   // ---- rules::Source ----------------------------------------------------------------------------
 
@@ -152,6 +155,8 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void remove_instance(InstanceKey key);
   [[nodiscard]] InstanceRow row_of(const rules::Instance& instance, const KnownInstance& about);
   void insert_instance(const rules::Instance& instance, KnownInstance& about, const InstanceRow& row);
+  void write_entries(InstanceKey key, const std::string& before, const std::vector<Attribute>& attributes,
+                     const std::string& now);
   void write_lock(const rules::Instance& instance, KnownInstance& about);
   void delete_places();
   void write_place(const rules::Instance& instance, KnownInstance& about, std::int64_t route);
@@ -173,7 +178,6 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void write_early();
   void write_requests();
   void write_logs();
-  void write_numbers();
 
   void end_visit();
 

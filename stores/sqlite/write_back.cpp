@@ -1,6 +1,7 @@
 // What the rules have changed goes back to the tables. Rows that were noted are compared with what stands
 // there, and what differs is written. Sessions come before activities, whose lanes follow from them.
 #include "contract/rows.hpp"
+#include "stores/rules/listing.hpp"
 #include "working_set.hpp"
 
 #include <algorithm>
@@ -65,6 +66,7 @@ void WorkingSet::remove_instance(InstanceKey key) {
   if (found == known_.end()) return;
   const KnownInstance& about = found->second;
   if (about.ready) left_places_.push_back({about.ready->first, about.ready->second, key});
+  write_entries(key, about.row.attributes, {}, {});
   for (Query* const query :
        {&sql().unhold, &sql().delete_messages_of, &sql().delete_timers_of, &sql().delete_delayed_of,
         &sql().delete_values_of, &sql().delete_status_of, &sql().delete_watches_of, &sql().delete_instance}) {
@@ -95,6 +97,7 @@ void WorkingSet::write_instance(Instance& instance) {
     instance_columns(std::as_const(row), ColumnBinder(update, 3));
     run_bound(update);
   }
+  write_entries(key, about.row.attributes, instance.view.attributes, row.attributes);
   write_lock(instance, about);
   write_place(instance, about, row.route);
   write_messages(instance, about);
@@ -102,27 +105,46 @@ void WorkingSet::write_instance(Instance& instance) {
   about.row = std::move(row);
 }
 
+// What it is found by. The row says what stands in the index, unless it can't be read.
+void WorkingSet::write_entries(InstanceKey key, const std::string& before,
+                               const std::vector<Attribute>& attributes, const std::string& now) {
+  if (before == now) return;
+  std::vector<std::string> old;
+  if (std::vector<Attribute> read; before.empty() || store::from_bytes(before, read)) {
+    old = rules::entries_of(read);
+  } else {
+    link_.run(sql().delete_entries_of, ns(), key);
+  }
+  const std::vector<std::string> wanted = rules::entries_of(attributes);
+  for (const std::string& entry : old) {
+    if (!std::ranges::binary_search(wanted, entry)) link_.run(sql().delete_entry, ns(), Blob{entry}, key);
+  }
+  for (const std::string& entry : wanted) {
+    if (!std::ranges::binary_search(old, entry)) link_.run(sql().insert_entry, ns(), Blob{entry}, key);
+  }
+}
+
 // What is of no meaning stays as it is.
 InstanceRow WorkingSet::row_of(const Instance& instance, const KnownInstance& about) {
   const store::InstanceView& view = instance.view;
-  InstanceRow row{
-      .route = about.row.route,
-      .execution = view.execution,
-      .status = view.status,
-      .delivery = instance.lock.token.empty() ? instance.delivery : about.row.delivery,
-      .ready_at = instance.lock.live ? about.row.ready_at : instance.ready_since,
-      .stamp = instance.stamp == about.last_segment ? TurnStamp{} : instance.stamp,
-      .waits = instance.waits.empty() ? std::string() : store::to_bytes(instance.waits),
-      .seen = instance.lock.live       ? about.row.seen
-              : instance.waits.empty() ? MessageId{}
-                                       : instance.seen,
-      .woken = instance.woken,
-      .not_before = instance.not_before,
-      .updated_at = view.updated_at,
-      .cancel_requested_at = view.cancel_requested_at,
-      .parked_because = view.parked_because,
-      .output = view.output,
-      .end_watchers = instance.end_watchers.empty() ? "" : store::to_bytes(instance.end_watchers)};
+  InstanceRow row{.route = about.row.route,
+                  .execution = view.execution,
+                  .status = view.status,
+                  .delivery = instance.lock.token.empty() ? instance.delivery : about.row.delivery,
+                  .ready_at = instance.lock.live ? about.row.ready_at : instance.ready_since,
+                  .stamp = instance.stamp == about.last_segment ? TurnStamp{} : instance.stamp,
+                  .waits = instance.waits.empty() ? std::string() : store::to_bytes(instance.waits),
+                  .seen = instance.lock.live       ? about.row.seen
+                          : instance.waits.empty() ? MessageId{}
+                                                   : instance.seen,
+                  .woken = instance.woken,
+                  .not_before = instance.not_before,
+                  .updated_at = view.updated_at,
+                  .cancel_requested_at = view.cancel_requested_at,
+                  .parked_because = view.parked_because,
+                  .output = view.output,
+                  .end_watchers = instance.end_watchers.empty() ? "" : store::to_bytes(instance.end_watchers),
+                  .attributes = view.attributes.empty() ? "" : store::to_bytes(view.attributes)};
   const bool same_route = about.in_table && [&] {
     const Route* const route = link_.interned.route(about.row.route);
     return route != nullptr && route->build == view.build && route->code == view.code &&

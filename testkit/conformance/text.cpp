@@ -130,6 +130,8 @@ std::string text(const StoreState& state) {
   add_rows(lines, "early delivery", state.early);
   add_rows(lines, "set aside", state.set_aside);
   add_rows(lines, "question", state.asks);
+  for (const auto& [status, count] : state.counts)
+    lines += std::string(to_string(status)) + ": " + std::to_string(count) + "\n";
   return lines;
 }
 

@@ -96,6 +96,15 @@ Turn& Turn::removes_value(std::string key) {
   commit.values.push_back({std::move(key), std::nullopt});
   return *this;
 }
+Turn& Turn::sets_attribute(std::string attribute, AttributeValue value) {
+  const AttributeType type = type_of(value);
+  commit.attributes.push_back({std::move(attribute), type, std::move(value)});
+  return *this;
+}
+Turn& Turn::clears_attribute(std::string attribute, AttributeType type) {
+  commit.attributes.push_back({std::move(attribute), type, std::nullopt});
+  return *this;
+}
 Turn& Turn::reads_value(EventId source, std::string instance, std::string key) {
   commit.value_reads.push_back({source, std::move(instance), std::move(key)});
   return *this;

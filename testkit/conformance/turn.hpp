@@ -51,6 +51,8 @@ class Turn {
   Turn& starts_detached(std::string instance);
   Turn& sets_value(std::string key, std::string value);
   Turn& removes_value(std::string key);
+  Turn& sets_attribute(std::string attribute, AttributeValue value);
+  Turn& clears_attribute(std::string attribute, AttributeType type);
   Turn& reads_value(EventId source, std::string instance, std::string key);
   Turn& asks_for_end(EventId source, std::string instance);
   Turn& forgets_end(EventId source, std::string instance);

@@ -53,7 +53,7 @@ StoreResult<store::StartAnswer> Oracle::start(const store::StartRequest& request
     }
     remove_instance(*existing);
   }
-  Instance& instance = new_instance(request.instance, request.code);
+  Instance& instance = new_instance(request.instance, request.code, request.attributes);
   instance.request = request.request;
   instance.fingerprint = request.fingerprint;
   Message message{.kind = MessageKind::start, .execution = instance.execution, .body = request.body};

@@ -84,7 +84,8 @@ store::Committed Oracle::commit(const store::CommitRequest& request, const store
   // local completions; cancelled activities and timers;
   complete_locally(commit);
   cancel_work(instance, commit);
-  // sessions opened; new activities; new timers; values; sessions closed and watched;
+  // sessions opened; new activities; new timers; values and attributes; sessions closed
+  // and watched;
   open_sessions(instance, commit, session_answers);
   for (const store::NewActivity& activity : commit.activities) {
     committed.handed_off.push_back(schedule(request, commit, activity));
@@ -96,6 +97,10 @@ store::Committed Oracle::commit(const store::CommitRequest& request, const store
   for (const store::ValueChange& change : commit.values) {
     instance.values.erase(change.key);
     if (change.value) instance.values[change.key] = *change.value;
+  }
+  for (const store::AttributeChange& change : commit.attributes) {
+    instance.attributes.erase({change.name, change.type});
+    if (change.value) instance.attributes[{change.name, change.type}] = *change.value;
   }
   close_and_watch_sessions(instance, commit, session_answers);
   // starts, messages and answers, those to reads of values first;
@@ -297,7 +302,7 @@ void Oracle::start_child(const store::NewInstance& child) const {
   Instance* instance = find_instance(child.instance);
   const bool is_new = instance == nullptr;
   if (is_new) {
-    instance = &new_instance(child.instance, child.code);
+    instance = &new_instance(child.instance, child.code, child.attributes);
     instance->parent = child.parent;
   }
   deliver(*instance, {.kind = MessageKind::start,

@@ -6,13 +6,15 @@
 
 namespace holdfast::testing::oracle {
 
-Instance& Oracle::new_instance(const std::string& id, const store::CodeVersion& code) const {
+Instance& Oracle::new_instance(const std::string& id, const store::CodeVersion& code,
+                               const std::vector<Attribute>& attributes) const {
   Instance& instance = rows().instances.emplace_back();
   instance.key = InstanceKey{++database_->last_instance};
   instance.id = id;
   instance.code = code;
   instance.created_at = instance.updated_at = today();
   instance.free_since = now();
+  for (const Attribute& one : attributes) instance.attributes[{one.name, type_of(one.value)}] = one.value;
   return instance;
 }
 

@@ -94,6 +94,8 @@ class Oracle final : public Store {
       std::span<const InstanceKey> keys) override;
   StoreResult<store::InstanceDetail> describe(std::string_view instance) override;
   StoreResult<store::InstancePage> list(const store::InstanceFilter& filter) override;
+  StoreResult<store::InstanceCount> count(const store::InstanceFilter& filter) override;
+  StoreResult<store::StatusCounts> count_by_status() override;
   StoreResult<std::vector<store::ExecutionView>> executions(InstanceKey key) override;
   StoreResult<std::optional<std::string>> value(std::string_view instance, std::string_view key) override;
   StoreResult<std::vector<store::SetAsideRow>> set_aside(std::uint64_t after, std::size_t limit) override;
@@ -161,7 +163,8 @@ class Oracle final : public Store {
 
   // ---- instances.cpp
 
-  Instance& new_instance(const std::string& id, const store::CodeVersion& code) const;
+  Instance& new_instance(const std::string& id, const store::CodeVersion& code,
+                         const std::vector<Attribute>& attributes) const;
   void give_early_deliveries(Instance& instance) const;
   void keep_early(const std::string& id, const store::NewMessage& message, Duration keep,
                   Duration delay) const;

@@ -16,6 +16,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace holdfast::testing::oracle {
@@ -76,6 +77,7 @@ struct Instance {
   BootTime not_before{};  ///< the delay of its last release
 
   std::map<std::string, std::string> values{};
+  std::map<std::pair<std::string, AttributeType>, AttributeValue> attributes{};
   std::map<std::uint64_t, std::vector<store::Segment>> history{};  ///< by execution
   std::set<std::string> watches{};                                 ///< ids of sessions
   std::vector<store::EndWatcher> end_watchers{};  ///< who waits for its end, in the order of asking

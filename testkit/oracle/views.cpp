@@ -16,6 +16,33 @@ std::vector<store::NewTimer> by_event(std::vector<store::NewTimer> timers) {
   return timers;
 }
 
+// The attribute that a condition is about is the one of its own type; `has` is about keywords.
+bool has(const Instance& instance, const AttributeCondition& condition) {
+  using Is = AttributeCondition::Is;
+  const bool of_list = condition.is == Is::has;
+  const AttributeType type = of_list ? AttributeType::keywords : type_of(condition.value);
+  const auto found = instance.attributes.find({condition.name, type});
+  if (found == instance.attributes.end()) return false;
+  const AttributeValue& value = found->second;
+  switch (condition.is) {
+    case Is::equal:
+      return value == condition.value;
+    case Is::has:
+      return std::ranges::count(std::get<Keywords>(value), std::get<std::string>(condition.value)) > 0;
+    case Is::starts_with:
+      return std::get<std::string>(value).starts_with(std::get<std::string>(condition.value));
+    case Is::below:
+      return value < condition.value;
+    case Is::at_most:
+      return value <= condition.value;
+    case Is::above:
+      return value > condition.value;
+    case Is::at_least:
+      return value >= condition.value;
+  }
+  return false;
+}
+
 bool takes(const store::InstanceFilter& filter, const Instance& instance) {
   if (!filter.statuses.empty() && !filter.statuses.contains(instance.status)) return false;
   if (!filter.orchestration.empty() && filter.orchestration != instance.code.name) return false;
@@ -24,12 +51,28 @@ bool takes(const store::InstanceFilter& filter, const Instance& instance) {
   if (filter.parent && *filter.parent != instance.parent) return false;
   if (filter.created_from && instance.created_at < *filter.created_from) return false;
   if (filter.created_before && instance.created_at >= *filter.created_before) return false;
-  return filter.after == InstanceKey{} || instance.key < filter.after;
+  return std::ranges::all_of(filter.attributes,
+                             [&](const AttributeCondition& condition) { return has(instance, condition); });
+}
+
+// What a list is ordered by; none when the instance is not in it.
+const AttributeValue* ordered_by(const store::InstanceFilter& filter, const Instance& instance) {
+  const auto found = instance.attributes.find({filter.order.attribute, filter.order.type});
+  return found == instance.attributes.end() ? nullptr : &found->second;
+}
+
+// Equal values: the newest first when it ascends, the oldest first when it descends.
+bool comes_before(const store::InstanceFilter& filter, const AttributeValue& a, InstanceKey a_key,
+                  const AttributeValue& b, InstanceKey b_key) {
+  if (filter.order.descending) return a != b ? b < a : a_key < b_key;
+  return a != b ? a < b : b_key < a_key;
 }
 
 }  // namespace
 
 store::InstanceView Oracle::view_of(const Instance& instance) const {
+  std::vector<Attribute> attributes;
+  for (const auto& [key, value] : instance.attributes) attributes.push_back({key.first, value});
   return {.key = instance.key,
           .instance = instance.id,
           .code = instance.code,
@@ -43,7 +86,8 @@ store::InstanceView Oracle::view_of(const Instance& instance) const {
           .build = instance.build,
           .created_at = instance.created_at,
           .updated_at = instance.updated_at,
-          .cancel_requested_at = instance.cancel_requested_at};
+          .cancel_requested_at = instance.cancel_requested_at,
+          .attributes = std::move(attributes)};
 }
 
 store::ActivityView Oracle::view_of(const Activity& activity) const {
@@ -135,18 +179,55 @@ StoreResult<store::InstanceDetail> Oracle::describe(std::string_view id) {
   return detail;
 }
 
-// By key, the highest (newest) first. There is more if, and only if, `next` is set.
+// Without an order by key, the highest (newest) first. There is more if, and only if, `next` is set.
 StoreResult<store::InstancePage> Oracle::list(const store::InstanceFilter& filter) {
-  store::InstancePage page;
+  const bool ordered = !filter.order.attribute.empty();
+  std::vector<const Instance*> all;
   for (auto instance = rows().instances.rbegin(); instance != rows().instances.rend(); ++instance) {
     if (!takes(filter, *instance)) continue;
+    if (!ordered) {
+      if (filter.after.key == InstanceKey{} || instance->key < filter.after.key) all.push_back(&*instance);
+      continue;
+    }
+    const AttributeValue* const value = ordered_by(filter, *instance);
+    if (value == nullptr) continue;
+    if (!filter.after.value ||
+        comes_before(filter, *filter.after.value, filter.after.key, *value, instance->key))
+      all.push_back(&*instance);
+  }
+  if (ordered) {
+    std::ranges::sort(all, [&](const Instance* a, const Instance* b) {
+      return comes_before(filter, *ordered_by(filter, *a), a->key, *ordered_by(filter, *b), b->key);
+    });
+  }
+  store::InstancePage page;
+  for (const Instance* const instance : all) {
     if (page.instances.size() == filter.limit) {
-      if (filter.limit > 0) page.next = page.instances.back().key;
+      if (filter.limit == 0) break;
+      const Instance& last = *all[filter.limit - 1];
+      page.next = last.key;
+      if (ordered) page.next->value = *ordered_by(filter, last);
       break;
     }
     page.instances.push_back(view_of(*instance));
   }
   return page;
+}
+
+StoreResult<store::InstanceCount> Oracle::count(const store::InstanceFilter& filter) {
+  const bool of_statuses = filter.orchestration.empty() && filter.version.empty() && filter.prefix.empty() &&
+                           !filter.parent && !filter.created_from && !filter.created_before &&
+                           filter.attributes.empty();
+  store::InstanceCount counted;
+  for (const Instance& instance : rows().instances) counted.count += takes(filter, instance) ? 1U : 0U;
+  if (of_statuses || counted.count <= store::InstanceCount::kMost) return counted;
+  return store::InstanceCount{store::InstanceCount::kMost, true};
+}
+
+StoreResult<store::StatusCounts> Oracle::count_by_status() {
+  store::StatusCounts counts;
+  for (const Instance& instance : rows().instances) ++counts[instance.status];
+  return counts;
 }
 
 StoreResult<std::vector<store::ExecutionView>> Oracle::executions(InstanceKey key) {
@@ -254,6 +335,7 @@ StoreResult<store::StoreState> Oracle::state() {
   }
   state.set_aside = rows().set_aside;
   state.asks = view_of_questions();
+  state.counts = count_by_status().value();
   return state;
 }
 

@@ -69,6 +69,7 @@ bool fill(StartedOperation& to, const detail::ValueRead& from) {
 bool fill(StartedOperation&, const detail::SideEffectRecorded&) { return false; }
 bool fill(StartedOperation&, const detail::MessageTried&) { return false; }
 bool fill(StartedOperation&, const detail::ValueSet&) { return false; }
+bool fill(StartedOperation&, const detail::AttributeSet&) { return false; }
 bool fill(StartedOperation&, const detail::MessageSent&) { return false; }
 bool fill(StartedOperation&, const detail::CancelSent&) { return false; }
 bool fill(StartedOperation&, const detail::TerminateSent&) { return false; }

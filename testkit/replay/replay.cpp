@@ -63,6 +63,7 @@ class ReplayHarness::Impl {
   std::vector<SentMessage> sent_;
   std::vector<StartedOperation> launched_;
   std::map<std::string, Payload, std::less<>> values_;
+  std::vector<Attribute> attributes_;  // sorted by name and type
   std::optional<Payload> status_;
   std::optional<engine::End> end_;
 
@@ -119,6 +120,7 @@ void ReplayHarness::Impl::note(const history::Event& event) {
       now_ = body.time;
     } else if constexpr (std::is_same_v<T, history::Started>) {
       values_ = {body.values.begin(), body.values.end()};
+      attributes_ = body.attributes;
       cancel_requested_ = body.cancel_requested;
     } else if constexpr (std::is_same_v<T, history::CancelRequested>) {
       if (!cancel_requested_) cancel_requested_ = body.reason;
@@ -158,7 +160,8 @@ void ReplayHarness::Impl::begin_execution(std::string version, Payload input) {
                                 .seed = options_.seed + execution_number_.value - 1,
                                 .values = {values_.begin(), values_.end()},
                                 .cancel_requested = cancel_requested_,
-                                .history_budget = options_.history_budget}));
+                                .history_budget = options_.history_budget,
+                                .attributes = attributes_}));
 }
 
 void ReplayHarness::Impl::turn(Message message) {
@@ -200,6 +203,8 @@ void ReplayHarness::Impl::note(const engine::Action& action) {
       values_.erase(set->key);
     }
   }
+  if (const auto* set = std::get_if<detail::AttributeSet>(&action.operation))
+    holdfast::detail::change_attribute(attributes_, set->name, set->type, set->value);
 }
 
 void ReplayHarness::Impl::deliver(Address address, Payload value) {
@@ -488,5 +493,7 @@ const Payload* ReplayHarness::value_payload(std::string_view key) const {
   const auto found = impl_->values_.find(key);
   return found == impl_->values_.end() ? nullptr : &found->second;
 }
+
+const std::vector<Attribute>& ReplayHarness::attributes() const noexcept { return impl_->attributes_; }
 
 }  // namespace holdfast::testing

@@ -234,6 +234,7 @@ TEST(ReplayHarness, TerminationRunsNoCode) {
 Task<int> goes_round(Context& ctx, int round) {
   ctx.set_status("round " + std::to_string(round));
   ctx.set_value("rounds", ctx.value<int>("rounds").value_or(0) + 1);
+  ctx.set_attribute("sum", ctx.attribute<int>("sum").value_or(0) + round);
   auto box = ctx.mailbox<int>("box");
   const int message = co_await box.receive();
   if (message == 0) co_return *ctx.value<int>("rounds") * 100 + round;
@@ -253,6 +254,9 @@ TEST(ReplayHarness, TheNextExecutionKeepsValuesAndMessages) {
   EXPECT_EQ(run.status<std::string>(), "round 6");
   EXPECT_EQ(run.value<int>("rounds"), 2);
   EXPECT_EQ(run.value<int>("nothing"), std::nullopt);
+  EXPECT_EQ(run.attribute<int>("sum"), 7);
+  EXPECT_EQ(run.attribute<std::string>("sum"), std::nullopt);
+  EXPECT_EQ(run.attributes(), (std::vector<Attribute>{{"sum", std::int64_t{7}}}));
 }
 
 Task<std::string> asks_others(Context& ctx) {

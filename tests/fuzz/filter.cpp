@@ -6,6 +6,7 @@
 #include <holdfast/client.hpp>
 #include <holdfast/errors.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 
@@ -18,6 +19,20 @@ void read_filter(std::string_view text) {
   try {
     const ListFilter filter = parse_filter(text, CalendarTime(1'000'000h));
     fuzz::require(filter.limit == ListFilter{}.limit, "a text does not change the size of pages");
+    const bool served =
+        filter.order.attribute.empty()
+            ? filter.order.descending
+            : std::ranges::any_of(filter.attributes, [&](const AttributeCondition& condition) {
+                return condition.name == filter.order.attribute &&
+                       type_of(condition.value) == filter.order.type;
+              });
+    fuzz::require(served, "a condition says the type of what a list is ordered by");
+    for (const AttributeCondition& condition : filter.attributes) {
+      fuzz::require(!condition.name.empty(), "an attribute has a name");
+      fuzz::require(type_of(condition.value) != AttributeType::keywords,
+                    "one keyword is asked for at a time");
+      static_cast<void>(to_string(condition.value));
+    }
   } catch (const Error& e) {
     fuzz::require(e.failure().type == "invalid_filter", "a filter is refused as one");
   }

@@ -58,6 +58,9 @@ Task<std::string> all_operations(Context& ctx, std::string id) {
   const EndedInstance rival = co_await ctx.ended("rival");
   const int effect = co_await ctx.side_effect([] { return 17; });
   ctx.clear_value("id");
+  ctx.set_attribute("receipt", receipt);
+  ctx.set_attribute("parts", {"first", "rest"});
+  ctx.clear_attribute<int>("cents");
   ctx.deprecate_patch("log-twice");
   ctx.send("stock", "changes", {.keep_for = 1h}, -1);
   ctx.raise("shop", "sold", id);
@@ -210,12 +213,13 @@ struct Recorded {
   void (*play)(Recording&);
 };
 std::vector<Recorded> all_recorded() {
-  return {{"all_operations", all_operations, {}, play_all_operations},
-          {"failed", fails, with_limits(), play_one_step},
-          {"cancelled", is_cancelled, {}, play_cancellation},
-          {"terminated", is_terminated, {}, play_termination},
-          {"continued_as_new", goes_on, {.values = {{"round", encode(0)}}}, play_one_step},
-          {"second_attempt", begins_anew, second_attempt(), play_two_steps}};
+  return {
+      {"all_operations", all_operations, {.attributes = {{"cents", std::int64_t{5}}}}, play_all_operations},
+      {"failed", fails, with_limits(), play_one_step},
+      {"cancelled", is_cancelled, {}, play_cancellation},
+      {"terminated", is_terminated, {}, play_termination},
+      {"continued_as_new", goes_on, {.values = {{"round", encode(0)}}}, play_one_step},
+      {"second_attempt", begins_anew, second_attempt(), play_two_steps}};
 }
 
 std::string path_of(const std::string& name) { return "tests/histories/recorded/" + name + ".json"; }

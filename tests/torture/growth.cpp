@@ -27,7 +27,7 @@ const std::map<std::string, std::string> kKeepsRows{
     {"migrations", "one for each"},    {"deployment", "one"},
     {"namespaces", "names, interned"}, {"routes", "names, interned"},
     {"kinds", "names, interned"},      {"session_log", "what became of sessions, for a week"},
-    {"requests", "of the last day"},
+    {"requests", "of the last day"},   {"status_counts", "one for each connection"},
 };
 
 bool is_hot(const Table& table) { return !kKeepsRows.contains(table.name); }

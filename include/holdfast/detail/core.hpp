@@ -217,6 +217,9 @@ class Core {
   virtual void set_status(Payload status) = 0;
   virtual void set_value(std::string_view key, std::optional<Payload> value) = 0;
   virtual const Payload* value(std::string_view key) const = 0;
+  virtual void set_attribute(Attribute attribute) = 0;
+  virtual void clear_attribute(std::string_view name, AttributeType type) = 0;
+  virtual const AttributeValue* attribute(std::string_view name, AttributeType type) const = 0;
   /// Whether the code takes the patch `id`. The first answer holds for the execution.
   virtual bool patched(std::string_view id) = 0;
   /// Takes it, where history has it or is being written: for code that can do nothing else.

@@ -1,6 +1,7 @@
 // Instances: starting, messaging, listing and describing them, and housekeeping.
 #pragma once
 
+#include <holdfast/attributes.hpp>
 #include <holdfast/clock.hpp>
 #include <holdfast/ids.hpp>
 #include <holdfast/options.hpp>
@@ -12,6 +13,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -27,7 +29,8 @@ struct StartRequest {
   RequestId request{};        ///< of one call for one id: a repeated one gets the answer of the first
   Fingerprint fingerprint{};  ///< of orchestration, version and input: equal ones ask for the same
   Reuse reuse = Reuse::never;
-  Duration delay{};  ///< of the start message
+  Duration delay{};                     ///< of the start message
+  std::vector<Attribute> attributes{};  ///< sorted by name and type
 };
 
 struct StartAnswer {
@@ -79,6 +82,7 @@ struct InstanceView {
   CalendarTime created_at{};
   CalendarTime updated_at{};  ///< of its last status change, start included
   std::optional<CalendarTime> cancel_requested_at{};
+  std::vector<Attribute> attributes{};  ///< sorted by name and type
   friend bool operator==(const InstanceView&, const InstanceView&) = default;
 };
 
@@ -110,16 +114,30 @@ struct InstanceFilter {
   std::optional<InstanceKey> parent{};
   std::optional<CalendarTime> created_from{};
   std::optional<CalendarTime> created_before{};
-  InstanceKey after{};  ///< the last one of the page before
+  std::vector<AttributeCondition> attributes{};  ///< all of them
+  /// Without an attribute: by key, the highest (newest) first. By an attribute: only those that have it; of
+  /// those with equal values, the newest first when it ascends, and the oldest first when it descends.
+  ListOrder order{};
+  ListPlace after{};  ///< InstancePage::next of the page before
   std::size_t limit = 100;
 };
 
-/// By key, the highest (newest) first. There is more if, and only if, `next` is set; a page with fewer than
-/// `limit` instances is the last one.
+/// There is more if, and only if, `next` is set; a page with fewer than `limit` instances is the last one.
 struct InstancePage {
   std::vector<InstanceView> instances{};
-  std::optional<InstanceKey> next{};
+  std::optional<ListPlace> next{};
 };
+
+/// How many instances match a filter.
+struct InstanceCount {
+  static constexpr std::uint64_t kMost = 10'000;
+  std::uint64_t count = 0;
+  bool at_least = false;  ///< there are more than `count`, which is kMost
+  friend bool operator==(const InstanceCount&, const InstanceCount&) = default;
+};
+
+/// How many instances have each status; none for those that no instance has.
+using StatusCounts = std::map<InstanceStatus, std::uint64_t>;
 
 struct ExecutionView {
   ExecutionNumber execution{};

@@ -69,6 +69,7 @@ struct StoreState {
   std::vector<EarlyRow> early{};
   std::vector<SetAsideRow> set_aside{};
   std::vector<AskRow> asks{};  ///< by id
+  StatusCounts counts{};
   friend bool operator==(const StoreState&, const StoreState&) = default;
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <holdfast/address.hpp>
+#include <holdfast/attributes.hpp>
 #include <holdfast/cancel_reason.hpp>
 #include <holdfast/clock.hpp>
 #include <holdfast/ids.hpp>
@@ -111,7 +112,8 @@ struct NewInstance {
   std::string instance{};
   CodeVersion code{};
   std::string body{};
-  InstanceKey parent{};  ///< 0 for a detached one
+  InstanceKey parent{};                 ///< 0 for a detached one
+  std::vector<Attribute> attributes{};  ///< sorted by name and type
   friend bool operator==(const NewInstance&, const NewInstance&) = default;
 };
 
@@ -119,6 +121,13 @@ struct ValueChange {
   std::string key{};
   std::optional<std::string> value{};  ///< none: removed
   friend bool operator==(const ValueChange&, const ValueChange&) = default;
+};
+
+struct AttributeChange {
+  std::string name{};
+  AttributeType type = AttributeType::text;
+  std::optional<AttributeValue> value{};  ///< of that type; none: removed
+  friend bool operator==(const AttributeChange&, const AttributeChange&) = default;
 };
 
 /// A read of another instance's value: answered by a `value` message.
@@ -197,6 +206,7 @@ struct TurnCommit {
   std::vector<Outgoing> messages{};
   std::vector<NewInstance> starts{};
   std::vector<ValueChange> values{};
+  std::vector<AttributeChange> attributes{};  ///< one after the other
   std::vector<ValueRequest> value_reads{};
   std::vector<EndRequest> end_requests{};
   std::vector<EndRequest> cancelled_end_requests{};  ///< of this execution: not to be answered any more

@@ -285,6 +285,13 @@ class ReplayHarness {
   [[nodiscard]] std::optional<T> value(std::string_view key) const {
     return decode_optional<T>(value_payload(key));
   }
+  /// Its search attributes, sorted by name and type: ctx.set_attribute().
+  [[nodiscard]] const std::vector<Attribute>& attributes() const noexcept;
+  template <class T>
+  [[nodiscard]] std::optional<T> attribute(std::string_view name) const {
+    return holdfast::detail::attribute_as<T>(
+        holdfast::detail::find_attribute(attributes(), name, holdfast::detail::attribute_type<T>()));
+  }
 
  private:
   template <class T>

@@ -100,6 +100,17 @@ store::SessionPolicy Chooser::policy() {
   return policy;
 }
 
+AttributeSpec Chooser::attribute() {
+  return {.name = dice.pick({"k", "l"}),
+          .type = dice.weighted<AttributeType>({{3, AttributeType::text},
+                                                {3, AttributeType::keywords},
+                                                {3, AttributeType::integer},
+                                                {3, AttributeType::real},
+                                                {1, AttributeType::boolean},
+                                                {1, AttributeType::time}}),
+          .nth = static_cast<std::uint32_t>(dice.below(3))};
+}
+
 Duration Chooser::short_time() { return dice.pick<Duration>({1s, 2s, 3s, 7s}); }
 
 }  // namespace holdfast::testing::model

@@ -39,6 +39,7 @@ class Chooser {
   Which which();
   store::SessionPolicy policy();
   Duration short_time();
+  AttributeSpec attribute();
 
   // How a step of this namespace uses its luck, and what is there.
   Dice dice;           // NOLINT(misc-non-private-member-variables-in-classes)

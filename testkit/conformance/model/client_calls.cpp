@@ -60,7 +60,8 @@ void Comparison::perform(const Start& op) {
                         .request = request_of(Kind::start, spec.id, spec.request),
                         .fingerprint = {0, spec.fingerprint},
                         .reuse = spec.reuse,
-                        .delay = spec.delay});
+                        .delay = spec.delay,
+                        .attributes = attributes_of(spec.attributes)});
   }
   const auto answers = ask(op.on, "start", [&](Store& store) { return store.start(requests); });
   if (!answers) return;
@@ -191,6 +192,29 @@ void Comparison::look_at_instances(On on) {
   ask(on, "look", [&](Store& store) { return store.look(keys); });
 }
 
+// Few: each costs ways to the server and back.
+void Comparison::look_at_attributes(On on) {
+  using Is = AttributeCondition::Is;
+  const auto value = [](AttributeType type) { return attribute_value(type, 1); };
+  const std::array filters{
+      store::InstanceFilter{.attributes = {{"k", Is::equal, value(AttributeType::text)}}, .limit = 1},
+      store::InstanceFilter{.statuses = {store::InstanceStatus::running},
+                            .attributes = {{"k", Is::has, std::string("b")}}},
+      store::InstanceFilter{.attributes = {{"k", Is::at_least, value(AttributeType::integer)}},
+                            .order = {"k", AttributeType::integer, step_ % 2 == 0},
+                            .limit = 1},
+      store::InstanceFilter{.prefix = "",
+                            .attributes = {{"l", Is::below, value(AttributeType::real)},
+                                           {"k", Is::starts_with, std::string("a")}},
+                            .order = {"l", AttributeType::real, step_ % 2 != 0},
+                            .limit = 2}};
+  const std::size_t i = step_ % filters.size();
+  ask(on, "list with attributes " + std::to_string(i),
+      [&](Store& store) { return list_all(store, filters[i]); });
+  ask(on, "count " + std::to_string(i), [&](Store& store) { return store.count(filters[i]); });
+  ask(on, "count_by_status", [](Store& store) { return store.count_by_status(); });
+}
+
 void Comparison::look_at_lists(On on) {
   using store::InstanceStatus;
   const CalendarTime start = ManualClock::kCalendarStart;
@@ -209,6 +233,7 @@ void Comparison::look_at_lists(On on) {
     ask(on, "list with filter " + std::to_string(i),
         [&](Store& store) { return list_all(store, filters[i]); });
   }
+  look_at_attributes(on);
   ask(on, "set_aside", [](Store& store) { return store.set_aside(0, 100); });
   ask(on, "set_aside after 1", [](Store& store) { return store.set_aside(1, 1); });
   ask(on, "queue_depths", [](Store& store) { return store.queue_depths(); });

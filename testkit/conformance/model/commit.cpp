@@ -178,7 +178,13 @@ class Maker {
       turn_.starts.push_back({.instance = name(spec.id),
                               .code = spec.code,
                               .body = body_of(step_, others_++),
-                              .parent = spec.detached ? InstanceKey{} : turn_.key});
+                              .parent = spec.detached ? InstanceKey{} : turn_.key,
+                              .attributes = attributes_of(spec.attributes)});
+    }
+    for (const AttributeSpec& spec : spec_->attributes) {
+      store::AttributeChange change{.name = spec.name, .type = spec.type};
+      if (!spec.clear) change.value = attribute_value(spec.type, spec.nth);
+      turn_.attributes.push_back(std::move(change));
     }
     for (const ValueSpec& spec : spec_->values) {
       store::ValueChange change{.key = spec.key};

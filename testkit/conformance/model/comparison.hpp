@@ -109,6 +109,7 @@ class Comparison {
   void note_answer(On on, RequestId request, InstanceKey key, bool is_new);
   void look_at_instances(On on);
   void look_at_lists(On on);
+  void look_at_attributes(On on);
   void look_at_workers(On on);
   void look_at_sessions(On on);
 

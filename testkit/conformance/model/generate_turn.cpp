@@ -122,9 +122,14 @@ class TurnMaker {
       turn_.starts.push_back({.id = choose_.any_instance(),
                               .code = {dice_.pick({"flow", "loop"}), dice_.pick({"", "1", "2", "^1"})},
                               .detached = dice_.chance(30)});
+      if (dice_.chance(30)) turn_.starts.back().attributes.push_back(choose_.attribute());
     }
     if (dice_.chance(35)) {
       turn_.values.push_back({.key = dice_.pick({"k", "l"}), .remove = dice_.chance(30)});
+    }
+    while (dice_.chance(35)) {
+      turn_.attributes.push_back(choose_.attribute());
+      turn_.attributes.back().clear = dice_.chance(25);
     }
     if (dice_.chance(25)) {
       turn_.value_reads.push_back({.id = choose_.any_instance(), .key = dice_.pick({"k", "l"})});

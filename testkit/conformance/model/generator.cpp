@@ -307,6 +307,7 @@ class Generator {
       spec.fingerprint = 1 + dice_.below(2);
       spec.reuse = dice_.pick({Reuse::never, Reuse::after_failure, Reuse::after_end});
       if (dice_.chance(15)) spec.delay = choose_.short_time();
+      while (dice_.chance(40)) spec.attributes.push_back(choose_.attribute());
       op.instances.push_back(std::move(spec));
     }
     return op;

@@ -116,6 +116,9 @@ std::vector<std::string> contradictions(const store::StoreState& state) {
   check_instances(state, problems);
   check_activities(state, problems);
   check_sessions(state, problems);
+  store::StatusCounts counts;
+  for (const store::InstanceRow& row : state.instances) ++counts[row.view.status];
+  expect(counts == state.counts, "instances are not counted by their status", problems);
   return problems;
 }
 

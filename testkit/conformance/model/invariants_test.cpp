@@ -32,6 +32,7 @@ store::StoreState sane() {
                             .lease_left = 5s,
                             .in_flight = 1});
   state.workers.push_back({.key = {1}, .info = {.node = "ada"}, .sessions_owned = 1});
+  state.counts = {{store::InstanceStatus::running, 1}};
   return state;
 }
 
@@ -47,8 +48,15 @@ TEST(Invariants, CountWhatASessionHas) {
 TEST(Invariants, KnowThatNothingRunsAfterTheEnd) {
   store::StoreState state = sane();
   state.instances[0].view.status = store::InstanceStatus::completed;
+  state.counts = {{store::InstanceStatus::completed, 1}};
   EXPECT_EQ(contradictions(state),
             std::vector<std::string>{"activity 1/1/7: its execution is over, or its instance is not there"});
+}
+
+TEST(Invariants, KnowHowManyHaveEachStatus) {
+  store::StoreState state = sane();
+  state.counts[store::InstanceStatus::failed] = 1;
+  EXPECT_EQ(contradictions(state), std::vector<std::string>{"instances are not counted by their status"});
 }
 
 TEST(Invariants, NoticeAnActivityThatIsGoneWithoutAWord) {

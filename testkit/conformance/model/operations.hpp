@@ -131,10 +131,19 @@ struct OutgoingSpec {
   bool before_starts = false;
   friend bool operator==(const OutgoingSpec&, const OutgoingSpec&) = default;
 };
+/// The n-th of the values of its type, or none: it is cleared.
+struct AttributeSpec {
+  std::string name{"k"};
+  AttributeType type = AttributeType::text;
+  std::uint32_t nth = 0;
+  bool clear = false;
+  friend bool operator==(const AttributeSpec&, const AttributeSpec&) = default;
+};
 struct ChildSpec {
   Id id = Id::a;
   store::CodeVersion code{"flow", ""};
   bool detached = false;
+  std::vector<AttributeSpec> attributes{};
   friend bool operator==(const ChildSpec&, const ChildSpec&) = default;
 };
 struct ValueSpec {
@@ -190,6 +199,7 @@ struct TurnSpec {
   std::vector<OutgoingSpec> messages{};
   std::vector<ChildSpec> starts{};
   std::vector<ValueSpec> values{};
+  std::vector<AttributeSpec> attributes{};
   std::vector<ValueReadSpec> value_reads{};
   std::vector<Id> end_requests{};
   std::vector<EndCancelSpec> cancelled_end_requests{};
@@ -401,6 +411,7 @@ struct StartSpec {
   std::uint64_t fingerprint = 1;
   Reuse reuse = Reuse::never;
   Duration delay{};
+  std::vector<AttributeSpec> attributes{};
   friend bool operator==(const StartSpec&, const StartSpec&) = default;
 };
 struct Start {

@@ -42,6 +42,7 @@ template <std::integral T>
 std::string words(T value) {
   return std::to_string(value);
 }
+inline std::string words(double value) { return std::to_string(value); }
 template <class E>
   requires std::is_enum_v<E>
 std::string words(E value) {

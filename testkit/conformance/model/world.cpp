@@ -192,6 +192,33 @@ LockToken token_of(std::uint32_t step) { return {kTokenMark, step}; }
 std::uint32_t step_of(LockToken token) { return static_cast<std::uint32_t>(token.low); }
 TurnStamp stamp_of(std::uint32_t step) { return {kTokenMark, step}; }
 
+AttributeValue attribute_value(AttributeType type, std::uint32_t nth) {
+  const std::uint32_t which = nth % 3;
+  switch (type) {
+    case AttributeType::text:
+      return std::string(which == 0 ? "" : which == 1 ? "a" : "ab");
+    case AttributeType::keywords:
+      return which == 0 ? Keywords{} : which == 1 ? Keywords{"a", "b"} : Keywords{"b"};
+    case AttributeType::integer:
+      return std::int64_t{which} - 1;
+    case AttributeType::real:
+      return 2.5 * which - 2.5;
+    case AttributeType::boolean:
+      return which == 1;
+    case AttributeType::time:
+      return ManualClock::kCalendarStart + Duration(which);
+  }
+  return {};
+}
+
+std::vector<Attribute> attributes_of(const std::vector<AttributeSpec>& specs) {
+  std::vector<Attribute> attributes;
+  for (const AttributeSpec& spec : specs)
+    holdfast::detail::change_attribute(attributes, spec.name, spec.type,
+                                       attribute_value(spec.type, spec.nth));
+  return attributes;
+}
+
 std::string body_of(std::uint32_t step, std::size_t nth) {
   std::string body = std::to_string(step) + "." + std::to_string(nth);
   // Bodies are bytes: every third one is no text.

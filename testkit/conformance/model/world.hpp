@@ -94,6 +94,10 @@ LockToken token_of(std::uint32_t step);
 std::uint32_t step_of(LockToken token);
 TurnStamp stamp_of(std::uint32_t step);
 std::string body_of(std::uint32_t step, std::size_t nth);
+/// A few values of each type, which compare in all ways.
+AttributeValue attribute_value(AttributeType type, std::uint32_t nth);
+/// Sorted; of those that are named twice the last counts.
+std::vector<Attribute> attributes_of(const std::vector<AttributeSpec>& specs);
 
 /// Events of a turn: each step has a hundred numbers of its own.
 EventId first_event_of(std::uint32_t step);

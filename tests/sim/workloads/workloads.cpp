@@ -72,6 +72,7 @@ void everything(Simulation& sim) {
                                   terminations,
                                   dropped_children,
                                   values,
+                                  searched_ones,
                                   new_lives,
                                   versions,
                                   hurries,

@@ -144,6 +144,7 @@ void unwanted_work(const Shared& shared);
 void terminations(const Shared& shared);
 void dropped_children(const Shared& shared);
 void values(const Shared& shared);
+void searched_ones(const Shared& shared);
 void new_lives(const Shared& shared);
 void versions(const Shared& shared);
 void broken_deployments(const Shared& shared);
