@@ -134,6 +134,13 @@ void set_aside_columns(auto& row, auto&& field) {
 /// The values of columns as bytes, to be compared.
 class Image {
  public:
+  /// One that most rows fit into without another allocation.
+  static Image with_room() {
+    Image image;
+    image.bytes_.reserve(240);
+    return image;
+  }
+
   template <class T>
   void operator()(std::string_view /*name*/, const T& value) {
     add(value);

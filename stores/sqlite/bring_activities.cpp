@@ -45,7 +45,7 @@ std::optional<BootTime> WorkingSet::deadline_of(const Activity& activity) const 
 }
 
 Image WorkingSet::image_of(const Activity& activity, const ActivityCodes& codes, bool queued) {
-  Image image;
+  Image image = Image::with_room();
   activity_columns(activity, codes, image);
   if (queued) {
     image("lane", lane_of(activity, codes.kind));
@@ -67,7 +67,7 @@ SessionCodes WorkingSet::codes_of(const Session& session) {
 void WorkingSet::read_activities(Cursor row, bool queued, std::vector<ReadActivity>& all) {
   while (row.next()) {
     RowReader reader(row);
-    ReadActivity read{.known = {.queued = queued}};
+    ReadActivity read{.known = {.queued = queued, .image = Image::with_room()}};
     Activity& activity = read.activity;
     activity.id.instance = reader.next<InstanceKey>();
     activity.id.execution = reader.next<ExecutionNumber>();
@@ -175,6 +175,13 @@ void WorkingSet::activity(const ActivityId& id) {
   } else {
     take_activities(std::move(read));
   }
+}
+
+void WorkingSet::queued_activity(const ActivityId& id) {
+  if (space_.activities.contains(id) || space_.activities.is_gone(id)) return;
+  std::vector<ReadActivity> read;
+  read_activities(link_.rows(sql().queued, id.instance, id.execution, id.event, ns()), true, read);
+  take_activities(std::move(read));
 }
 
 void WorkingSet::activities_of(Instance& instance) {

@@ -28,8 +28,11 @@ void WorkingSet::instance(std::string_view id) {
 
 std::string WorkingSet::name_of(InstanceKey key) {
   if (const Instance* const here = space_.instances.peek(key)) return here->view.instance;
-  Cursor row = link_.rows(sql().instance_name, key, ns());
-  return row.next() ? std::string(row->text(0)) : std::string();
+  if (key != last_named_.first) {  // activities of one instance often come together
+    Cursor row = link_.rows(sql().instance_name, key, ns());
+    last_named_ = {key, row.next() ? std::string(row->text(0)) : std::string()};
+  }
+  return last_named_.second;
 }
 
 // The row without what belongs to the instance in other tables.

@@ -15,12 +15,14 @@ using store::ActivityId;
 namespace {
 
 constexpr std::size_t kMaxInstances = 10'000;
+constexpr std::size_t kMaxActivities = 10'000;
 constexpr std::size_t kMaxSessions = 20'000;
 constexpr std::size_t kMaxInSession = 1000;  // activities
 constexpr std::size_t kMaxWaiting = 1000;    // activities
 // What is kept of an instance stays small.
 constexpr std::size_t kMaxMessages = 16;
 constexpr std::size_t kMaxMessageBytes = 4096;
+constexpr std::size_t kMaxActivityBytes = 4096;
 
 bool is_small(const Instance& instance) {
   if (instance.messages.size() > kMaxMessages) return false;
@@ -38,7 +40,14 @@ bool WorkingSet::is_worth_keeping(InstanceKey key) const {
   if (space_.instances.size() > kMaxInstances) return false;
   const KnownInstance& about = known_.at(key.value);
   if (instance.lock.live) return about.start_in_row == MessageId{} || is_small(instance);
-  return instance.ready_since && about.all_after == MessageId{} && is_small(instance);
+  return instance.ready_since && is_small(instance);
+}
+
+// Those in somebody's hands, whose end comes next. Packs stay with their instances, and others with their
+// sessions.
+bool WorkingSet::is_worth_keeping(const Activity& activity) const {
+  return activity.lock.live && !activity.session && space_.activities.size() <= kMaxActivities &&
+         activity.body.size() <= kMaxActivityBytes && own_rows_.contains(activity.id);
 }
 
 // Sessions with work in them, as long as there is little that waits: a fetch goes through all that waits in
@@ -87,6 +96,7 @@ void WorkingSet::let_go() {
     }
     const Activity* const activity = with_instance ? nullptr : space_.activities.peek(id);
     if (activity == nullptr) continue;
+    if (is_worth_keeping(*activity)) continue;
     if (!activity->session || !space_.sessions.contains(*activity->session)) let_go(id);
   }
   space_.cancels.let_all_go();
@@ -113,6 +123,7 @@ void WorkingSet::let_go(InstanceKey key) {
   std::vector<ActivityId> activities;
   for (auto next = space_.activities.lower_bound(ActivityId{.instance = key});
        next != space_.activities.end() && next->first.instance == key; ++next) {
+    if (is_worth_keeping(next->second)) continue;
     const auto& session = next->second.session;
     if (!session || !space_.sessions.contains(*session)) activities.push_back(next->first);
   }

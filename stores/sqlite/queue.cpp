@@ -115,7 +115,8 @@ class Lanes {
     for (Position last;;) {
       const std::vector<Position> found = read(lane, priority, last);
       for (const Position& position : found) {
-        const rules::Activity* const activity = rules::find_activity(set_.tx(), position.id);
+        set_.queued_activity(position.id);
+        const rules::Activity* const activity = set_.space().activities.peek(position.id);
         if (activity == nullptr) continue;
         const Admission admission = admit(set_.tx(), wanted_.worker, wanted_.abilities, *activity);
         if (admission != Admission::no) ++admitted;

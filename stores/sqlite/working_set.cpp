@@ -50,6 +50,7 @@ void WorkingSet::forget() {
 }
 
 void WorkingSet::end_visit() {
+  last_named_ = {};
   used_instances_.clear();
   used_activities_.clear();
   used_sessions_.clear();

@@ -98,6 +98,8 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   // ---- more to bring ----------------------------------------------------------------------------
 
   void delayed(rules::Instance& instance);
+  /// One that is known to wait in the queue.
+  void queued_activity(const store::ActivityId& id);
   void bring_all_workers();
   /// A session that is let go after this transaction, unless it was here before.
   void visit_session(const std::string& id);
@@ -187,6 +189,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   void let_go(const store::ActivityId& id);
   void let_go_session(const std::string& id);
   [[nodiscard]] bool is_worth_keeping(InstanceKey key) const;
+  [[nodiscard]] bool is_worth_keeping(const rules::Activity& activity) const;
   [[nodiscard]] bool is_worth_keeping(const rules::Session& session) const;
   void trim(rules::Instance& instance);
 
@@ -199,7 +202,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
   std::optional<NumberRows> numbers_{};
   NumberRows numbers_in_tables_{};
   BlockHashMap<std::uint64_t, KnownInstance> known_{};
-  std::map<store::ActivityId, KnownActivity> own_rows_{};
+  BlockMap<store::ActivityId, KnownActivity> own_rows_{};
   BlockMap<InstanceKey, Pack> packs_{};  ///< those that activities in the space are in
   std::string spare_bytes_{};            ///< memory for the bytes of the next
   std::map<std::string, KnownSession, std::less<>> known_sessions_{};
@@ -218,6 +221,7 @@ class WorkingSet final : public rules::Source, public rules::Numbers {
 
   // Of one transaction.
   std::vector<ReadyPlace> left_places_{};  ///< of `ready`, to be deleted
+  std::pair<InstanceKey, std::string> last_named_{};
   std::vector<InstanceKey> used_instances_{};
   std::vector<store::ActivityId> used_activities_{};
   std::vector<std::string> used_sessions_{};
