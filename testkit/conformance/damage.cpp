@@ -53,6 +53,7 @@ DAMAGE_TEST(Damage, AnInstanceWhoseCodeIsNotKnownIsParkedAndDeletable) {
   start("victim");
   start("healthy");
   EXPECT_EQ(damage(to(Damage::To::code, "victim")), 1U);
+  raise("victim", "paid", "14");  // whoever looks at it finds out
   EXPECT_EQ(names(a.fetch_turns()), Texts{"healthy"});
   EXPECT_EQ(find("victim").status, InstanceStatus::parked);
   EXPECT_NE(find("victim").parked_because, "");

@@ -269,7 +269,7 @@ void World::judge_losses(const store::StoreState& state) {
 
 // A worker hears at once that a session of its own has ended: it may keep much in its memory for it.
 void World::judge_ends(const store::StoreState& state) {
-  if (!profile_.tells_in_time() || !profile_.keeps_going()) return untold_.clear();
+  const bool may_get_lost = !profile_.tells_in_time() || !profile_.keeps_going();
   using store::SessionStatus;
   for (const store::SessionView& session : state.sessions) {
     const bool over = session.state == SessionStatus::closed || session.state == SessionStatus::expired ||
@@ -279,14 +279,19 @@ void World::judge_ends(const store::StoreState& state) {
              process->holds({session.id, session.generation});
     };
     const std::pair which(session.id, session.generation);
-    if (!over || std::ranges::none_of(processes_, holds_it)) {
+    if (!over) {
       untold_.erase(which);
       continue;
     }
-    const BootTime since = untold_.try_emplace(which, now()).first->second;
-    if (now() - since > kEndsAreTold)
-      fail("session '" + session.id + "' has ended, and worker " + to_string(session.worker) +
-           ", which holds it, was not told");
+    // What got lost is found by the next renewal, whenever that is.
+    const auto untold = untold_.try_emplace(which, may_get_lost ? BootTime::max() : now()).first;
+    if (untold->second == BootTime::max()) continue;
+    if (may_get_lost || std::ranges::none_of(processes_, holds_it)) {
+      untold_.erase(untold);
+    } else if (now() - untold->second > kEndsAreTold) {
+      fail("session '" + session.id + "' has ended (" + std::string(to_string(session.reason)) +
+           "), and worker " + to_string(session.worker) + ", which holds it, was not told");
+    }
   }
 }
 

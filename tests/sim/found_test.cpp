@@ -120,6 +120,7 @@ const std::vector<Found>& all_found() {
        .workloads = {steadfast_sessions},
        .faults = only(
            [](SimulatedFaults& f) { f.outages = f.uneven_workers = f.store_errors = f.lost_wakes = true; }),
+       .first_seed = 17,
        .seeds = 150},
       {.name = "AnActivityOfADeadWorkerDoesNotKeepAnIdleOneFromLeaving",
        .workloads = {conversations, memories},
